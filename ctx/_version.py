@@ -1,0 +1,40 @@
+"""The version of this program, and the commit that it was built from.
+
+`COMMIT` is filled in by `git archive` (export-subst in .gitattributes) and by ctx/_stamp.py when a wheel or
+a source distribution is built; in a checkout the placeholder stands and git is asked.
+"""
+
+from __future__ import annotations
+
+import os
+
+__version__ = "0.1.0"
+
+COMMIT = "$Format:%H$"
+
+
+def commit() -> str:
+    """The full id of the commit that this code is, with `-dirty` after it where it was changed; or "unknown"."""
+    if not COMMIT.startswith("$"):
+        return COMMIT
+    return checkout_commit(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) or "unknown"
+
+
+def checkout_commit(checkout: str) -> str | None:
+    """The commit of a checkout as `commit` gives it; None where it has none or git cannot tell.
+
+    Only a checkout of its own counts: sources that were copied into another repository are none.
+    """
+    if not os.path.lexists(os.path.join(checkout, ".git")):
+        return None
+    import subprocess
+
+    command = ["git", "-C", checkout, "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # they name the user's repository in a hook
+        environment.pop(name, None)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,34 @@
+"""JSON for programs: one object a line, UTF-8, valid for every parser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from typing import Any
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one object as one line and hand it on at once."""
+    sys.stdout.write(well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n")
+    sys.stdout.flush()
+
+
+def well_formed(text: str) -> str:
+    """The text with U+FFFD in the place of half surrogate pairs, which many JSON parsers refuse.
+
+    They stand for the bytes of a path or of an argument that is not UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def path_fields(name: str, path: bytes) -> dict[str, str]:
+    """A path as the fields of an object: as text, and where it is not UTF-8 also `<name>Bytes` in base64."""
+    try:
+        return {name: path.decode()}
+    except UnicodeDecodeError:
+        return {name: path.decode("utf-8", "replace"), f"{name}Bytes": base64.b64encode(path).decode()}

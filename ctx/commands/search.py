@@ -1,0 +1,110 @@
+"""`git ctx search`: answer a question from one tree."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+
+import click
+
+from ctx.commands import options
+from ctx.commands.progress import reporter_for
+from ctx.errors import NO_HITS
+
+LIMIT_FOR_EYES = 10
+LIMIT_FOR_PROGRAMS = 50
+LIMIT_MAX = 1000
+
+
+class SearchCommand(click.Command):
+    """Takes what stands after `--` as pathspecs, as git does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            cut = args.index("--")
+            ctx.meta["pathspecs"] = tuple(args[cut + 1 :])
+            args = args[:cut]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=SearchCommand, short_help="Search a revision, HEAD if none is given.", options_metavar="[OPTIONS]")
+@click.argument("query", nargs=-1, metavar="QUERY... [-- PATHSPEC...]")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, LIMIT_MAX),
+    metavar="N",
+    help=f"At most N hits, 1 to {LIMIT_MAX:,}; {LIMIT_FOR_EYES} by default, {LIMIT_FOR_PROGRAMS} with --json-output and -z.",
+)
+@click.option(
+    "-p",
+    "--path-filter",
+    "path_filters",
+    multiple=True,
+    metavar="PATHSPEC",
+    help="Only files that a git pathspec matches; may be repeated, and given after `--`.",
+)
+@click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated.")
+@click.option("--revision", metavar="REV", help="Search this commit or tree.")
+@click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
+@options.json_output
+@click.option("-z", "nul", is_flag=True, help="For programs: five NUL-ended fields a hit, see the manual.")
+@click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
+@click.option("--full-name", is_flag=True, help="Print paths from the root of the repository.")
+@options.color
+@options.root
+@click.pass_context
+def command(
+    context: click.Context,
+    query: tuple[str, ...],
+    limit: int | None,
+    path_filters: tuple[str, ...],
+    languages: tuple[str, ...],
+    revision: str | None,
+    branch: str | None,
+    json_output: bool,
+    nul: bool,
+    no_content: bool,
+    full_name: bool,
+    color: str,
+) -> int:
+    """Find the places of a revision that answer QUERY, in words or in code; `-` reads it from stdin.
+
+    The answer is for one tree, which it names. A tree without an index is indexed first. The exit status is
+    0 with hits and 1 without.
+    """
+    options.revision_and_branch(revision, branch)
+    if json_output and nul:
+        raise click.UsageError("--json-output and -z exclude each other; give one of them.")
+    text = query_text(query)
+    for_programs = json_output or nul
+    import ctx
+    from ctx.commands import answer_output
+
+    reporter = reporter_for()
+    with reporter, closing(ctx.open(".")) as index:
+        answer = index.search(
+            text,
+            limit=limit or (LIMIT_FOR_PROGRAMS if for_programs else LIMIT_FOR_EYES),
+            paths=path_filters + context.meta.get("pathspecs", ()),
+            languages=languages,
+            revision=revision,
+            branch=branch,
+            progress=reporter.progress,
+        )
+        reporter.close()
+        if json_output:
+            answer_output.print_json_answer(answer, None if no_content else index.text)
+        elif nul:
+            answer_output.print_records(answer, index, full_name=full_name)
+        else:
+            answer_output.print_text(answer, index, content=not no_content, full_name=full_name, color=color)
+    return 0 if answer.hits else NO_HITS
+
+
+def query_text(words: tuple[str, ...]) -> str:
+    """The query that the words of the command line make, or what stdin holds for `-`."""
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if words == ("-",) else " ".join(words)
+    if not text.strip():
+        raise click.UsageError("The query is empty; say in words or in code what you look for.")
+    return text

@@ -1,0 +1,26 @@
+"""`git ctx status`: what is indexed, what was left out and why, and what HEAD would cost."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from ctx.commands import options
+
+
+@click.command(short_help="Show what is indexed, and what was left out and why.")
+@options.json_output
+@options.root
+def command(json_output: bool) -> int:
+    """Show each indexed tree with its revisions, size, languages and left-out files, and what HEAD would cost."""
+    import ctx
+    from ctx.commands import status_output
+
+    with closing(ctx.open(".")) as index:
+        status = index.status()
+    if json_output:
+        status_output.print_json_status(status)
+    else:
+        status_output.print_text(status)
+    return 0
