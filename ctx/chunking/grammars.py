@@ -1,0 +1,56 @@
+"""Parsing with the grammars of tree-sitter-language-pack, loaded when first needed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+from ctx.chunking.registry import rules_of
+from ctx.chunking.rules import Grammar
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser, Point, Tree
+    from tree_sitter_language_pack import SupportedLanguage
+
+STEPS_PER_BYTE = 0.2
+FREE_STEPS = 20_000
+"""How often the parser may report progress before the file is given up. Ordinary code needs about 0.004 a
+byte; error recovery on garbage can need thousands of times that. A count, not a clock: the result has to be
+the same on every machine."""
+
+
+@lru_cache(maxsize=None)
+def load(language: str) -> tuple[Parser, Grammar] | None:
+    """The parser and the rules' tables of a language; None if the wheel has no such grammar."""
+    from tree_sitter_language_pack import get_parser
+
+    try:
+        parser = get_parser(cast("SupportedLanguage", language))
+    except LookupError:
+        return None
+    compiled = parser.language
+    return None if compiled is None else (parser, Grammar(compiled, rules_of(language, compiled)))
+
+
+def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
+    """Parse UTF-8 bytes; None if there is no grammar or the parser gave up."""
+    loaded = load(language)
+    if loaded is None:
+        return None
+    parser, grammar = loaded
+    view = memoryview(source)
+    steps = FREE_STEPS + int(len(source) * STEPS_PER_BYTE)
+
+    def read(offset: int, _point: Point) -> memoryview:
+        return view[offset:]
+
+    def give_up(_offset: int, _has_error: bool) -> bool:
+        nonlocal steps
+        steps -= 1
+        return steps < 0
+
+    try:
+        return parser.parse(read, progress_callback=give_up), grammar
+    except ValueError:
+        parser.reset()
+        return None

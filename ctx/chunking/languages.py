@@ -1,0 +1,90 @@
+"""Which language a path is written in, and what sort of content that language holds.
+
+Only the path decides, never the content, so that every clone names the same language without reading a
+blob. Languages carry the names of their grammars in tree-sitter-language-pack. Nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+from ctx.chunking.language_table import (
+    CONFIG,
+    CONFIG_NAMES,
+    DATA,
+    DATA_EXTENSIONS,
+    DISPLAY_NAMES,
+    DOCS,
+    DOCS_NAMES,
+    EXTENSIONS,
+    LINGUIST_NAMES,
+    NAMES,
+    PREFIXES,
+)
+
+
+def language_of(path: bytes) -> str | None:
+    """The language of the file at `path` (bytes, as git gives it), by its name alone; None if unknown.
+
+    A whole file name counts most (`Makefile`), then the longest extension (`.d.ts` before `.ts`). Case is
+    kept first, for `.C` and `.R`, and folded after.
+    """
+    name = path[path.rfind(b"/") + 1 :].decode("utf-8", "replace")
+    found = NAMES.get(name) or NAMES.get(name.lower())
+    if found:
+        return found
+    dot = name.find(".", 1)
+    while dot > 0:
+        extension = name[dot + 1 :]
+        found = EXTENSIONS.get(extension) or EXTENSIONS.get(extension.lower())
+        if found:
+            return found
+        dot = name.find(".", dot + 1)
+    for prefix, language in PREFIXES:
+        if name.startswith(prefix):
+            return language
+    return None
+
+
+def content_class(language: str | None, path: bytes) -> str:
+    """What a reader would call the file: "code", "docs", "config" or "data"."""
+    name = path[path.rfind(b"/") + 1 :].decode("utf-8", "replace").lower()
+    stem, _, extension = name.rpartition(".")
+    if (stem or name).upper() in DOCS_NAMES and language in (None, "rst", "markdown", "org"):
+        return "docs"
+    if language in DOCS or (language is None and extension in ("txt", "adoc", "asciidoc", "pod", "1")):
+        return "docs"
+    if name in CONFIG_NAMES or language in CONFIG:
+        return "config"
+    if language == "json":
+        return "config" if _is_settings(name) else "data"
+    if language in DATA or (language is None and extension in DATA_EXTENSIONS):
+        return "data"
+    if language is None:
+        return "config" if name.startswith(".") or extension in ("conf", "cfg", "lock") else "data"
+    return "code"
+
+
+def _is_settings(name: str) -> bool:
+    """Whether a JSON file (lower-case name) steers a tool and is no data set."""
+    return (
+        name.startswith(".")
+        or "config" in name
+        or "settings" in name
+        or name in ("package.json", "composer.json", "manifest.json", "deno.json", "turbo.json", "nx.json")
+        or name.endswith(("rc.json", "lint.json"))
+    )
+
+
+def display_name(language: str | None) -> str:
+    """The language as people write it: "Python", "C#"; "Text" for None."""
+    if language is None:
+        return "Text"
+    return DISPLAY_NAMES.get(language) or language.replace("_", " ").capitalize()
+
+
+def linguist_name_to_language(name: str) -> str | None:
+    """The language that `linguist-language=<name>` means in `.gitattributes`; None if there is no grammar.
+
+    Linguist takes any case, and a hyphen for a space.
+    """
+    folded = name.strip().lower().replace("-", " ")
+    return LINGUIST_NAMES.get(folded) or LINGUIST_NAMES.get(folded.replace(" ", "-"))

@@ -1,0 +1,70 @@
+"""Cutting text by lines, for what has no grammar and for what syntax cannot cut."""
+
+from __future__ import annotations
+
+import re
+
+from ctx.chunking.limits import HARD, JOIN, LIMIT
+
+_PARAGRAPH_GAP = re.compile(rb"(?:\r\n?|\n)[ \t\f\v]*(?:(?:\r\n?|\n)[ \t\f\v]*)+")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n)?")
+_SPACES = b" \t\r\n\f\v"
+
+
+def split_lines(source: bytes, start: int, end: int, join: int = JOIN) -> list[tuple[int, int]]:
+    """Cut `source[start:end]` into ranges of at most about `LIMIT` bytes, at blank lines where there are some.
+
+    Paragraphs are joined while the result stays within `join` bytes; a paragraph that is too large is cut
+    between lines, a line that is too large at a space, or at `HARD` bytes. Only blank text lies between ranges.
+    """
+    ranges: list[tuple[int, int]] = []
+    here = start
+    while here < end:
+        gap = _PARAGRAPH_GAP.search(source, here, end)
+        stop, following = (gap.start(), gap.end()) if gap else (end, end)
+        if source[here:stop].strip(_SPACES):
+            if ranges and stop - ranges[-1][0] <= join:
+                ranges[-1] = (ranges[-1][0], stop)
+            elif stop - here <= LIMIT:
+                ranges.append((here, stop))
+            else:
+                ranges.extend(_split_paragraph(source, here, stop))
+        here = following
+    return ranges
+
+
+def _split_paragraph(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Pack whole lines up to `LIMIT` bytes."""
+    ranges: list[tuple[int, int]] = []
+    opened = here = start
+    while here < end:
+        match = _LINE.match(source, here, end)
+        stop = match.end() if match else end
+        if stop - here > LIMIT:
+            if opened < here:
+                ranges.append((opened, here))
+            ranges.extend(_split_line(source, here, stop))
+            opened = stop
+        elif stop - opened > LIMIT:
+            ranges.append((opened, here))
+            opened = here
+        here = stop
+    if opened < end:
+        ranges.append((opened, end))
+    return ranges
+
+
+def _split_line(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Cut one long line at spaces, or where there is none at `HARD` bytes between two characters."""
+    ranges: list[tuple[int, int]] = []
+    while end - start > LIMIT:
+        cut = source.rfind(b" ", start + LIMIT // 2, start + LIMIT) + 1
+        if cut <= 0:
+            cut = min(start + HARD, end)
+            while cut < end and cut > start + HARD - 4 and source[cut] & 0xC0 == 0x80:
+                cut -= 1
+        ranges.append((start, cut))
+        start = cut
+    if start < end:
+        ranges.append((start, end))
+    return ranges

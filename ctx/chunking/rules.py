@@ -1,0 +1,181 @@
+"""What the splitter has to know about a language, as plain tables.
+
+A language is one `Rules` value. `Grammar` turns its names of node types into tables by tree-sitter's
+numeric kind, because asking a node for its number is far cheaper than asking for its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+NAME_LIMIT = 120
+"""Names longer than this (characters) are cut: test names are sentences, a name is no paragraph."""
+
+
+class Definition(NamedTuple):
+    """What a node defines, as far as the node itself tells.
+
+    `name` is qualified below the surrounding scope ("T.Method" in Go). `members` says that the inside holds
+    further definitions (a class, a module) and no statements (a function). `separator` stands between
+    the scope's symbol and the name where the language's usual one does not fit.
+    """
+
+    kind: str
+    name: str
+    names: tuple[str, ...]
+    members: bool = False
+    is_test: bool = False
+    separator: str = ""
+
+
+Define = Callable[["Node", bytes, str], "Definition | None"]
+"""(node, source, kind of the surrounding scope) -> what the node defines, None for nothing after all."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One language's node types, by the part they play.
+
+    `sequences` hold independent neighbours (statements, members) and may be cut between any two; every
+    other node is one construct, cut only inside a child that is too large. `leads` belong to the sibling
+    that follows. `docstrings` belong to the header when they come first in a body. Types that match
+    `pattern_*` count too. `clauses`: neighbours that define the same name are one unit.
+    """
+
+    definitions: Mapping[str, Define] = field(default_factory=dict)
+    sequences: frozenset[str] = frozenset()
+    comments: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
+    leads: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
+    docstrings: Callable[[Node, bytes], bool] | None = None
+    is_lead: Callable[[Node, bytes], bool] | None = None
+    is_import: Callable[[Node, bytes], bool] | None = None
+    separator: str = "."
+    clauses: bool = False
+    transparent_root: bool = True
+
+
+OPEN, CLOSE, COMMENT, LEAD, IMPORT, DEFINITION, OTHER = range(7)
+"""The part a child plays: OPEN is syntax that belongs to what follows, CLOSE to what came before."""
+
+CLOSERS = frozenset(
+    "} ) ] > ; , ;; ;& ;;& end fi done esac endif endfunction endmacro endforeach endwhile endfor endtry END "
+    "}) ]) *) */ |] |} %> ?> -%> }} %} :} #endif $} ENDIF . \\ \n \r\n".split(" ")
+) | {"\n", "\r\n", "\r", "#endif\n"}
+
+SEQUENCE = re.compile(
+    r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|"
+    r"elements|array|object|map|table|section|stream|chunk|script|stylesheet|suite|fields|bindings|values|"
+    r"cases|rules|variants)$|^(source|compound_statement|template|fragment|element|translation_unit|top_level)"
+)
+
+
+class Grammar:
+    """`Rules` keyed by the numbers of one compiled grammar.
+
+    `roles[kind_id]` is OPEN … OTHER, `sequences[kind_id]` is true for sequences, `defines[kind_id]` the function that
+    reads a definition.
+    """
+
+    __slots__ = ("defines", "roles", "rules", "sequences")
+
+    def __init__(self, language: Language, rules: Rules) -> None:
+        self.rules = rules
+        self.roles: dict[int, int] = {}
+        self.sequences: dict[int, bool] = {ERROR_KIND: True}
+        self.defines: dict[int, Define] = {}
+        for number in range(language.node_kind_count):
+            name = language.node_kind_for_id(number) or ""
+            if language.node_kind_is_named(number):
+                self.roles[number] = self._role(name, number)
+                self.sequences[number] = name in rules.sequences
+            else:
+                self.roles[number] = CLOSE if name in CLOSERS else OPEN
+                self.sequences[number] = False
+        self.roles[ERROR_KIND] = OTHER
+
+    def _role(self, name: str, number: int) -> int:
+        rules = self.rules
+        define = rules.definitions.get(name)
+        if define is not None:
+            self.defines[number] = define
+            return DEFINITION
+        if name in rules.comments:
+            return COMMENT
+        if name in rules.leads:
+            return LEAD
+        return IMPORT if name in rules.imports else OTHER
+
+
+ERROR_KIND = 65535
+"""The number of tree-sitter's ERROR node in every grammar."""
+
+
+def text_of(node: Node, source: bytes) -> str:
+    """The node's source, on one line and cut to `NAME_LIMIT` characters."""
+    raw = source[node.start_byte : min(node.end_byte, node.start_byte + 4 * NAME_LIMIT)]
+    text = raw.decode("utf-8", "replace")
+    if len(text) > NAME_LIMIT or "\n" in text or "\t" in text or "  " in text:
+        text = " ".join(text.split())[:NAME_LIMIT]
+    return text
+
+
+def field_text(node: Node, source: bytes, name: str) -> str:
+    """The source of the child in a field, "" if there is none."""
+    child = node.child_by_field_name(name)
+    return "" if child is None else text_of(child, source)
+
+
+def child_of_type(node: Node, *types: str) -> Node | None:
+    """The first named child of one of these types."""
+    for child in node.named_children:
+        if child.type in types:
+            return child
+    return None
+
+
+TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "object"})
+"""Kinds of scope inside which a function is a method and a variable a field."""
+
+MEMBERS = TYPES | {"module"}
+"""Kinds whose inside holds definitions."""
+
+
+def kind_inside(kind: str, scope: str) -> str:
+    """A function in a class is a method, a constant there a field."""
+    if scope in TYPES:
+        return {"function": "method", "constant": "field"}.get(kind, kind)
+    return kind
+
+
+def defined(kind: str, scope: str, name: str) -> Definition | None:
+    """The plain case: one name, the kind as the scope has it."""
+    if not name:
+        return None
+    return Definition(kind_inside(kind, scope), name, (name,), kind in MEMBERS)
+
+
+def by_field(kind: str, name: str = "name") -> Define:
+    """Definitions whose name is the child in a field."""
+
+    def define(node: Node, source: bytes, scope: str) -> Definition | None:
+        child = node.child_by_field_name(name)
+        return None if child is None else defined(kind, scope, text_of(child, source))
+
+    return define
+
+
+def by_type(kind: str, *types: str) -> Define:
+    """Definitions whose name is the first child of one of these types."""
+
+    def define(node: Node, source: bytes, scope: str) -> Definition | None:
+        child = child_of_type(node, *types)
+        return None if child is None else defined(kind, scope, text_of(child, source))
+
+    return define

@@ -1,0 +1,227 @@
+"""Cutting a syntax tree into chunks.
+
+The method is that of cAST (Zhang et al. 2025): keep the largest unit that fits, split what is too large,
+join small neighbours. Only starts are decided here: a chunk reaches to the next one, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ctx.chunking.limits import DEPTH, HARD, JOIN, LIMIT, TINY
+from ctx.chunking.lines import split_lines
+from ctx.chunking.rules import CLOSE, DEFINITION, Definition, Grammar
+from ctx.chunking.units import Scope, Unit, group
+from ctx.values import Chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+FILE = Scope("", "module", True, False)
+
+
+def split_tree(source: bytes, root: Node, grammar: Grammar, start: int, end: int) -> list[Chunk]:
+    """The chunks of `source[start:end]`, whose syntax is `root`, in order; ends are still to be laid by `tile`."""
+    return _Splitter(source, grammar).file(root, start, end)
+
+
+class _Splitter:
+    def __init__(self, source: bytes, grammar: Grammar) -> None:
+        self.source = source
+        self.grammar = grammar
+
+    def file(self, root: Node, start: int, end: int) -> list[Chunk]:
+        header = None
+        children = root.children
+        if children and start < children[0].start_byte:
+            header = Unit(start, children[0].start_byte)
+        return self.pack(group(children, self.source, self.grammar, FILE, header, end), FILE, 0)
+
+    def split(self, node: Node, start: int, end: int, header: Unit, scope: Scope, depth: int) -> list[Chunk]:
+        """The pieces of a unit that is too large: `node` with its leads from `start` and its tail to `end`."""
+        children = node.children
+        if not children or depth > DEPTH:
+            return self.by_lines(start, end, header, scope)
+        if self.grammar.sequences.get(node.kind_id):
+            header.end = max(start, children[0].start_byte) if header.start < children[0].start_byte else start
+            return self.pack(self.sequence(children, header, scope, end), scope, depth)
+        large = [i for i, child in enumerate(children) if child.end_byte - child.start_byte > LIMIT]
+        if not large:
+            widest = max(range(len(children)), key=lambda i: children[i].end_byte - children[i].start_byte)
+            if 2 * _extent(children[widest]) > end - start:
+                large = [widest]
+        if not large:
+            header.end = start
+            return self.pack(self.sequence(children, header, scope, end), scope._replace(members=False), depth)
+        return self.construct(children, large, start, end, header, scope, depth)
+
+    def sequence(self, children: Sequence[Node], header: Unit, scope: Scope, end: int) -> list[Unit]:
+        return group(children, self.source, self.grammar, scope, header, end)
+
+    def construct(
+        self,
+        children: Sequence[Node],
+        large: Sequence[int],
+        start: int,
+        end: int,
+        header: Unit,
+        scope: Scope,
+        depth: int,
+    ) -> list[Chunk]:
+        """Split the children that are too large; what stands before one goes into its header."""
+        pieces: list[Chunk] = []
+        roles = self.grammar.roles
+        count = len(children)
+        for index in large:
+            after = index + 1
+            stop = children[index].end_byte
+            while after < count and roles[children[after].kind_id] == CLOSE:
+                stop = children[after].end_byte
+                after += 1
+            if after == count:
+                stop = end
+            pieces += self.split(children[index], start, stop, header, scope, depth + 1)
+            if after == count:
+                return pieces
+            start = children[after].start_byte
+            header = Unit(start, start)
+        if end - pieces[-1].start <= LIMIT:
+            pieces[-1] = pieces[-1]._replace(end=end)
+        elif end - start <= LIMIT:
+            pieces.append(Chunk(start, end, "block", scope.symbol, (), scope.is_test))
+        else:
+            rest = [child for child in children[large[-1] + 1 :] if child.start_byte >= start]
+            units = group(rest, self.source, self.grammar, scope, None, end)
+            pieces += self.pack(units, scope._replace(members=False), depth)
+        return pieces
+
+    def by_lines(self, start: int, end: int, header: Unit, scope: Scope) -> list[Chunk]:
+        """Cut without syntax; the first piece is what the header says."""
+        pieces = [
+            Chunk(a, b, "block", scope.symbol, (), scope.is_test)
+            for a, b in split_lines(self.source, start, end, LIMIT)
+        ]
+        if pieces and header.definition is not None:
+            pieces[0] = pieces[0]._replace(kind=header.kind, names=header.definition.names)
+        return pieces
+
+    def pack(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
+        """Join neighbours up to the size that the scope allows, split what is larger."""
+        limit = JOIN if scope.members else LIMIT
+        pieces: list[Chunk] = []
+        waiting: list[Unit] = []
+        for unit in units:
+            size = unit.end - unit.start
+            if size > LIMIT and (unit.node is not None or size > HARD):
+                start = unit.start
+                if waiting and unit.start - waiting[0].start >= TINY and not _opens(waiting):
+                    pieces.append(self.join(waiting, scope))
+                    waiting = []
+                elif waiting:
+                    start = waiting[0].start
+                pieces += self.descend(unit, start, waiting, scope, depth)
+                waiting = []
+                continue
+            if waiting and not _joinable(waiting, unit, limit):
+                pieces.append(self.join(waiting, scope))
+                waiting = []
+            waiting.append(unit)
+        if waiting:
+            last = self.join(waiting, scope)
+            if pieces and last.end - last.start < TINY and last.end - pieces[-1].start <= LIMIT + TINY:
+                pieces[-1] = pieces[-1]._replace(end=last.end, names=pieces[-1].names + last.names)
+            else:
+                pieces.append(last)
+        return pieces
+
+    def descend(self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
+        """Split one unit; a tiny piece `before` it, or the header of what is around, joins its header."""
+        definition = unit.definition
+        inner = scope._replace(members=False) if scope.members and definition is None else scope
+        if definition is not None:
+            inner = Scope(
+                self.qualify(definition, scope), definition.kind, definition.members, definition.is_test or scope.is_test
+            )
+        header = Unit(start, start, unit.kind, None, definition, definition is not None)
+        if unit.node is None:
+            return self.by_lines(start, unit.end, header, inner)
+        pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1)
+        outer = before[0] if before and before[0].head else None
+        if outer is not None and outer.definition is not None and pieces:
+            names = tuple(n for u in before if u.definition for n in u.definition.names)
+            pieces[0] = Chunk(
+                pieces[0].start, pieces[0].end, outer.kind, scope.symbol, names + pieces[0].names, scope.is_test
+            )
+        return pieces
+
+    def qualify(self, definition: Definition, scope: Scope) -> str:
+        if not scope.symbol:
+            return definition.name
+        if not definition.name:
+            return scope.symbol
+        return scope.symbol + (definition.separator or self.grammar.rules.separator) + definition.name
+
+    def join(self, units: Sequence[Unit], scope: Scope) -> Chunk:
+        """One chunk of neighbours, named after its header or else its largest definition."""
+        names: list[str] = []
+        main: Unit | None = None
+        imported = 0
+        for unit in units:
+            definition = unit.definition
+            if definition is not None:
+                names += definition.names
+                if definition.members and unit.node is not None:
+                    self.names_inside(unit.node, definition.kind, names, 0)
+                if main is None or (not main.head and unit.end - unit.start > main.end - main.start):
+                    main = unit
+            elif unit.kind == "imports":
+                imported += unit.end - unit.start
+        start, end = units[0].start, units[-1].end
+        if main is not None and main.definition is not None and (main.head or main.end - main.start >= imported):
+            symbol = scope.symbol if main.head else self.qualify(main.definition, scope)
+            is_test = scope.is_test if main.head else main.definition.is_test
+            return Chunk(start, end, main.kind, symbol, tuple(names), is_test)
+        kind = "imports" if 2 * imported > end - start else "block"
+        return Chunk(start, end, kind, scope.symbol, tuple(names), scope.is_test)
+
+    def names_inside(self, node: Node, kind: str, names: list[str], depth: int) -> None:
+        """Add what a small class or module defines, from its members only, never from their bodies."""
+        roles, sequences, defines = self.grammar.roles, self.grammar.sequences, self.grammar.defines
+        children = node.children
+        for _ in range(8):
+            if not children or sequences.get(node.kind_id):
+                break
+            node = max(children, key=_extent)
+            children = node.children
+        for child in children:
+            number = child.kind_id
+            if roles[number] == DEFINITION:
+                definition = defines[number](child, self.source, kind)
+                if definition is not None:
+                    names += definition.names
+                    if definition.members and depth < 4:
+                        self.names_inside(child, definition.kind, names, depth + 1)
+
+
+def _extent(node: Node) -> int:
+    return node.end_byte - node.start_byte
+
+
+def _opens(units: Sequence[Unit]) -> bool:
+    """Whether what waits is only the beginning of something: a header that says little without what follows."""
+    return len(units) == 1 and units[0].head and units[0].end - units[0].start < TINY
+
+
+def _joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
+    """Whether a unit may join those before it. Imports keep to themselves, unless they are hardly anything."""
+    first = waiting[0]
+    size = unit.end - first.start
+    if unit.kind == "imports" and first.kind == "imports" and waiting[-1].kind == "imports":
+        return size <= LIMIT
+    if size > limit:
+        return size <= LIMIT and unit.end - unit.start < TINY and unit.definition is None
+    if waiting[-1].kind == "imports" and unit.definition is not None and unit.kind not in ("constant", "type"):
+        return waiting[-1].end - first.start < 3 * TINY
+    return True
