@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -18,7 +19,7 @@ from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError
 COMMANDS = {"index": "index", "search": "search", "status": "status", "remove-index": "remove_index"}
 """Each command with the module of ctx.commands that holds it."""
 
-SETTINGS = {"help_option_names": ["-h", "--help"]}
+SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 class LazyGroup(click.Group):
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     streams.prepare()
     if not given:
-        with click.Context(program, info_name="git ctx") as context:
+        with click.Context(program, info_name="git ctx", **SETTINGS) as context:
             sys.stderr.write(program.get_help(context) + "\n")
         return USAGE
     try:
@@ -112,7 +113,10 @@ def explain(error: Exception) -> tuple[int, str]:
         place = f"'{os.fsdecode(error.filename)}': " if isinstance(error.filename, (str, bytes)) else ""
         return FATAL, place + error.strerror + streams.way_out(error)
     kind = type(error).__name__
-    return FATAL, f"unexpected {kind}: {error}\nThis is a fault of git-ctx. GIT_CTX_TRACE=1 shows where it happened."
+    return (
+        FATAL,
+        f"unexpected {kind}: {error}\nThis is a fault of git-ctx. GIT_CTX_TRACE=1 shows where it happened.",
+    )
 
 
 def usage_of(error: click.UsageError) -> str:

@@ -15,8 +15,12 @@ from ctx.values import ALREADY_INDEXED, IndexReport
 @click.command(short_help="Index a revision, HEAD if none is given.")
 @click.argument("revision", required=False)
 @click.option("--branch", metavar="NAME", help="Index the tip of a branch.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Work in N processes; all cores by default.")
-@click.option("--ci", is_flag=True, help="For build machines: all cores, plain lines on stderr, no questions.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Work in N processes; all cores by default."
+)
+@click.option(
+    "--ci", is_flag=True, help="For build machines: all cores, plain lines on stderr, no questions."
+)
 @click.option("--silent", is_flag=True, help="Print nothing but errors.")
 @options.json_output
 @options.root
@@ -34,7 +38,11 @@ def command(
     with reporter, closing(ctx.open(".")) as index:
         try:
             report = index.index(
-                revision, branch=branch, jobs=jobs, trigger="ci" if ci else "manual", progress=reporter.progress
+                revision,
+                branch=branch,
+                jobs=jobs,
+                trigger="ci" if ci else "manual",
+                progress=reporter.progress,
             )
         except KeyboardInterrupt:
             reporter.close()

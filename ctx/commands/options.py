@@ -24,7 +24,7 @@ def enter(context: click.Context, _parameter: click.Parameter, path: str | None)
 
 
 def root(command: Command) -> Command:
-    """Add `-C/--root`, which is taken before the command as well as after it; two of them add up as in git."""
+    """Add `-C/--root`, which is taken before the command and after it; two of them add up as in git."""
     option = click.option(
         "-C",
         "--root",

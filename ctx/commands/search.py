@@ -7,7 +7,7 @@ from contextlib import closing
 
 import click
 
-from ctx.commands import options
+from ctx.commands import answer_output, options, streams
 from ctx.commands.progress import reporter_for
 from ctx.errors import NO_HITS
 
@@ -27,14 +27,16 @@ class SearchCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=SearchCommand, short_help="Search a revision, HEAD if none is given.", options_metavar="[OPTIONS]")
+@click.command(
+    cls=SearchCommand, short_help="Search a revision, HEAD if none is given.", options_metavar="[OPTIONS]"
+)
 @click.argument("query", nargs=-1, metavar="QUERY... [-- PATHSPEC...]")
 @click.option(
     "-n",
     "--limit",
     type=click.IntRange(1, LIMIT_MAX),
     metavar="N",
-    help=f"At most N hits, 1 to {LIMIT_MAX:,}; {LIMIT_FOR_EYES} by default, {LIMIT_FOR_PROGRAMS} with --json-output and -z.",
+    help=f"At most N hits; {LIMIT_FOR_EYES} by default, {LIMIT_FOR_PROGRAMS} for programs.",
 )
 @click.option(
     "-p",
@@ -44,7 +46,9 @@ class SearchCommand(click.Command):
     metavar="PATHSPEC",
     help="Only files that a git pathspec matches; may be repeated, and given after `--`.",
 )
-@click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated.")
+@click.option(
+    "--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."
+)
 @click.option("--revision", metavar="REV", help="Search this commit or tree.")
 @click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
 @options.json_output
@@ -77,15 +81,13 @@ def command(
     if json_output and nul:
         raise click.UsageError("--json-output and -z exclude each other; give one of them.")
     text = query_text(query)
-    for_programs = json_output or nul
     import ctx
-    from ctx.commands import answer_output
 
     reporter = reporter_for()
     with reporter, closing(ctx.open(".")) as index:
         answer = index.search(
             text,
-            limit=limit or (LIMIT_FOR_PROGRAMS if for_programs else LIMIT_FOR_EYES),
+            limit=limit or (LIMIT_FOR_PROGRAMS if json_output or nul else LIMIT_FOR_EYES),
             paths=path_filters + context.meta.get("pathspecs", ()),
             languages=languages,
             revision=revision,
@@ -93,12 +95,20 @@ def command(
             progress=reporter.progress,
         )
         reporter.close()
+        text_of = None if no_content else index.text
+        prefix = b"" if full_name else index.repository.prefix
         if json_output:
-            answer_output.print_json_answer(answer, None if no_content else index.text)
+            answer_output.print_json_answer(answer, text_of)
         elif nul:
-            answer_output.print_records(answer, index, full_name=full_name)
+            answer_output.print_records(answer, prefix)
+        elif streams.takes_colour(color, sys.stdout):
+            from ctx.commands.answer_terminal import print_coloured
+
+            print_coloured(answer, text, text_of, prefix)
         else:
-            answer_output.print_text(answer, index, content=not no_content, full_name=full_name, color=color)
+            from ctx.commands.answer_text import print_plain
+
+            print_plain(answer, text, text_of, prefix)
     return 0 if answer.hits else NO_HITS
 
 

@@ -13,7 +13,7 @@ from ctx.commands import options
 @options.json_output
 @options.root
 def command(json_output: bool) -> int:
-    """Show each indexed tree with its revisions, size, languages and left-out files, and what HEAD would cost."""
+    """Show each indexed tree, what was left out of it and why, and what indexing HEAD would cost."""
     import ctx
     from ctx.commands import status_output
 

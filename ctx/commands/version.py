@@ -7,6 +7,6 @@ from ctx import _version
 
 def version_text() -> str:
     """Version, commit and the descriptor of a new index, a line each."""
-    from ctx.descriptor import DEFAULT
+    from ctx.descriptor import embedded_model
 
-    return f"git-ctx {_version.__version__}\ncommit {_version.commit()}\ndescriptor {DEFAULT}"
+    return f"git-ctx {_version.__version__}\ncommit {_version.commit()}\ndescriptor {embedded_model()}"

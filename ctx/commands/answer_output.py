@@ -1,0 +1,78 @@
+"""An answer for programs: JSON, or NUL-ended fields. For eyes: ctx.commands.answer_text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ctx.commands.json_output import path_fields, print_json
+from ctx.commands.paths import from_here
+from ctx.values import Answer, Coverage, Hit
+
+
+def print_json_answer(answer: Answer, text_of: Callable[[Hit], str] | None) -> None:
+    """Print the whole answer as one object; without `content` where `text_of` is None."""
+    print_json(
+        {
+            "type": "search_result",
+            "results": [hit_object(hit, text_of) for hit in answer.hits],
+            "message": answer.message,
+            "revision": answer.revision,
+            "commit": answer.commit.hex() if answer.commit else None,
+            "tree": answer.tree.hex(),
+            "resolvedBy": answer.resolved_by,
+            "coverage": coverage_object(answer.coverage),
+        }
+    )
+
+
+def hit_object(hit: Hit, text_of: Callable[[Hit], str] | None) -> dict[str, Any]:
+    """One hit; paths are from the root of the repository, offsets bytes into the blob."""
+    content = {} if text_of is None else {"content": text_of(hit)}
+    return {
+        "result": {
+            "scoredText": {"similarity": round(hit.score, 6)},
+            "sourcePosition": {
+                **path_fields("relativePath", hit.path),
+                "startOffset": hit.position.start,
+                "endOffset": hit.position.end,
+            },
+            "indexItemType": "CHUNKS",
+        },
+        **content,
+        "contentStartLine": hit.position.start_line,
+        "contentEndLine": hit.position.end_line,
+        "symbol": hit.symbol,
+        "kind": hit.kind,
+        "isTestCase": hit.is_test,
+        "language": hit.language,
+        "agreement": round(hit.agreement, 6),
+        "blob": hit.blob.hex(),
+        "alsoAt": [path.decode("utf-8", "surrogateescape") for path in hit.also_at],
+    }
+
+
+def coverage_object(coverage: Coverage) -> dict[str, Any]:
+    """How much of the tree the answer knows."""
+    return {
+        "complete": coverage.complete,
+        "files": coverage.files,
+        "chunks": coverage.chunks,
+        "skipped": coverage.skipped,
+    }
+
+
+def print_records(answer: Answer, prefix: bytes) -> None:
+    """Print five NUL-ended fields a hit: path, first line, last line, symbol, score (`xargs -0 -n 5`)."""
+    if answer.message:
+        print(answer.message, file=sys.stderr)
+    for hit in answer.hits:
+        fields = (
+            from_here(hit.path, prefix).decode("utf-8", "surrogateescape"),
+            str(hit.position.start_line),
+            str(hit.position.end_line),
+            hit.symbol,
+            f"{hit.score:.4f}",
+        )
+        sys.stdout.write("".join(field + "\0" for field in fields))

@@ -1,0 +1,66 @@
+"""An answer on a terminal: highlighted by Pygments through rich. Loaded only where colours are wanted."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
+from ctx.commands.answer_text import TextOf, also_at, closing_line
+from ctx.commands.paths import from_here, quoted
+from ctx.commands.snippet import harmless, shown_lines
+from ctx.values import Answer, Hit
+
+THEME = "ansi_dark"
+"""The sixteen colours that the user's terminal defines, readable on its own background."""
+
+
+def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+    """Print each hit as `path:first-last  symbol  kind  score` with a highlighted snippet below it."""
+    console = Console(
+        file=sys.stdout, force_terminal=True, highlight=False, soft_wrap=not sys.stdout.isatty()
+    )
+    if answer.message:
+        console.print(Text(answer.message, "yellow"))
+        console.print()
+    for hit in answer.hits:
+        console.print(heading(hit, prefix), soft_wrap=True)
+        if hit.also_at:
+            console.print(Text(f"    also at {also_at(hit, prefix)}", "dim"), soft_wrap=True)
+        if text_of is not None:
+            print_snippet(console, hit, text_of(hit), query)
+            console.print()
+    console.print(Text(closing_line(answer), "dim"), soft_wrap=True)
+
+
+def heading(hit: Hit, prefix: bytes) -> Text:
+    """The line above a snippet."""
+    position = hit.position
+    return Text.assemble(
+        (quoted(from_here(hit.path, prefix)), "magenta"),
+        (f":{position.start_line}-{position.end_line}", "green"),
+        *([("  " + harmless(hit.symbol), "bold")] if hit.symbol else []),
+        (f"  {hit.kind}", "cyan"),
+        (f"  {hit.score:.2f}", "dim"),
+    )
+
+
+def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
+    """Print some lines of a text; all of it is highlighted, so that a string cut in two keeps its colour."""
+    raw = text.split("\n")
+    code = "\n".join(harmless(line) for line in raw)
+    syntax = Syntax(
+        code, Syntax.guess_lexer(hit.path.decode("utf-8", "replace"), code), theme=THEME, tab_size=4
+    )
+    lines = syntax.highlight(code).split("\n", allow_blank=True)
+    width, before = len(str(hit.position.end_line)), -1
+    for number in shown_lines(text, query):
+        if number != before + 1:
+            console.print(Text(f"  {'⋮':>{width}}", "dim"))
+        gutter = Text(f"  {hit.position.start_line + number:>{width}}  ", "dim")
+        line = lines[number] if number < len(lines) else Text()
+        line.expand_tabs(4)
+        console.print(gutter + line, no_wrap=True, overflow="ellipsis")
+        before = number

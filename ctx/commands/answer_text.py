@@ -1,0 +1,57 @@
+"""An answer for eyes: hits with a snippet, highlighted on a terminal, and a last line that names the tree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from ctx.commands.paths import from_here, quoted
+from ctx.commands.snippet import harmless, shown_lines
+from ctx.values import Answer, Hit
+
+TextOf = Callable[[Hit], str]
+
+
+def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+    """Print lines fit for grep: `path:first-last:symbol`, below it the snippet, numbered and indented."""
+    write = sys.stdout.write
+    if answer.message:
+        write(f"{answer.message}\n\n")
+    for hit in answer.hits:
+        first, last = hit.position.start_line, hit.position.end_line
+        write(f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}\n")
+        if hit.also_at:
+            write(f"    also at {also_at(hit, prefix)}\n")
+        if text_of is not None:
+            text = text_of(hit)
+            lines, width, before = text.split("\n"), len(str(last)), -1
+            for number in shown_lines(text, query):
+                if number != before + 1:
+                    write(f"    {'':{width}}  ...\n")
+                write(f"    {first + number:{width}}  {harmless(lines[number])}".rstrip() + "\n")
+                before = number
+            write("\n")
+    write(closing_line(answer) + "\n")
+
+
+def also_at(hit: Hit, prefix: bytes) -> str:
+    """The other paths of a hit, a few of them by name."""
+    named = [quoted(from_here(path, prefix)) for path in hit.also_at[:3]]
+    more = len(hit.also_at) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def closing_line(answer: Answer) -> str:
+    """The last line: how many hits, in which revision and tree, how much of it is known, and the time."""
+    hits = f"{len(answer.hits)} hit{'' if len(answer.hits) == 1 else 's'}" if answer.hits else "no hits"
+    commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
+    coverage = answer.coverage
+    parts = [
+        f"{hits} in {answer.revision}{commit}",
+        f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
+        f"{'all' if coverage.complete else 'only'} {coverage.files:,} files, {coverage.chunks:,} chunks",
+    ]
+    left_out = sum(coverage.skipped.values())
+    if left_out:
+        parts.append(f"{left_out:,} left out")
+    return f"-- {'; '.join(parts)}; {answer.seconds:.2f} s"

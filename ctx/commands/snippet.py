@@ -1,0 +1,64 @@
+"""The few lines of a hit that are shown: its first line, and the lines that the query speaks of."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from ctx.words.terms import query_terms, split_words, terms_of, tokens
+
+WHOLE = 12
+"""A text of at most so many lines is shown whole."""
+WINDOW = 10
+"""So many lines of a longer one are shown."""
+WIDTH = 300
+"""A line is cut after so many characters."""
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def shown_lines(text: str, query: str) -> list[int]:
+    """Which lines of a text to show, from 0 and rising; a gap between two of them is a cut."""
+    lines = text.split("\n")
+    if len(lines) <= WHOLE:
+        return list(range(len(lines)))
+    start = densest(lines, query)
+    window = list(range(start, start + WINDOW))
+    return window if start == 0 else [0, *window[: WINDOW - 1]]
+
+
+def densest(lines: list[str], query: str) -> int:
+    """Where the window begins that holds most of the query; a term of few lines weighs more."""
+    wanted = query_terms(query)
+    found = [wanted.keys() & terms(line) for line in lines]
+    spread = Counter(term for line in found for term in line)
+    weights = [sum(wanted[term] / spread[term] for term in line) for line in found]
+    last_start = len(lines) - WINDOW
+    start = max(range(last_start + 1), key=lambda i: (round(sum(weights[i : i + WINDOW]), 6), -i))
+    matched = [i for i in range(start, start + WINDOW) if weights[i]]
+    if not matched or matched[0] < WINDOW // 2:
+        return 0
+    # A window that begins with a match would show nothing of what leads to it.
+    slack = WINDOW - (matched[-1] - matched[0] + 1)
+    return min(matched[0] - slack // 2, last_start)
+
+
+def terms(line: str) -> set[str]:
+    """The terms of one line."""
+    return {term for token in tokens(line) for term in terms_of(split_words(token))}
+
+
+def harmless(line: str) -> str:
+    """A line that may be printed: cut where it is endless, with control characters made visible.
+
+    What a file holds must not move the cursor, ring, or turn the direction of writing.
+    """
+    if len(line) > WIDTH:
+        line = line[:WIDTH] + "…"
+    return CONTROL.sub(visible, line.removesuffix("\r"))
+
+
+def visible(found: re.Match[str]) -> str:
+    """The picture of a control character (Unicode block Control Pictures), or U+FFFD."""
+    code = ord(found.group())
+    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"

@@ -1,0 +1,130 @@
+"""The state of an index, for programs and for eyes."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timezone
+from typing import Any
+
+from ctx.commands.json_output import print_json
+from ctx.values import CatchUp, Provenance, SnapshotStatus, Status
+
+DESCRIPTOR_FIELDS = ("scope", "embedModelId", "dimensions", "precision", "version")
+UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def print_json_status(status: Status) -> None:
+    """Print everything as one object. Times are seconds since 1970."""
+    print_json(
+        {
+            "type": "status_result",
+            "repositoryId": status.repository_id,
+            "storePath": status.store_path,
+            "storeSizeBytes": status.store_size,
+            "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
+            "catchUp": {
+                "tree": status.head.tree.hex() if status.head.tree else None,
+                "covered": status.head.covered,
+                "newBlobs": status.head.new_blobs,
+                "chunks": status.head.chunks,
+            },
+        }
+    )
+
+
+def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
+    """One snapshot."""
+    return {
+        "tree": snapshot.tree.hex(),
+        "status": snapshot.status,
+        "revisions": snapshot.revisions,
+        "provenance": [provenance_object(line) for line in snapshot.provenance],
+        "clusters": snapshot.clusters,
+        "files": snapshot.files,
+        "filesSizeKb": round(snapshot.files_size / 1024, 1),
+        "linesOfCode": snapshot.lines,
+        "chunks": snapshot.chunks,
+        "languages": {name: round(share, 4) for name, share in snapshot.languages.items()},
+        "indexSizeBytes": snapshot.index_size,
+        "descriptor": snapshot.descriptor,
+        "descriptorFields": descriptor_object(snapshot.descriptor),
+        "skippedFiles": snapshot.skipped,
+    }
+
+
+def descriptor_object(descriptor: str) -> dict[str, str | int]:
+    """A written descriptor as its fields; the name of a model may hold dashes itself."""
+    scope, _, rest = descriptor.partition("-")
+    model, dimensions, precision, version = rest.rsplit("-", 3)
+    return dict(zip(DESCRIPTOR_FIELDS, (scope, model, int(dimensions), precision, version), strict=True))
+
+
+def provenance_object(line: Provenance) -> dict[str, Any]:
+    """One line of the provenance log."""
+    return {
+        "commit": line.commit.hex() if line.commit else None,
+        "revision": line.revision,
+        "committerTime": line.committer_time,
+        "createdAt": line.created_at,
+        "toolVersion": line.tool_version,
+        "trigger": line.trigger,
+    }
+
+
+def print_text(status: Status) -> None:
+    """Print a paragraph for each snapshot, then the store and what HEAD would cost."""
+    lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
+    if not status.snapshots:
+        lines = ["nothing is indexed yet", ""]
+    lines.append(f"store    {status.store_path}, {size(status.store_size)}")
+    lines.append(f"HEAD     {catch_up(status.head)}")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
+    """One snapshot as lines."""
+    names = ", ".join(snapshot.revisions) or "no branch or tag"
+    lines = [
+        f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}  ({names})",
+        f"  {snapshot.files:,} files, {size(snapshot.files_size)}, {snapshot.lines:,} lines",
+        f"  {snapshot.chunks:,} chunks in {snapshot.clusters:,} clusters, index {size(snapshot.index_size)}",
+        f"  {snapshot.descriptor}",
+    ]
+    shares = sorted(snapshot.languages.items(), key=lambda item: -item[1])[:6]
+    if shares:
+        lines.append("  " + ", ".join(f"{name} {share:.0%}" for name, share in shares))
+    if snapshot.skipped:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(snapshot.skipped.items()))
+        lines.append(f"  left out: {reasons}")
+    lines += [f"  made {when(line.created_at)} for {origin(line)}" for line in snapshot.provenance[-1:]]
+    return lines
+
+
+def origin(line: Provenance) -> str:
+    """For what, by which version and why a snapshot was made."""
+    commit = f" ({line.commit.hex()[:12]})" if line.commit else ""
+    return f"{line.revision}{commit} by git-ctx {line.tool_version}, {line.trigger}"
+
+
+def catch_up(head: CatchUp) -> str:
+    """What it would cost to bring the index to HEAD."""
+    if head.tree is None:
+        return "no commit yet"
+    if head.covered:
+        return f"tree {head.tree.hex()[:12]} is indexed"
+    cost = f"{head.new_blobs:,} new blobs, about {head.chunks:,} chunks"
+    return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"
+
+
+def when(seconds: int) -> str:
+    """A time in the user's zone, to the minute."""
+    return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def size(count: float) -> str:
+    """Bytes in the unit that fits, of 1000 as disks are sold."""
+    for unit in UNITS:
+        if count < 1000 or unit == UNITS[-1]:
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
