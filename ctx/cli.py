@@ -122,7 +122,7 @@ def explain(error: Exception) -> tuple[int, str]:
 def usage_of(error: click.UsageError) -> str:
     """The lines about usage under a usage error."""
     if error.ctx is None:
-        return ""
+        return "\nSee 'git ctx -h'."
     return f"\n{error.ctx.get_usage()}\nSee '{error.ctx.command_path} -h'."
 
 
