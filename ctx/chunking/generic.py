@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import SEQUENCE, Define, Definition, Rules, defined, text_of
+from ctx.chunking.rules import Define, Definition, Place, Rules, defined, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
-_DEFINES = r"_?(definition|declaration|item|def|decl|statement|spec|signature|implementation|declarator|clause|block)?$"
+_DEFINES = (
+    r"_?(definition|declaration|item|def|decl|statement|spec|signature|implementation|declarator|clause|block)?$"
+)
 
 KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(r"(^|_)(" + words + ")" + _DEFINES), kind)
@@ -37,7 +39,15 @@ KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ("create_function|create_procedure", "function"),
     )
 )
-_DEFINING = re.compile(r"(definition|declaration|item|def|decl|statement|spec|implementation|binding)$|^(defun|create_)")
+_DEFINING = re.compile(
+    r"(definition|declaration|item|def|decl|statement|spec|implementation|binding)$|^(defun|create_)"
+)
+_OPAQUE = re.compile(r"(^|_)(string|heredoc|raw_text|text|regex|literal|template_string|here_doc|verbatim)(_body|_literal)?$")
+_SEQUENCE = re.compile(
+    r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|"
+    r"elements|array|object|map|table|section|stream|chunk|script|stylesheet|suite|fields|bindings|values|"
+    r"cases|rules|variants)$|^(source|compound_statement|template|fragment|element|translation_unit|top_level)"
+)
 _IMPORTS = re.compile(
     r"(^|_)(import|include|using|require|preproc_include|open|imports|library_clause|use)"
     r"(s|_list|_statement|_declaration|_directive|_clause|_header|_from_statement|_item|_expression|_decl)?$"
@@ -50,7 +60,7 @@ _NAMES = re.compile(r"(^|_)(identifier|name|word|constant|symbol|variable|id|pat
 def generic_rules(language: Language) -> Rules:
     """Rules for any grammar."""
     definitions: dict[str, Define] = {}
-    comments, leads, imports, sequences = set(), set(), set(), set()
+    comments, leads, imports, sequences, opaque = set(), set(), set(), set(), set()
     for number in range(language.node_kind_count):
         name = language.node_kind_for_id(number)
         if not name or not language.node_kind_is_named(number) or name.startswith("_"):
@@ -61,7 +71,9 @@ def generic_rules(language: Language) -> Rules:
             leads.add(name)
         elif _IMPORTS.search(name):
             imports.add(name)
-        elif SEQUENCE.search(name):
+        elif _OPAQUE.search(name):
+            opaque.add(name)
+        elif _SEQUENCE.search(name):
             sequences.add(name)
         elif _DEFINING.search(name):
             kind = next((kind for pattern, kind in KINDS if pattern.search(name)), None)
@@ -70,6 +82,7 @@ def generic_rules(language: Language) -> Rules:
     return Rules(
         definitions=definitions,
         sequences=frozenset(sequences),
+        opaque=frozenset(opaque),
         comments=frozenset(comments),
         leads=frozenset(leads),
         imports=frozenset(imports),
@@ -77,9 +90,9 @@ def generic_rules(language: Language) -> Rules:
 
 
 def _named(kind: str) -> Define:
-    def define(node: Node, source: bytes, scope: str) -> Definition | None:
+    def define(node: Node, at: Place) -> Definition | None:
         found = name_node(node)
-        return None if found is None else defined(kind, scope, text_of(found, source))
+        return None if found is None else defined(kind, at, text_of(found, at.source))
 
     return define
 

@@ -12,9 +12,18 @@ if TYPE_CHECKING:
     from tree_sitter import Language
 
 MODULES = {
+    "csharp": "csharp",
+    "go": "golang",
+    "java": "jvm",
+    "javascript": "javascript",
+    "kotlin": "jvm",
+    "php": "php",
     "python": "python",
+    "rust": "rust",
+    "tsx": "javascript",
+    "typescript": "javascript",
 }
-"""Language -> the module below `ctx.chunking.dialects` that holds its rules, under the language's name in upper case."""
+"""Language -> the module below `ctx.chunking.dialects` that holds its rules, under its name in upper case."""
 
 
 def rules_of(language: str, compiled: Language) -> Rules:

@@ -6,7 +6,6 @@ numeric kind, because asking a node for its number is far cheaper than asking fo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,9 +20,10 @@ NAME_LIMIT = 120
 class Definition(NamedTuple):
     """What a node defines, as far as the node itself tells.
 
-    `name` is qualified below the surrounding scope ("T.Method" in Go). `members` says that the inside holds
-    further definitions (a class, a module) and no statements (a function). `separator` stands between
-    the scope's symbol and the name where the language's usual one does not fit.
+    `name` is qualified below the surrounding scope ("T.Method" in Go); "" with `members` is a wrapper that
+    names nothing (a C# namespace) and is looked through. `members` says that the inside holds further
+    definitions (a class, a module) and no statements (a function). `separator` stands between the scope's
+    symbol and the name where the language's usual one does not fit.
     """
 
     kind: str
@@ -34,8 +34,23 @@ class Definition(NamedTuple):
     separator: str = ""
 
 
-Define = Callable[["Node", bytes, str], "Definition | None"]
-"""(node, source, kind of the surrounding scope) -> what the node defines, None for nothing after all."""
+IMPORTS = Definition("imports", "", ())
+"""What a node says that turns out to be an import (`const x = require("x")`)."""
+
+WRAPPER = Definition("module", "", (), members=True)
+"""What a node says that only holds definitions and gives them no name."""
+
+
+class Place(NamedTuple):
+    """Where a definition stands: the file, the kind of the scope, the byte at which its attributes and comments begin."""
+
+    source: bytes
+    scope: str
+    lead: int
+
+
+Define = Callable[["Node", Place], "Definition | None"]
+"""What a node defines; None for nothing after all."""
 
 
 @dataclass(frozen=True)
@@ -43,22 +58,23 @@ class Rules:
     """One language's node types, by the part they play.
 
     `sequences` hold independent neighbours (statements, members) and may be cut between any two; every
-    other node is one construct, cut only inside a child that is too large. `leads` belong to the sibling
-    that follows. `docstrings` belong to the header when they come first in a body. Types that match
-    `pattern_*` count too. `clauses`: neighbours that define the same name are one unit.
+    other node is one construct, cut only inside a child that is too large; `opaque` ones (long strings) only
+    between lines. `leads` belong to the sibling that follows. `docstrings` tells what belongs to the header
+    when it comes first in a body. `clauses`: neighbours that define the same name are one unit. `expand` replaces
+    children that hold more than their name says.
     """
 
     definitions: Mapping[str, Define] = field(default_factory=dict)
     sequences: frozenset[str] = frozenset()
+    opaque: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
     leads: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     docstrings: Callable[[Node, bytes], bool] | None = None
     is_lead: Callable[[Node, bytes], bool] | None = None
-    is_import: Callable[[Node, bytes], bool] | None = None
+    expand: Callable[[list[Node]], list[Node]] | None = None
     separator: str = "."
     clauses: bool = False
-    transparent_root: bool = True
 
 
 OPEN, CLOSE, COMMENT, LEAD, IMPORT, DEFINITION, OTHER = range(7)
@@ -69,35 +85,31 @@ CLOSERS = frozenset(
     "}) ]) *) */ |] |} %> ?> -%> }} %} :} #endif $} ENDIF . \\ \n \r\n".split(" ")
 ) | {"\n", "\r\n", "\r", "#endif\n"}
 
-SEQUENCE = re.compile(
-    r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|"
-    r"elements|array|object|map|table|section|stream|chunk|script|stylesheet|suite|fields|bindings|values|"
-    r"cases|rules|variants)$|^(source|compound_statement|template|fragment|element|translation_unit|top_level)"
-)
-
-
 class Grammar:
     """`Rules` keyed by the numbers of one compiled grammar.
 
-    `roles[kind_id]` is OPEN … OTHER, `sequences[kind_id]` is true for sequences, `defines[kind_id]` the function that
-    reads a definition.
+    `roles[kind_id]` is OPEN … OTHER, `defines[kind_id]` the function that reads a definition; `sequences` and
+    `opaque` are sets of numbers.
     """
 
-    __slots__ = ("defines", "roles", "rules", "sequences")
+    __slots__ = ("defines", "opaque", "roles", "rules", "sequences")
 
     def __init__(self, language: Language, rules: Rules) -> None:
         self.rules = rules
         self.roles: dict[int, int] = {}
-        self.sequences: dict[int, bool] = {ERROR_KIND: True}
+        self.sequences: set[int] = {ERROR_KIND}
+        self.opaque: set[int] = set()
         self.defines: dict[int, Define] = {}
         for number in range(language.node_kind_count):
             name = language.node_kind_for_id(number) or ""
             if language.node_kind_is_named(number):
                 self.roles[number] = self._role(name, number)
-                self.sequences[number] = name in rules.sequences
+                if name in rules.sequences:
+                    self.sequences.add(number)
+                if name in rules.opaque:
+                    self.opaque.add(number)
             else:
                 self.roles[number] = CLOSE if name in CLOSERS else OPEN
-                self.sequences[number] = False
         self.roles[ERROR_KIND] = OTHER
 
     def _role(self, name: str, number: int) -> int:
@@ -146,27 +158,28 @@ TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "obj
 MEMBERS = TYPES | {"module"}
 """Kinds whose inside holds definitions."""
 
+_INSIDE_A_TYPE = {"function": "method", "constant": "field"}
+
 
 def kind_inside(kind: str, scope: str) -> str:
     """A function in a class is a method, a constant there a field."""
-    if scope in TYPES:
-        return {"function": "method", "constant": "field"}.get(kind, kind)
-    return kind
+    return _INSIDE_A_TYPE.get(kind, kind) if scope in TYPES else kind
 
 
-def defined(kind: str, scope: str, name: str) -> Definition | None:
+def defined(kind: str, at: Place, name: str, is_test: bool = False) -> Definition | None:
     """The plain case: one name, the kind as the scope has it."""
     if not name:
         return None
-    return Definition(kind_inside(kind, scope), name, (name,), kind in MEMBERS)
+    kind = "test" if is_test else kind_inside(kind, at.scope)
+    return Definition(kind, name, (name,), kind in MEMBERS, is_test)
 
 
 def by_field(kind: str, name: str = "name") -> Define:
     """Definitions whose name is the child in a field."""
 
-    def define(node: Node, source: bytes, scope: str) -> Definition | None:
+    def define(node: Node, at: Place) -> Definition | None:
         child = node.child_by_field_name(name)
-        return None if child is None else defined(kind, scope, text_of(child, source))
+        return None if child is None else defined(kind, at, text_of(child, at.source))
 
     return define
 
@@ -174,8 +187,18 @@ def by_field(kind: str, name: str = "name") -> Define:
 def by_type(kind: str, *types: str) -> Define:
     """Definitions whose name is the first child of one of these types."""
 
-    def define(node: Node, source: bytes, scope: str) -> Definition | None:
+    def define(node: Node, at: Place) -> Definition | None:
         child = child_of_type(node, *types)
-        return None if child is None else defined(kind, scope, text_of(child, source))
+        return None if child is None else defined(kind, at, text_of(child, at.source))
 
     return define
+
+
+def wrapper(_node: Node, _at: Place) -> Definition:
+    """A node that only holds definitions."""
+    return WRAPPER
+
+
+def before(node: Node, name: Node | None, at: Place) -> bytes:
+    """The source of comments, attributes and modifiers: from the lead to the name."""
+    return at.source[at.lead : node.start_byte if name is None else name.start_byte]

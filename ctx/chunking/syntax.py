@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctx.chunking.limits import DEPTH, HARD, JOIN, LIMIT, TINY
 from ctx.chunking.lines import split_lines
-from ctx.chunking.rules import CLOSE, DEFINITION, Definition, Grammar
+from ctx.chunking.rules import CLOSE, DEFINITION, Definition, Grammar, Place
 from ctx.chunking.units import Scope, Unit, group
 from ctx.values import Chunk
 
@@ -42,9 +42,9 @@ class _Splitter:
     def split(self, node: Node, start: int, end: int, header: Unit, scope: Scope, depth: int) -> list[Chunk]:
         """The pieces of a unit that is too large: `node` with its leads from `start` and its tail to `end`."""
         children = node.children
-        if not children or depth > DEPTH:
+        if not children or depth > DEPTH or node.kind_id in self.grammar.opaque:
             return self.by_lines(start, end, header, scope)
-        if self.grammar.sequences.get(node.kind_id):
+        if node.kind_id in self.grammar.sequences:
             header.end = max(start, children[0].start_byte) if header.start < children[0].start_byte else start
             return self.pack(self.sequence(children, header, scope, end), scope, depth)
         large = [i for i, child in enumerate(children) if child.end_byte - child.start_byte > LIMIT]
@@ -57,12 +57,12 @@ class _Splitter:
             return self.pack(self.sequence(children, header, scope, end), scope._replace(members=False), depth)
         return self.construct(children, large, start, end, header, scope, depth)
 
-    def sequence(self, children: Sequence[Node], header: Unit, scope: Scope, end: int) -> list[Unit]:
+    def sequence(self, children: list[Node], header: Unit, scope: Scope, end: int) -> list[Unit]:
         return group(children, self.source, self.grammar, scope, header, end)
 
     def construct(
         self,
-        children: Sequence[Node],
+        children: list[Node],
         large: Sequence[int],
         start: int,
         end: int,
@@ -114,7 +114,7 @@ class _Splitter:
         waiting: list[Unit] = []
         for unit in units:
             size = unit.end - unit.start
-            if size > LIMIT and (unit.node is not None or size > HARD):
+            if size > LIMIT and (unit.node is not None or size > HARD) or _looked_through(unit):
                 start = unit.start
                 if waiting and unit.start - waiting[0].start >= TINY and not _opens(waiting):
                     pieces.append(self.join(waiting, scope))
@@ -139,12 +139,12 @@ class _Splitter:
     def descend(self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
         """Split one unit; a tiny piece `before` it, or the header of what is around, joins its header."""
         definition = unit.definition
-        inner = scope._replace(members=False) if scope.members and definition is None else scope
+        inner = scope
         if definition is not None:
-            inner = Scope(
-                self.qualify(definition, scope), definition.kind, definition.members, definition.is_test or scope.is_test
-            )
-        header = Unit(start, start, unit.kind, None, definition, definition is not None)
+            symbol = self.qualify(definition, scope)
+            inner = Scope(symbol, definition.kind, definition.members, definition.is_test)
+        named = definition is not None and not _looked_through(unit)
+        header = Unit(start, start, unit.kind, None, definition, named)
         if unit.node is None:
             return self.by_lines(start, unit.end, header, inner)
         pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1)
@@ -191,22 +191,29 @@ class _Splitter:
         roles, sequences, defines = self.grammar.roles, self.grammar.sequences, self.grammar.defines
         children = node.children
         for _ in range(8):
-            if not children or sequences.get(node.kind_id):
+            if not children or node.kind_id in sequences:
                 break
             node = max(children, key=_extent)
             children = node.children
         for child in children:
             number = child.kind_id
             if roles[number] == DEFINITION:
-                definition = defines[number](child, self.source, kind)
+                definition = defines[number](child, Place(self.source, kind, child.start_byte))
                 if definition is not None:
                     names += definition.names
                     if definition.members and depth < 4:
                         self.names_inside(child, definition.kind, names, depth + 1)
+            elif number in sequences and depth < 4:
+                self.names_inside(child, kind, names, depth + 1)
 
 
 def _extent(node: Node) -> int:
     return node.end_byte - node.start_byte
+
+
+def _looked_through(unit: Unit) -> bool:
+    """Whether a unit is a wrapper without a name of its own, such as a C# namespace."""
+    return unit.definition is not None and unit.definition.members and not unit.definition.name
 
 
 def _opens(units: Sequence[Unit]) -> bool:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, IMPORT, LEAD, OPEN, Definition, Grammar
+from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, IMPORT, IMPORTS, LEAD, OPEN, Definition, Grammar, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tree_sitter import Node
 
 
@@ -52,7 +50,7 @@ class Unit:
 
 
 def group(
-    children: Sequence[Node], source: bytes, grammar: Grammar, scope: Scope, header: Unit | None, end: int
+    children: list[Node], source: bytes, grammar: Grammar, scope: Scope, header: Unit | None, end: int
 ) -> list[Unit]:
     """The units of a sequence, in order, from the header (if any) to the byte `end`."""
     roles, defines, rules = grammar.roles, grammar.defines, grammar.rules
@@ -63,6 +61,8 @@ def group(
         append(header)
     lead = lead_end = -1
     firm = False
+    if rules.expand is not None:
+        children = rules.expand(children)
     for child in children:
         number = child.kind_id
         start = child.start_byte
@@ -71,7 +71,7 @@ def group(
             continue
         role = roles[number]
         if in_header and header is not None:
-            if role == OPEN or role == CLOSE:
+            if role in (OPEN, CLOSE):
                 header.end = stop
                 continue
             if role == COMMENT and source.find(b"\n", header.end, start) < 0 and source[stop - 1] != 10:
@@ -90,32 +90,39 @@ def group(
                 lead, lead_end, firm = start, stop, True
             continue
         if role == COMMENT:
-            if lead < 0 and units and source.find(b"\n", units[-1].end, start) < 0:
-                units[-1].end = stop - (source[stop - 1] == 10)
-                continue
+            if lead < 0 and units:
+                before = units[-1]
+                if before.end > start:
+                    before.end = start
+                elif source.find(b"\n", before.end, start) < 0:
+                    before.end = stop - (source[stop - 1] == 10)
+                    continue
             if source[stop - 1] == 10:
                 stop -= 1
         elif role > LEAD:
             if rules.is_lead is None or not rules.is_lead(child, source):
+                begin = start
                 if lead >= 0:
                     if firm or source.count(b"\n", lead_end, start) < 2:
-                        start = lead
+                        begin = lead
                     else:
                         append(Unit(lead, lead_end))
                     lead = -1
                     firm = False
                 if role == DEFINITION:
-                    definition = defines[number](child, source, scope.kind)
+                    definition = defines[number](child, Place(source, scope.kind, begin))
                     if definition is None:
-                        append(Unit(start, stop, "block", child))
+                        append(Unit(begin, stop, "block", child))
+                    elif definition is IMPORTS:
+                        append(Unit(begin, stop, "imports", child))
                     elif rules.clauses and units and _same_clause(units[-1], definition):
                         units[-1].end = stop
                     else:
-                        append(Unit(start, stop, definition.kind, child, definition))
+                        append(Unit(begin, stop, definition.kind, child, definition))
                 elif role == IMPORT:
-                    append(Unit(start, stop, "imports", child))
+                    append(Unit(begin, stop, "imports", child))
                 else:
-                    append(Unit(start, stop, "block", child))
+                    append(Unit(begin, stop, "block", child))
                 continue
             role = LEAD
         if lead >= 0 and not firm and source.count(b"\n", lead_end, start) > 1:
@@ -138,5 +145,3 @@ def _same_clause(before: Unit, definition: Definition) -> bool:
     """Whether a definition goes on with the one before: a clause, an overload, a body after its signature."""
     return before.definition is not None and before.definition.name == definition.name and before.node is not None
 
-
-__all__ = ["Scope", "Unit", "group"]

@@ -1,0 +1,188 @@
+"""JavaScript, TypeScript and TSX: functions in constants, objects and assignments, exports, test callbacks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ctx.chunking.rules import (
+    IMPORTS,
+    Definition,
+    Place,
+    Rules,
+    by_field,
+    defined,
+    field_text,
+    kind_inside,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
+_STATEMENTS = frozenset({"function", "method", "test"})
+_GROUPS = frozenset({b"describe", b"context", b"suite", b"fdescribe", b"xdescribe"})
+_TEST = re.compile(
+    rb"(describe|context|suite|it|test|specify|bench|fit|xit|fdescribe|xdescribe|Deno\.test)"
+    rb"(?:\.\w+)*(?:\s*\((?:[^()]|\([^()]*\)){0,2000}\)|\s*`[^`]{0,2000}`)?"
+    rb"\s*\(\s*(?:'((?:[^'\\\n]|\\.){1,400})'|\"((?:[^\"\\\n]|\\.){1,400})\"|`([^`]{1,400})`)\s*,"
+)
+_EACH = re.compile(rb"(?:describe|it|test|suite)(?:\.\w+)*\.(?:each|for)\b")
+_REQUIRE = re.compile(rb"(?:const|let|var)\s+[\w${}\s,:]{1,400}=\s*(?:require\(|await import\()")
+
+
+def _value_kind(value: Node | None, at: Place) -> tuple[str, bool]:
+    """The kind of what a value makes of its name, and whether definitions lie inside."""
+    if value is None:
+        return kind_inside("constant", at.scope), False
+    if value.type in _FUNCTIONS:
+        return kind_inside("function", at.scope), False
+    if value.type == "class":
+        return "class", True
+    return kind_inside("constant", at.scope), value.type == "object"
+
+
+def _variables(node: Node, at: Place) -> Definition | None:
+    if _REQUIRE.match(at.source, node.start_byte):
+        return IMPORTS
+    declarators = [child for child in node.named_children if child.type == "variable_declarator"]
+    names = tuple(
+        text_of(name, at.source)
+        for one in declarators
+        if (name := one.child_by_field_name("name")) is not None and name.type == "identifier"
+    )
+    if not names:
+        return None
+    kind, members = _value_kind(declarators[0].child_by_field_name("value"), at)
+    if at.scope in _STATEMENTS and kind not in ("function", "class"):
+        return None
+    return Definition(kind, names[0], names, members)
+
+
+def _export(node: Node, at: Place) -> Definition | None:
+    inner = node.child_by_field_name("declaration")
+    if inner is not None:
+        define = JAVASCRIPT.definitions.get(inner.type)
+        return define(inner, at) if define is not None else None
+    value = node.child_by_field_name("value")
+    if value is None:
+        return IMPORTS
+    name = field_text(value, at.source, "name") or "default"
+    kind, members = _value_kind(value, at)
+    if kind == "constant" and not members:
+        return None
+    return Definition(kind, name, (name,), members)
+
+
+def _statement(node: Node, at: Place) -> Definition | None:
+    inner = node.child(0)
+    if inner is None:
+        return None
+    if inner.type == "call_expression":
+        return _test(node, at)
+    if inner.type == "assignment_expression":
+        return _assignment(inner, at)
+    if inner.type == "internal_module":
+        return by_field("module")(inner, at)
+    return None
+
+
+def _test(node: Node, at: Place) -> Definition | None:
+    match = _TEST.match(at.source, node.start_byte)
+    if match is None or (match.end() > node.end_byte):
+        return None
+    name = (match.group(2) or match.group(3) or match.group(4)).decode("utf-8", "replace")
+    name = " ".join(name.split())
+    return Definition("test", name, (name,), match.group(1) in _GROUPS, True, " > ")
+
+
+def _assignment(node: Node, at: Place) -> Definition | None:
+    """`module.exports = …`, `exports.name = …`, `Type.prototype.name = …`, `object.name = function …`."""
+    target = text_of(node.child(0) or node, at.source)
+    value = node.child_by_field_name("right")
+    while value is not None and value.type == "assignment_expression":
+        value = value.child_by_field_name("right")
+    kind, members = _value_kind(value, at)
+    exported = target.startswith(("module.exports", "exports."))
+    if "(" in target or "[" in target or (kind in ("constant", "field") and not exported):
+        return None
+    if target in ("module.exports", "exports"):
+        own = field_text(value, at.source, "name") if value is not None else ""
+        return Definition(kind, own or "exports", (own,) if own else (), members)
+    if kind == "function" and ".prototype." in target:
+        kind = "method"
+    name = target.removeprefix("module.").removeprefix("exports.").removeprefix("this.").replace(".prototype.", ".")
+    return Definition(kind, name, (name.rpartition(".")[2],), members)
+
+
+def _field(node: Node, at: Place) -> Definition | None:
+    name = field_text(node, at.source, "name") or field_text(node, at.source, "property")
+    value = node.child_by_field_name("value")
+    kind = "method" if value is not None and value.type in _FUNCTIONS else "field"
+    return Definition(kind, name, (name,)) if name else None
+
+
+def _pair(node: Node, at: Place) -> Definition | None:
+    """A function or an object kept in an object."""
+    value = node.child_by_field_name("value")
+    if at.scope in _STATEMENTS or value is None:
+        return None
+    name = field_text(node, at.source, "key").strip("'\"")
+    if value.type in _FUNCTIONS:
+        return Definition("method", name, (name,))
+    return Definition("field", name, (name,), members=True) if value.type == "object" else None
+
+
+def _method(node: Node, at: Place) -> Definition | None:
+    name = field_text(node, at.source, "name")
+    return Definition("method", name, (name,)) if name else None
+
+
+def _module(node: Node, at: Place) -> Definition | None:
+    return defined("module", at, field_text(node, at.source, "name").strip("'\""))
+
+
+def _ambient(node: Node, at: Place) -> Definition | None:
+    for child in node.named_children:
+        define = JAVASCRIPT.definitions.get(child.type)
+        if define is not None:
+            return define(child, at)
+    return None
+
+
+JAVASCRIPT = Rules(
+    definitions={
+        "function_declaration": by_field("function"),
+        "generator_function_declaration": by_field("function"),
+        "function_signature": by_field("function"),
+        "class_declaration": by_field("class"),
+        "abstract_class_declaration": by_field("class"),
+        "interface_declaration": by_field("interface"),
+        "type_alias_declaration": by_field("type"),
+        "enum_declaration": by_field("enum"),
+        "module": _module,
+        "internal_module": _module,
+        "ambient_declaration": _ambient,
+        "method_definition": _method,
+        "method_signature": _method,
+        "abstract_method_signature": _method,
+        "public_field_definition": _field,
+        "field_definition": _field,
+        "lexical_declaration": _variables,
+        "variable_declaration": _variables,
+        "export_statement": _export,
+        "expression_statement": _statement,
+        "pair": _pair,
+    },
+    sequences=frozenset(
+        "program statement_block class_body interface_body object array enum_body object_type switch_body "
+        "switch_case switch_default jsx_element jsx_fragment named_imports export_clause union_type".split()
+    ),
+    opaque=frozenset({"template_string", "string", "jsx_text", "regex"}),
+    comments=frozenset({"comment", "html_comment", "hash_bang_line"}),
+    leads=frozenset({"decorator"}),
+    imports=frozenset({"import_statement", "import_alias"}),
+    clauses=True,
+)
+TYPESCRIPT = TSX = JAVASCRIPT
