@@ -59,8 +59,8 @@ def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
     for number in shown_lines(text, query):
         if number != before + 1:
             console.print(Text(f"  {'⋮':>{width}}", "dim"))
-        gutter = Text(f"  {hit.position.start_line + number:>{width}}  ", "dim")
+        gutter = f"  {hit.position.start_line + number:>{width}}  "
         line = lines[number] if number < len(lines) else Text()
         line.expand_tabs(4)
-        console.print(gutter + line, no_wrap=True, overflow="ellipsis")
+        console.print(Text.assemble((gutter, "dim"), line), no_wrap=True, overflow="ellipsis")
         before = number
