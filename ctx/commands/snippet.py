@@ -14,7 +14,7 @@ WINDOW = 10
 WIDTH = 300
 """A line is cut after so many characters."""
 
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def shown_lines(text: str, query: str) -> list[int]:
@@ -23,23 +23,28 @@ def shown_lines(text: str, query: str) -> list[int]:
     if len(lines) <= WHOLE:
         return list(range(len(lines)))
     start = densest(lines, query)
-    window = list(range(start, start + WINDOW))
-    return window if start == 0 else [0, *window[: WINDOW - 1]]
+    return list(range(WINDOW)) if start <= 1 else [0, *range(start, start + WINDOW - 1)]
 
 
 def densest(lines: list[str], query: str) -> int:
-    """Where the window begins that holds most of the query; a term of few lines weighs more."""
+    """Where the run of `WINDOW - 1` lines begins that holds most of the query; 0 where the first lines do.
+
+    A term of few lines weighs more than one of many.
+    """
     wanted = query_terms(query)
     found = [wanted.keys() & terms(line) for line in lines]
     spread = Counter(term for line in found for term in line)
     weights = [sum(wanted[term] / spread[term] for term in line) for line in found]
-    last_start = len(lines) - WINDOW
-    start = max(range(last_start + 1), key=lambda i: (round(sum(weights[i : i + WINDOW]), 6), -i))
-    matched = [i for i in range(start, start + WINDOW) if weights[i]]
-    if not matched or matched[0] < WINDOW // 2:
+    size = WINDOW - 1
+    last_start = len(lines) - size
+    sums = [round(sum(weights[start : start + size]), 6) for start in range(1, last_start + 1)]
+    best = max(sums)
+    if best <= round(sum(weights[1:WINDOW]), 6):
         return 0
-    # A window that begins with a match would show nothing of what leads to it.
-    slack = WINDOW - (matched[-1] - matched[0] + 1)
+    start = sums.index(best) + 1
+    matched = [line for line in range(start, start + size) if weights[line]]
+    # A run that begins with a match would show nothing of what leads to it.
+    slack = size - (matched[-1] - matched[0] + 1)
     return min(matched[0] - slack // 2, last_start)
 
 
