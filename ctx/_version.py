@@ -14,7 +14,7 @@ COMMIT = "$Format:%H$"
 
 
 def commit() -> str:
-    """The full id of the commit that this code is, with `-dirty` after it where it was changed; or "unknown"."""
+    """The full id of the commit that this code is, `-dirty` after it if it was changed; or "unknown"."""
     if not COMMIT.startswith("$"):
         return COMMIT
     return checkout_commit(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) or "unknown"
