@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = streams.CLOSED_PIPE
     except Exception as error:
         status, message = explain(error)
-        report(message, status, as_json="--json-output" in given)
+        report(message, status, as_json="--json-output" in takewhile(lambda word: word != "--", given))
     except KeyboardInterrupt:
         status = INTERRUPTED
     streams.finish()

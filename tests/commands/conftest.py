@@ -84,3 +84,104 @@ def git_ctx(environment: dict[str, str], tmp_path: Path) -> GitCtx:
         return Run(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
     return run
+
+
+FILES = {
+    "src/session.py": '''"""Sessions of users."""
+
+import time
+
+
+class SessionStore:
+    """Keeps the sessions that are open."""
+
+    def __init__(self, lifetime: float) -> None:
+        self.lifetime = lifetime
+        self.sessions = {}
+
+    def renew_session(self, token: str) -> None:
+        """Push the expiry of a session into the future."""
+        self.sessions[token] = time.time() + self.lifetime
+
+    def forget_expired(self) -> int:
+        """Drop every session whose time is over, and say how many."""
+        now = time.time()
+        over = [token for token, end in self.sessions.items() if end < now]
+        for token in over:
+            del self.sessions[token]
+        return len(over)
+''',
+    "src/retry.go": """package retry
+
+import "time"
+
+// Backoff calls f until it succeeds, and waits twice as long after each failure.
+func Backoff(f func() error, first time.Duration) error {
+	wait := first
+	for i := 0; i < 5; i++ {
+		if err := f(); err == nil {
+			return nil
+		}
+		time.Sleep(wait)
+		wait *= 2
+	}
+	return f()
+}
+""",
+    "lib/colour.js": """// Mixes two colours.
+export function mixColours(left, right) {
+  return left.map((part, i) => (part + right[i]) / 2);
+}
+""",
+    "lib/copy/colour.js": """// Mixes two colours.
+export function mixColours(left, right) {
+  return left.map((part, i) => (part + right[i]) / 2);
+}
+""",
+    "docs/guide.md": "# Guide\n\nHow to install it.\n\n## Billing\n\nInvoices are sent once a month.\n",
+    "logo.png": "\x89PNG\r\n\x1a\n\x00\x00\x00\x00",
+}
+"""A small project; the two colour.js are one blob."""
+
+
+class Project(NamedTuple):
+    """A repository for one test."""
+
+    path: Path
+    environment: dict[str, str]
+
+    def git(self, *arguments: str) -> str:
+        """Run git here and return what it printed."""
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.path,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    def commit(self, files: dict[str | bytes, str], message: str = "change") -> str:
+        """Write files, commit all there is, and return the id of the commit."""
+        for name, text in files.items():
+            path = os.path.join(os.fsencode(self.path), os.fsencode(name))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(text.encode("latin-1" if name == "logo.png" else "utf-8"))
+        self.git("add", "--all")
+        self.git("commit", "-q", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def project(environment: dict[str, str], tmp_path: Path) -> Project:
+    """A repository with FILES in one commit on `main`, in a directory with a space in its name."""
+    path = tmp_path / "a project"
+    path.mkdir()
+    identity = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
+                for what, value in (("NAME", "Someone"), ("EMAIL", "someone@example.org"))}  # fmt: skip
+    made = Project(path, {**environment, **identity})
+    made.git("init", "-q", "-b", "main")
+    made.commit(dict(FILES), "first")
+    return made
