@@ -1,0 +1,61 @@
+"""Every error that git-ctx shows, and the exit status that goes with it.
+
+    CtxError                       128   fatal, as git's own
+      NotARepository               128
+      UnknownRevision              128
+      NothingCommitted             128
+      GitFailed                    128
+      StoreUnusable                128
+        StoreFull                  128
+      Damaged                      128
+    UsageError                     129   as git's own
+
+The message is the whole text for the user: what was wrong, where, and what mends it.
+"""
+
+from __future__ import annotations
+
+NO_HITS = 1
+FATAL = 128
+USAGE = 129
+INTERRUPTED = 130
+
+
+class CtxError(Exception):
+    """Something that the user has to know and can act on."""
+
+    exit_code = FATAL
+
+
+class NotARepository(CtxError):
+    """There is no git repository where one was looked for."""
+
+
+class UnknownRevision(CtxError):
+    """What was asked for names no commit and no tree of this repository."""
+
+
+class NothingCommitted(CtxError):
+    """HEAD points at a branch without a commit, so there is no tree to answer from."""
+
+
+class GitFailed(CtxError):
+    """git itself refused; the message is what it said."""
+
+
+class StoreUnusable(CtxError):
+    """The index directory cannot be written or read."""
+
+
+class StoreFull(StoreUnusable):
+    """There is no room left where the index lies."""
+
+
+class Damaged(CtxError):
+    """Stored bytes are not what was written; the callers treat it as a miss and rebuild."""
+
+
+class UsageError(CtxError):
+    """The command line asks for something that cannot be."""
+
+    exit_code = USAGE

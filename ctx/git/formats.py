@@ -1,0 +1,134 @@
+"""The bytes of git's commit, tag and tree objects, taken apart.
+
+The formats are those of `Documentation/gitformat-*` and of `git cat-file`; nothing here reads a repository.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ctx.errors import Damaged
+
+SYMLINK_MODE = 0o120000
+SUBMODULE_MODE = 0o160000
+DIRECTORY_MODE = 0o040000
+
+_ENTRY = {
+    size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL)
+    for size in (20, 32)  # bytes of a SHA-1 and of a SHA-256 id
+}
+_MODES = {
+    b"40000": DIRECTORY_MODE,
+    b"100644": 0o100644,
+    b"100755": 0o100755,
+    b"120000": SYMLINK_MODE,
+    b"160000": SUBMODULE_MODE,
+}
+_IDENTITY = re.compile(rb"(.*?) ?<[^>]*> ?(-?\d+)(?: ([+-]\d{4}))?", re.DOTALL)
+
+
+class TreeEntry(NamedTuple):
+    """One line of a tree: the name within its directory, git's mode and the raw object id."""
+
+    name: bytes
+    mode: int
+    oid: bytes
+
+
+class CommitInfo(NamedTuple):
+    """What a commit says. Times are seconds since 1970, `committer_offset` minutes east of UTC."""
+
+    oid: bytes
+    tree: bytes
+    parents: tuple[bytes, ...]
+    author_name: str
+    author_time: int
+    committer_time: int
+    committer_offset: int
+    subject: str
+
+
+def parse_tree(data: bytes, id_size: int) -> list[TreeEntry]:
+    """The entries of one tree object in git's order. `id_size` is 20 or 32. Raises Damaged."""
+    found = _ENTRY[id_size].findall(data)
+    if sum(len(mode) + len(name) for mode, name, _ in found) + len(found) * (id_size + 2) != len(data):
+        raise Damaged("a tree object of the repository is malformed; `git fsck` says which")
+    return [TreeEntry(name, _MODES.get(mode) or int(mode, 8), oid) for mode, name, oid in found]
+
+
+def parse_tag(data: bytes) -> bytes:
+    """The raw id of the object that an annotated tag points at. Raises Damaged."""
+    first = data.partition(b"\n")[0]
+    if not first.startswith(b"object "):
+        raise Damaged("a tag object of the repository is malformed; `git fsck` says which")
+    return _raw(first[7:])
+
+
+def commit_tree(data: bytes) -> bytes:
+    """The raw id of a commit's tree. Raises Damaged."""
+    first = data.partition(b"\n")[0]
+    if not first.startswith(b"tree "):
+        raise Damaged("a commit object of the repository is malformed; `git fsck` says which")
+    return _raw(first[5:])
+
+
+def parse_commit(oid: bytes, data: bytes) -> CommitInfo:
+    """All that git-ctx wants to know of a commit object. Raises Damaged."""
+    head, _, message = data.partition(b"\n\n")
+    tree = commit_tree(data)
+    parents: list[bytes] = []
+    fields: dict[bytes, bytes] = {}
+    for line in head.split(b"\n")[1:]:
+        key, _, value = line.partition(b" ")
+        if key == b"parent":
+            parents.append(_raw(value))
+        else:
+            fields.setdefault(key, value)
+    encoding = fields.get(b"encoding", b"utf-8").decode("ascii", "replace")
+    author, author_time, _ = _identity(fields.get(b"author", b""))
+    _, committer_time, offset = _identity(fields.get(b"committer", b""))
+    return CommitInfo(
+        oid,
+        tree,
+        tuple(parents),
+        _text(author, encoding),
+        author_time,
+        committer_time,
+        offset,
+        _subject(_text(message, encoding)),
+    )
+
+
+def _identity(line: bytes) -> tuple[bytes, int, int]:
+    found = _IDENTITY.match(line)
+    if not found:  # commits made by broken tools exist; they are shown without a date
+        return line.partition(b"<")[0].strip(), 0, 0
+    zone = int(found[3] or b"0")
+    minutes = abs(zone) // 100 * 60 + abs(zone) % 100
+    return found[1], int(found[2]), minutes if zone >= 0 else -minutes
+
+
+def _subject(message: str) -> str:
+    """The first paragraph on one line, as `git log --format=%s` prints it."""
+    lines: list[str] = []
+    for line in message.split("\n"):
+        if line.strip():
+            lines.append(line.strip())
+        elif lines:
+            break
+    return " ".join(lines)
+
+
+def _text(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        return data.decode("latin-1")
+
+
+def _raw(name: bytes) -> bytes:
+    try:
+        return bytes.fromhex(name.decode("ascii"))
+    except ValueError:
+        raise Damaged("an object of the repository names an id that is none; `git fsck` says which") from None

@@ -1,0 +1,69 @@
+"""Starting git: the environment it is given, and the words it fails with.
+
+Every git that git-ctx starts for reading gets the same environment: no optional locks, no replace refs, no
+fetching of missing objects, messages in English. What the user set besides (`GIT_DIR`, `-c` settings, which
+travel in `GIT_CONFIG_*`, an alternate index) is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+
+from ctx.errors import CtxError, GitFailed
+
+READ_ONLY = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    # git before 2.45 does not know the variable above; without a transport it cannot fetch either.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+
+def environment() -> dict[str, str]:
+    """The variables for a git that only reads and never talks to a remote."""
+    return {**os.environ, **READ_ONLY}
+
+
+def command(directory: str, arguments: Sequence[str | bytes]) -> list[str | bytes]:
+    """The words of a git command line that runs in `directory`."""
+    return ["git", "-C", directory, "--no-optional-locks", *arguments]
+
+
+def run(
+    directory: str, arguments: Sequence[str | bytes], stdin: bytes | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git to its end in `directory`; the caller looks at the status. Raises CtxError without a git."""
+    try:
+        return subprocess.run(
+            command(directory, arguments),
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            env=environment(),
+        )
+    except FileNotFoundError:
+        raise no_git() from None
+
+
+def output(directory: str, arguments: Sequence[str | bytes], stdin: bytes | None = None) -> bytes:
+    """Standard output of a git command that has to succeed. Raises GitFailed with git's own words."""
+    done = run(directory, arguments, stdin)
+    if done.returncode:
+        raise GitFailed(complaint(done))
+    return done.stdout
+
+
+def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+    """What git said on standard error, without its leading `fatal: `."""
+    said = os.fsdecode(done.stderr).strip()
+    return said.removeprefix("fatal: ") or f"git ended with status {done.returncode} and said nothing"
+
+
+def no_git() -> CtxError:
+    """The error for a PATH without git."""
+    return CtxError("git was not found on the PATH; install it, or add its directory to PATH")

@@ -1,0 +1,81 @@
+"""git's settings as plain values, from one `git config --null --list`.
+
+Names are compared as git does: section and variable without regard to case, the part between them exactly.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ctx.errors import CtxError
+
+_TRUE = ("true", "yes", "on")
+_FALSE = ("false", "no", "off", "")
+
+
+class Settings:
+    """The values of every setting, in the order in which git reads them; the last one counts."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: dict[str, list[str | None]]) -> None:
+        self._values = values
+
+    @classmethod
+    def parse(cls, listing: bytes) -> Settings:
+        """Take apart what `git config --null --list` prints; a name without a value has the value None."""
+        values: dict[str, list[str | None]] = {}
+        for entry in listing.split(b"\0")[:-1]:
+            name, has_value, value = entry.partition(b"\n")
+            values.setdefault(os.fsdecode(name), []).append(os.fsdecode(value) if has_value else None)
+        return cls(values)
+
+    def get(self, key: str) -> str | None:
+        """The last value; "true" for a name without one, None if there is no such setting."""
+        values = self._values.get(_canonical(key))
+        if not values:
+            return None
+        return "true" if values[-1] is None else values[-1]
+
+    def get_all(self, key: str) -> list[str]:
+        """Every value of a setting that may be given several times."""
+        return ["true" if value is None else value for value in self._values.get(_canonical(key), [])]
+
+    def get_bool(self, key: str, default: bool) -> bool:
+        """The last value as a truth value by git's rules. Raises CtxError when it is none."""
+        value = self.get(key)
+        if value is None:
+            return default
+        word = value.lower()
+        if word in _TRUE or word in _FALSE:
+            return word in _TRUE
+        if re.fullmatch(r"[+-]?\d+[kmg]?", word):
+            return int(word.rstrip("kmg")) != 0
+        raise CtxError(
+            f"the setting {key} is '{value}', neither true nor false; mend it with `git config {key}`"
+        )
+
+    @property
+    def remotes(self) -> list[str]:
+        """The names of the configured remotes."""
+        pattern = re.compile(r"remote\.(.+)\.(?:url|pushurl|fetch)", re.DOTALL)
+        found = (pattern.fullmatch(name) for name in self._values)
+        return list(dict.fromkeys(match[1] for match in found if match))
+
+    @property
+    def is_partial_clone(self) -> bool:
+        """Whether objects may be missing here that a remote has promised."""
+        if self.get("extensions.partialclone") is not None:
+            return True
+        return any(
+            self.get_bool(name, False)
+            for name in self._values
+            if name.startswith("remote.") and name.endswith(".promisor")
+        )
+
+
+def _canonical(key: str) -> str:
+    section, first, rest = key.partition(".")
+    subsection, second, name = rest.rpartition(".")
+    return f"{section.lower()}{first}{subsection}{second}{name.lower()}"
