@@ -59,7 +59,8 @@ class Rules:
 
     `sequences` hold independent neighbours (statements, members) and may be cut between any two; every
     other node is one construct, cut only inside a child that is too large; `opaque` ones (long strings) only
-    between lines. `leads` belong to the sibling that follows. `docstrings` tells what belongs to the header
+    between lines. `leads` belong to the sibling that follows, `tails` to the one before; `leads_if` decides by
+    the node itself. `docstrings` tells what belongs to the header
     when it comes first in a body. `clauses`: neighbours that define the same name are one unit. `expand` replaces
     children that hold more than their name says.
     """
@@ -69,9 +70,10 @@ class Rules:
     opaque: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment", "line_comment", "block_comment"})
     leads: frozenset[str] = frozenset()
+    tails: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     docstrings: Callable[[Node, bytes], bool] | None = None
-    is_lead: Callable[[Node, bytes], bool] | None = None
+    leads_if: Mapping[str, Callable[[Node, bytes], bool]] = field(default_factory=dict)
     expand: Callable[[list[Node]], list[Node]] | None = None
     separator: str = "."
     clauses: bool = False
@@ -92,13 +94,14 @@ class Grammar:
     `opaque` are sets of numbers.
     """
 
-    __slots__ = ("defines", "opaque", "roles", "rules", "sequences")
+    __slots__ = ("defines", "leads_if", "opaque", "roles", "rules", "sequences")
 
     def __init__(self, language: Language, rules: Rules) -> None:
         self.rules = rules
         self.roles: dict[int, int] = {}
         self.sequences: set[int] = {ERROR_KIND}
         self.opaque: set[int] = set()
+        self.leads_if: dict[int, Callable[[Node, bytes], bool]] = {}
         self.defines: dict[int, Define] = {}
         for number in range(language.node_kind_count):
             name = language.node_kind_for_id(number) or ""
@@ -106,6 +109,8 @@ class Grammar:
                 self.roles[number] = self._role(name, number)
                 if name in rules.sequences:
                     self.sequences.add(number)
+                if name in rules.leads_if:
+                    self.leads_if[number] = rules.leads_if[name]
                 if name in rules.opaque:
                     self.opaque.add(number)
             else:
@@ -122,6 +127,8 @@ class Grammar:
             return COMMENT
         if name in rules.leads:
             return LEAD
+        if name in rules.tails:
+            return CLOSE
         return IMPORT if name in rules.imports else OTHER
 
 

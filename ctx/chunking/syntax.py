@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+MANY = 200
+SMALL = 20
+"""A node with more than `MANY` children of less than `SMALL` bytes on average is a table of values, cut by lines."""
+
 FILE = Scope("", "module", True, False)
 
 
@@ -33,10 +37,8 @@ class _Splitter:
         self.grammar = grammar
 
     def file(self, root: Node, start: int, end: int) -> list[Chunk]:
-        header = None
         children = root.children
-        if children and start < children[0].start_byte:
-            header = Unit(start, children[0].start_byte)
+        header = Unit(start, children[0].start_byte) if children and start + 3 < children[0].start_byte else None
         return self.pack(group(children, self.source, self.grammar, FILE, header, end), FILE, 0)
 
     def split(self, node: Node, start: int, end: int, header: Unit, scope: Scope, depth: int) -> list[Chunk]:
@@ -44,18 +46,33 @@ class _Splitter:
         children = node.children
         if not children or depth > DEPTH or node.kind_id in self.grammar.opaque:
             return self.by_lines(start, end, header, scope)
+        if len(children) > MANY and end - start < SMALL * len(children):
+            return self.by_lines(start, end, header, scope)
         if node.kind_id in self.grammar.sequences:
-            header.end = max(start, children[0].start_byte) if header.start < children[0].start_byte else start
+            header.end = max(start, children[0].start_byte)
+            name = node.child_by_field_name("name") or node.child_by_field_name("condition")
+            if name is not None:
+                header.end = name.end_byte
+                children = [child for child in children if child.start_byte >= header.end]
             return self.pack(self.sequence(children, header, scope, end), scope, depth)
         large = [i for i, child in enumerate(children) if child.end_byte - child.start_byte > LIMIT]
         if not large:
-            widest = max(range(len(children)), key=lambda i: children[i].end_byte - children[i].start_byte)
-            if 2 * _extent(children[widest]) > end - start:
-                large = [widest]
+            large = self.body(node, children)
         if not large:
             header.end = start
             return self.pack(self.sequence(children, header, scope, end), scope._replace(members=False), depth)
         return self.construct(children, large, start, end, header, scope, depth)
+
+    def body(self, node: Node, children: list[Node]) -> list[int]:
+        """Which child to cut when none is too large by itself: its statements or members, or what is most of it."""
+        sequences, half = self.grammar.sequences, _extent(node) / 2
+        best, most = -1, 0.0
+        for index, child in enumerate(children):
+            extent = _extent(child)
+            weight = 2.0 * extent if child.kind_id in sequences else float(extent)
+            if weight > half and weight >= most:
+                best, most = index, weight
+        return [best] if best >= 0 else []
 
     def sequence(self, children: list[Node], header: Unit, scope: Scope, end: int) -> list[Unit]:
         return group(children, self.source, self.grammar, scope, header, end)
@@ -114,9 +131,10 @@ class _Splitter:
         waiting: list[Unit] = []
         for unit in units:
             size = unit.end - unit.start
-            if size > LIMIT and (unit.node is not None or size > HARD) or _looked_through(unit):
+            if (size > LIMIT and _divisible(unit)) or _looked_through(unit):
                 start = unit.start
-                if waiting and unit.start - waiting[0].start >= TINY and not _opens(waiting):
+                room = 3 * TINY if _looked_through(unit) else TINY
+                if waiting and unit.start - waiting[0].start >= room and not _opens(waiting):
                     pieces.append(self.join(waiting, scope))
                     waiting = []
                 elif waiting:
@@ -130,7 +148,8 @@ class _Splitter:
             waiting.append(unit)
         if waiting:
             last = self.join(waiting, scope)
-            if pieces and last.end - last.start < TINY and last.end - pieces[-1].start <= LIMIT + TINY:
+            room = max(LIMIT, pieces[-1].end - pieces[-1].start) + TINY if pieces else 0
+            if pieces and last.end - last.start < TINY and last.end - pieces[-1].start <= room:
                 pieces[-1] = pieces[-1]._replace(end=last.end, names=pieces[-1].names + last.names)
             else:
                 pieces.append(last)
@@ -143,8 +162,11 @@ class _Splitter:
         if definition is not None:
             symbol = self.qualify(definition, scope)
             inner = Scope(symbol, definition.kind, definition.members, definition.is_test)
-        named = definition is not None and not _looked_through(unit)
-        header = Unit(start, start, unit.kind, None, definition, named)
+        if definition is None or _looked_through(unit):
+            imports = any(one.kind == "imports" for one in before)
+            header = Unit(start, start, "imports" if imports else "block")
+        else:
+            header = Unit(start, start, unit.kind, None, definition, True)
         if unit.node is None:
             return self.by_lines(start, unit.end, header, inner)
         pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1)
@@ -167,7 +189,7 @@ class _Splitter:
         """One chunk of neighbours, named after its header or else its largest definition."""
         names: list[str] = []
         main: Unit | None = None
-        imported = 0
+        imported = loose = 0
         for unit in units:
             definition = unit.definition
             if definition is not None:
@@ -178,12 +200,14 @@ class _Splitter:
                     main = unit
             elif unit.kind == "imports":
                 imported += unit.end - unit.start
+            elif unit.node is not None:
+                loose += unit.end - unit.start
         start, end = units[0].start, units[-1].end
         if main is not None and main.definition is not None and (main.head or main.end - main.start >= imported):
             symbol = scope.symbol if main.head else self.qualify(main.definition, scope)
             is_test = scope.is_test if main.head else main.definition.is_test
             return Chunk(start, end, main.kind, symbol, tuple(names), is_test)
-        kind = "imports" if 2 * imported > end - start else "block"
+        kind = "imports" if imported > loose else "block"
         return Chunk(start, end, kind, scope.symbol, tuple(names), scope.is_test)
 
     def names_inside(self, node: Node, kind: str, names: list[str], depth: int) -> None:
@@ -211,9 +235,18 @@ def _extent(node: Node) -> int:
     return node.end_byte - node.start_byte
 
 
+def _divisible(unit: Unit) -> bool:
+    """Whether a unit that is too large may be cut: a header and a short declaration keep their documentation."""
+    if unit.end - unit.start > HARD:
+        return True
+    if unit.node is None:
+        return not unit.head
+    return _extent(unit.node) > JOIN // 2
+
+
 def _looked_through(unit: Unit) -> bool:
     """Whether a unit is a wrapper without a name of its own, such as a C# namespace."""
-    return unit.definition is not None and unit.definition.members and not unit.definition.name
+    return unit.node is not None and unit.definition is not None and not unit.definition.name
 
 
 def _opens(units: Sequence[Unit]) -> bool:
@@ -228,7 +261,8 @@ def _joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
     if unit.kind == "imports" and first.kind == "imports" and waiting[-1].kind == "imports":
         return size <= LIMIT
     if size > limit:
-        return size <= LIMIT and unit.end - unit.start < TINY and unit.definition is None
+        small = TINY if unit.definition is None else TINY // 2
+        return size <= LIMIT + TINY and (waiting[-1].end - first.start < TINY or unit.end - unit.start < small)
     if waiting[-1].kind == "imports" and unit.definition is not None and unit.kind not in ("constant", "type"):
         return waiting[-1].end - first.start < 3 * TINY
     return True

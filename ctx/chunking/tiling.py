@@ -10,6 +10,7 @@ from ctx.values import Chunk
 SPACES = b" \t\r\n\f\v"
 """What counts as blank: ASCII white space, nothing of Unicode's."""
 
+_CLOSERS = re.compile(rb"(?:[ \t\r\n]*[})\]]+[;,)]*[ \t]*(?=\r?\n))+")
 _TEXT = re.compile(rb"[^ \t\r\n\f\v]")
 
 
@@ -19,6 +20,12 @@ def bounds(source: bytes) -> tuple[int, int]:
     return (first.start(), len(source.rstrip(SPACES))) if first else (0, 0)
 
 
+def _after_closers(source: bytes, start: int) -> int:
+    """Past lines of nothing but closing brackets, which stay with what they close where the syntax is broken."""
+    match = _CLOSERS.match(source, start)
+    return match.end() if match else start
+
+
 def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
     """Let each piece reach to the next one's start, without the blank text between them.
 
@@ -26,23 +33,23 @@ def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
     """
     chunks: list[Chunk] = []
     edge, stop = bounds(source)
+    cuts = [_after_closers(source, piece.start) for piece in pieces[1:]]
+    cuts.append(stop)
     previous = 0
-    for number, piece in enumerate(pieces):
-        start = edge
-        end = pieces[number + 1].start if number + 1 < len(pieces) else stop
-        if end <= start:
+    for piece, cut in zip(pieces, cuts, strict=True):
+        if cut <= edge:
             continue
-        text = _TEXT.search(source, start, end)
-        if text is None:
+        text = source[edge:cut]
+        stripped = text.lstrip(SPACES)
+        if not stripped:
             continue
-        start = text.start()
-        edge = end
-        end = start + len(source[start:end].rstrip(SPACES))
-        line = start
-        while line > previous and source[line - 1] in b" \t":
-            line -= 1
-        if line == 0 or source[line - 1] in b"\r\n":
-            start = line
+        start = cut - len(stripped)
+        edge = cut
+        end = start + len(stripped.rstrip(SPACES))
+        indented = start - len(source[previous:start]) + len(source[previous:start].rstrip(b" \t"))
+        if indented == 0 or source[indented - 1] in b"\r\n":
+            start = indented
         previous = end
-        chunks.append(piece._replace(start=start, end=end))
+        _, _, kind, symbol, names, is_test = piece
+        chunks.append(Chunk(start, end, kind, symbol, names, is_test))
     return chunks

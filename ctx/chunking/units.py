@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.chunking.limits import LIMIT
 from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, IMPORT, IMPORTS, LEAD, OPEN, Definition, Grammar, Place
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def group(
     children: list[Node], source: bytes, grammar: Grammar, scope: Scope, header: Unit | None, end: int
 ) -> list[Unit]:
     """The units of a sequence, in order, from the header (if any) to the byte `end`."""
-    roles, defines, rules = grammar.roles, grammar.defines, grammar.rules
+    roles, defines, rules, leads_if = grammar.roles, grammar.defines, grammar.rules, grammar.leads_if
     units: list[Unit] = []
     append = units.append
     in_header = header is not None
@@ -94,13 +95,13 @@ def group(
                 before = units[-1]
                 if before.end > start:
                     before.end = start
-                elif source.find(b"\n", before.end, start) < 0:
+                elif source[before.end - 1] != 10 and source.find(b"\n", before.end, start) < 0:
                     before.end = stop - (source[stop - 1] == 10)
                     continue
             if source[stop - 1] == 10:
                 stop -= 1
         elif role > LEAD:
-            if rules.is_lead is None or not rules.is_lead(child, source):
+            if number not in leads_if or not leads_if[number](child, source):
                 begin = start
                 if lead >= 0:
                     if firm or source.count(b"\n", lead_end, start) < 2:
@@ -115,7 +116,7 @@ def group(
                         append(Unit(begin, stop, "block", child))
                     elif definition is IMPORTS:
                         append(Unit(begin, stop, "imports", child))
-                    elif rules.clauses and units and _same_clause(units[-1], definition):
+                    elif rules.clauses and units and _same_clause(units[-1], definition, stop):
                         units[-1].end = stop
                     else:
                         append(Unit(begin, stop, definition.kind, child, definition))
@@ -141,7 +142,12 @@ def group(
     return units
 
 
-def _same_clause(before: Unit, definition: Definition) -> bool:
+def _same_clause(before: Unit, definition: Definition, stop: int) -> bool:
     """Whether a definition goes on with the one before: a clause, an overload, a body after its signature."""
-    return before.definition is not None and before.definition.name == definition.name and before.node is not None
-
+    return (
+        before.definition is not None
+        and before.definition.name == definition.name
+        and before.node is not None
+        and definition.kind in ("function", "method")
+        and stop - before.start <= LIMIT
+    )

@@ -85,5 +85,6 @@ CSHARP = Rules(
     ),
     opaque=frozenset({"string_literal", "raw_string_literal", "verbatim_string_literal"}),
     leads=frozenset({"preproc_region"}),
+    tails=frozenset({"preproc_endregion"}),
     imports=frozenset({"using_directive", "extern_alias_directive", "global_attribute", "file_scoped_namespace"}),
 )

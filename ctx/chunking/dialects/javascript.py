@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
 _STATEMENTS = frozenset({"function", "method", "test"})
 _GROUPS = frozenset({b"describe", b"context", b"suite", b"fdescribe", b"xdescribe"})
+_TEST_WORDS = (b"it", b"test", b"describe", b"context", b"suite", b"specify", b"bench", b"fit", b"xit", b"fdes", b"xdes", b"Deno")
 _TEST = re.compile(
-    rb"(describe|context|suite|it|test|specify|bench|fit|xit|fdescribe|xdescribe|Deno\.test)"
-    rb"(?:\.\w+)*(?:\s*\((?:[^()]|\([^()]*\)){0,2000}\)|\s*`[^`]{0,2000}`)?"
+    rb"(describe|context|suite|it|test|specify|bench|fit|xit|fdescribe|xdescribe|Deno\.test)(?:\.(?!each|for)\w+)*"
+    rb"(?:\.(?:each|for)\s*(?:\((?:[^()]|\([^()]*\)){0,600}\)|`[^`]{0,2000}`))?"
     rb"\s*\(\s*(?:'((?:[^'\\\n]|\\.){1,400})'|\"((?:[^\"\\\n]|\\.){1,400})\"|`([^`]{1,400})`)\s*,"
 )
-_EACH = re.compile(rb"(?:describe|it|test|suite)(?:\.\w+)*\.(?:each|for)\b")
-_REQUIRE = re.compile(rb"(?:const|let|var)\s+[\w${}\s,:]{1,400}=\s*(?:require\(|await import\()")
+_REQUIRE = re.compile(rb"(?:const|let|var)\s+[\w${}\s,:]{1,400}=\s*(?:require|await import)\(")
 
 
 def _value_kind(value: Node | None, at: Place) -> tuple[str, bool]:
@@ -44,7 +44,8 @@ def _value_kind(value: Node | None, at: Place) -> tuple[str, bool]:
 
 
 def _variables(node: Node, at: Place) -> Definition | None:
-    if _REQUIRE.match(at.source, node.start_byte):
+    source, start = at.source, node.start_byte
+    if at.scope == "module" and source.find(b"(", start, start + 200) > 0 and _REQUIRE.match(source, start):
         return IMPORTS
     declarators = [child for child in node.named_children if child.type == "variable_declarator"]
     names = tuple(
@@ -89,8 +90,11 @@ def _statement(node: Node, at: Place) -> Definition | None:
 
 
 def _test(node: Node, at: Place) -> Definition | None:
-    match = _TEST.match(at.source, node.start_byte)
-    if match is None or (match.end() > node.end_byte):
+    start = node.start_byte
+    if not at.source.startswith(_TEST_WORDS, start):
+        return None
+    match = _TEST.match(at.source, start)
+    if match is None or match.end() > node.end_byte:
         return None
     name = (match.group(2) or match.group(3) or match.group(4)).decode("utf-8", "replace")
     name = " ".join(name.split())

@@ -150,20 +150,28 @@ def _first_string(source: bytes, start: int) -> str:
     return match.group(1).decode("utf-8", "replace") if match else ""
 
 
-def _expand_imports(children: list[Node]) -> list[Node]:
-    """The grammar lets the last import swallow the comment after it, which documents what follows."""
-    if not any(child.type == "import_list" for child in children[:8]):
+_HEADERS = frozenset({"package_header", "import_list", "import_header"})
+_COMMENTS = frozenset({"multiline_comment", "line_comment"})
+
+
+def _expand_headers(children: list[Node]) -> list[Node]:
+    """The grammar lets package and imports swallow the comment after them, which documents what follows."""
+    if not any(child.type in _HEADERS for child in children[:8]):
         return children
     expanded: list[Node] = []
     for child in children:
         expanded.append(child)
-        if child.type == "import_list":
-            last = child
-            while last.child_count and last.type in ("import_list", "import_header"):
-                comments = [c for c in last.children if c.type in ("multiline_comment", "line_comment")]
-                expanded += comments
-                last = last.children[-1]
+        last = child
+        while last.type in _HEADERS and last.child_count:
+            inner = last.children
+            expanded += [one for one in inner if one.type in _COMMENTS]
+            last = inner[-1]
     return expanded
+
+
+def _is_annotation(node: Node, source: bytes) -> bool:
+    """`@Name(…)` on a line of its own, which the grammar takes for an expression."""
+    return source[node.start_byte] == 0x40
 
 
 KOTLIN = Rules(
@@ -184,6 +192,7 @@ KOTLIN = Rules(
     opaque=frozenset({"string_literal"}),
     comments=frozenset({"line_comment", "multiline_comment", "shebang_line"}),
     leads=frozenset({"file_annotation"}),
+    leads_if={"prefix_expression": _is_annotation},
     imports=frozenset({"package_header", "import_list", "import_header"}),
-    expand=_expand_imports,
+    expand=_expand_headers,
 )
