@@ -1,0 +1,94 @@
+"""The payload of a cluster: structure and vectors of a few files, without words and without text.
+
+Its bytes are a function of the cluster key alone. docs/format.md describes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgpack
+
+from ctx.errors import Damaged
+from ctx.partition import Member, cluster_key
+from ctx.records import decode_record
+from ctx.views.segments import Key
+
+
+class Document(NamedTuple):
+    """What is stored of one document: its record, eight bytes of the hash of each chunk's embedded text, vectors."""
+
+    record: bytes
+    hashes: bytes
+    vectors: bytes
+
+
+class Stored(NamedTuple):
+    """A decoded cluster. `skips` has the reason for each member that its content kept out, else None."""
+
+    members: tuple[Member, ...]
+    skips: list[str | None]
+    path_vectors: bytes
+    documents: dict[Key, Document]
+
+
+def document_key(member: Member) -> Key:
+    """Members with equal keys have equal documents."""
+    return member.oid, member.language or ""
+
+
+def encode_cluster(
+    descriptor: str,
+    members: Sequence[Member],
+    skips: Sequence[str | None],
+    path_vectors: bytes,
+    documents: dict[Key, Document],
+) -> bytes:
+    """The payload of a cluster; `documents` has one for every member without a skip, and may have more."""
+    wanted = dict.fromkeys(
+        document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
+    )
+    kept = [documents[key] for key in wanted]
+    packed: bytes = msgpack.packb(
+        (
+            descriptor,
+            [
+                (member.path, member.mode, member.oid, member.language, skip)
+                for member, skip in zip(members, skips, strict=True)
+            ],
+            path_vectors,
+            [document.record for document in kept],
+            b"".join(document.hashes for document in kept),
+            b"".join(document.vectors for document in kept),
+        )
+    )
+    return packed
+
+
+def decode_cluster(payload: bytes, descriptor: str, key: bytes, vector_bytes: int) -> Stored:
+    """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together."""
+    try:
+        name, files, path_vectors, records, hashes, vectors = msgpack.unpackb(payload)
+        members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
+        skips: list[str | None] = [skip for *_, skip in files]
+        if name != descriptor or cluster_key(descriptor, members) != key:
+            raise Damaged("a cluster is not what its name says")
+        if len(path_vectors) != len(members) * vector_bytes:
+            raise Damaged("a cluster's path vectors do not fit its members")
+        keys = dict.fromkeys(
+            document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
+        )
+        documents: dict[Key, Document] = {}
+        at = 0
+        for document, record in zip(keys, records, strict=True):
+            end = at + len(decode_record(record).positions)
+            documents[document] = Document(
+                record, hashes[at * 8 : end * 8], vectors[at * vector_bytes : end * vector_bytes]
+            )
+            at = end
+        if len(hashes) != at * 8 or len(vectors) != at * vector_bytes:
+            raise Damaged("a cluster's vectors do not fit its chunks")
+        return Stored(members, skips, path_vectors, documents)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a cluster cannot be read: {error}") from error

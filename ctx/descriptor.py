@@ -1,0 +1,52 @@
+"""What every stored value depends on besides its input, spelt out in one place.
+
+A cluster key is a hash over the descriptor and the members, so whatever changes the bytes of a cluster
+must change the descriptor: the version counts the formats of clusters, chunks and embedded text together.
+The words layer is not in it: counting words anew never costs an embedding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ctx import chunking
+from ctx.embed.wordtable import DIMENSIONS, MODEL_ID
+
+SCOPE = "CODE_BLOCKS"
+PRECISION = "bit"
+
+CLUSTER_VERSION = 1
+"""The layout of a cluster blob and the form of the text that is embedded (docs/format.md)."""
+
+
+class Descriptor(NamedTuple):
+    """Written `CODE_BLOCKS-<model>-<dimensions>-<precision>-<version>`."""
+
+    scope: str
+    embed_model_id: str
+    dimensions: int
+    precision: str
+    version: str
+
+    def __str__(self) -> str:
+        return "-".join(map(str, self))
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The descriptor as JSON shows it."""
+        return {
+            "scope": self.scope,
+            "embedModelId": self.embed_model_id,
+            "dimensions": self.dimensions,
+            "precision": self.precision,
+            "version": self.version,
+        }
+
+    @property
+    def vector_bytes(self) -> int:
+        """Bytes of one stored vector."""
+        return self.dimensions // 8
+
+
+def embedded_model() -> Descriptor:
+    """The descriptor of the model inside the package."""
+    return Descriptor(SCOPE, MODEL_ID, DIMENSIONS, PRECISION, f"{CLUSTER_VERSION}.{chunking.VERSION}")

@@ -1,0 +1,118 @@
+"""The embedded model: a table with one vector for each word.
+
+A text is the sum over its distinct words of (1 + ln count) x row, normalised. All sums are taken over
+whole numbers (held in float64, where they are exact below 2**53), so that every machine, numerical
+library and order of addition gives the same bits. docs/model.md says where the table comes from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.arrays import map_file
+from ctx.embed.protocol import Batch
+from ctx.words.terms import split_words, tokens
+from ctx.words.vocabulary import Counts
+
+MODEL_ID = "wordtable-1"
+DIMENSIONS = 128
+
+_FILE = os.path.join(os.path.dirname(__file__), "wordtable-1.bin")
+_ROW_UNIT = 4096.0
+_WEIGHT_UNIT = 256.0
+_MAX_COUNT = 1024
+_BLOCK = 512
+"""Words that are summed at once: their rows should stay in the processor's cache."""
+
+
+class WordTable:
+    """The table, mapped into memory; rows are turned into whole numbers when first needed."""
+
+    def __init__(self, path: str = _FILE) -> None:
+        arrays, meta = map_file(path)
+        self._vectors: npt.NDArray[np.int8] = arrays["vectors"]
+        self._scales: npt.NDArray[np.float32] = arrays["scales"]
+        self._known = dict(
+            zip(arrays["words"].tobytes().decode().split("\n"), range(meta["words"]), strict=True)
+        )
+        self._buckets: int = meta["buckets"]
+        self._first_bucket = len(self._known)
+        weights = 1.0 + np.log(np.arange(1, _MAX_COUNT + 1, dtype=np.float64))
+        self._weights = np.concatenate([[0.0], np.rint(weights * _WEIGHT_UNIT)])
+        self._whole: npt.NDArray[np.float64] | None = None
+
+    def row(self, word: str) -> int:
+        """The row of a lower-case word; unknown ones share hashed rows."""
+        found = self._known.get(word)
+        if found is None:
+            return self._first_bucket + crc32(word.encode("utf-8", "surrogatepass")) % self._buckets
+        return found
+
+    def embed_documents(self, batch: Batch) -> npt.NDArray[np.uint8]:
+        """Sign bits of the sums, (size, DIMENSIONS / 8) uint8."""
+        return sign_bits(self.sums(batch.rows, batch.size))
+
+    def sums(self, counts: Counts, texts: int) -> npt.NDArray[np.float64]:
+        """Sums for a batch of texts, (texts, DIMENSIONS) float64 whole numbers, from counts of rows.
+
+        A text without words is all zeros.
+        """
+        if self._whole is None:
+            self._whole = self._rows(slice(None))
+        sums = np.zeros((texts, DIMENSIONS), dtype=np.float64)
+        weights = self._weights[np.minimum(counts.count, _MAX_COUNT)]
+        ends = np.searchsorted(counts.text, np.arange(texts), side="right").tolist()
+        block = np.empty((_BLOCK, DIMENSIONS), dtype=np.float64)
+        start = 0
+        for text, end in enumerate(ends):
+            for at in range(start, end, _BLOCK):
+                rows = counts.word[at : min(at + _BLOCK, end)]
+                taken = self._whole.take(rows, axis=0, out=block[: len(rows)], mode="clip")
+                sums[text] += weights[at : at + len(rows)] @ taken
+            start = end
+        return sums
+
+    def embed_query(self, text: str) -> npt.NDArray[np.float32]:
+        """The vector of one text, (DIMENSIONS,) float32 of unit length; zeros where there is no word."""
+        count: dict[int, int] = {}
+        for token in tokens(text):
+            for word in split_words(token):
+                row = self.row(word)
+                count[row] = count.get(row, 0) + 1
+        return unit(self.weighted_sum(list(count), list(count.values())))
+
+    def weighted_sum(self, rows: Sequence[int], counts: Sequence[int]) -> npt.NDArray[np.float64]:
+        """The sum for one text, (DIMENSIONS,) float64 whole numbers, without unpacking the whole table."""
+        if not rows:
+            return np.zeros(DIMENSIONS)
+        weights = self._weights[np.minimum(np.array(counts), _MAX_COUNT)]
+        summed: npt.NDArray[np.float64] = weights @ self._rows(np.array(rows))
+        return summed
+
+    def _rows(self, which: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        exact = self._vectors[which].astype(np.float64)
+        exact *= self._scales[which].astype(np.float64)[:, None] * _ROW_UNIT
+        return np.rint(exact, out=exact)
+
+
+@lru_cache(maxsize=1)
+def word_table() -> WordTable:
+    """The table of this process."""
+    return WordTable()
+
+
+def unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """A vector at unit length as float32; zeros stay zeros."""
+    length = float(np.sqrt(np.square(vector).sum()))
+    return (vector / length if length else vector).astype(np.float32)
+
+
+def sign_bits(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
+    """One bit a component, (n, dimensions / 8) uint8: at or above zero is a one, the first component highest."""
+    return np.packbits(vectors >= 0, axis=-1)

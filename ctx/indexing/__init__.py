@@ -1,0 +1,1 @@
+"""Making what a tree lacks: clusters, manifest nodes, the snapshot."""

@@ -1,0 +1,83 @@
+"""Making the clusters of one batch: the unit of work of a worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ctx.clusters import Document, document_key, encode_cluster
+from ctx.indexing.documents import Maker, Source, documents_of
+from ctx.partition import Cluster, Member
+from ctx.records import decode_record
+from ctx.snapshots import Totals
+from ctx.views.segments import Key, Part
+
+_PART_BYTES = 1 << 19
+"""Text that is counted at once: sixteen bytes of arrays are needed for each byte."""
+
+
+class Made(NamedTuple):
+    """What became of a batch. `totals` by cluster key; `parts` hold the documents that are new."""
+
+    totals: dict[bytes, Totals]
+    parts: list[Part]
+    chunks: int
+
+
+def make_batch(
+    clusters: Sequence[Cluster],
+    known: Mapping[Key, Document],
+    maker: Maker,
+    write: Callable[[bytes, bytes], None],
+    descriptor: str,
+) -> Made:
+    """Make and store clusters; `known` are documents that need no work, `write` takes key and payload."""
+    documents = dict(known)
+    skips: dict[Key, str] = {}
+    parts: list[Part] = []
+    sources: list[Source] = []
+    size = 0
+    keys = dict.fromkeys(document_key(member) for cluster in clusters for member in cluster.members)
+    wanted = [key for key in keys if key not in documents]
+    for key, source in zip(wanted, maker.cut(wanted), strict=True):
+        if isinstance(source, str):
+            skips[key] = source
+            continue
+        sources.append(source)
+        size += len(source.text)
+        if size >= _PART_BYTES:
+            parts.append(maker.part(sources))
+            sources, size = [], 0
+    if sources:
+        parts.append(maker.part(sources))
+    for part in parts:
+        documents |= documents_of(part)
+    totals = {}
+    for cluster in clusters:
+        reasons = [skips.get(document_key(member)) for member in cluster.members]
+        vectors = maker.path_vectors([member.path for member in cluster.members])
+        payload = encode_cluster(descriptor, cluster.members, reasons, vectors.tobytes(), documents)
+        write(cluster.key, payload)
+        totals[cluster.key] = cluster_totals(cluster.members, reasons, documents)
+    return Made(totals, parts, sum(len(part.lengths) for part in parts))
+
+
+def cluster_totals(
+    members: Sequence[Member], skips: Sequence[str | None], documents: Mapping[Key, Document]
+) -> Totals:
+    """What a cluster adds to the totals of its directory."""
+    files = chunks = size = lines = 0
+    languages: dict[str, int] = {}
+    skipped: dict[str, int] = {}
+    for member, skip in zip(members, skips, strict=True):
+        if skip is not None:
+            skipped[skip] = skipped.get(skip, 0) + 1
+            continue
+        record = decode_record(documents[document_key(member)].record)
+        files += 1
+        chunks += len(record.positions)
+        size += record.size
+        lines += record.lines
+        language = member.language or ""
+        languages[language] = languages.get(language, 0) + record.lines
+    return Totals(1, files, chunks, size, lines, languages, skipped)

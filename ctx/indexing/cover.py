@@ -1,0 +1,226 @@
+"""Covering a tree: make the clusters and manifest nodes that it lacks, then its snapshot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ctx.clusters import Document, decode_cluster, document_key
+from ctx.descriptor import Descriptor
+from ctx.errors import Damaged
+from ctx.indexing.batch import Made, cluster_totals
+from ctx.indexing.workers import Place, Task, Worker, in_processes
+from ctx.partition import Cluster, Content, Node
+from ctx.snapshots import NodeRecord, Snapshots, Totals
+from ctx.store import Store
+from ctx.values import Progress
+from ctx.views import segments
+from ctx.views.catalog import Catalog
+from ctx.views.segments import Key, Part, Segment
+
+_BATCH_FILES = 48
+_ALONE = 200
+"""With fewer files to make than this, starting processes costs more than they save."""
+
+
+class Covered(NamedTuple):
+    """What covering a tree took."""
+
+    totals: Totals
+    new_clusters: int
+    embedded_chunks: int
+    reused_chunks: int
+
+
+class _Directory(NamedTuple):
+    node: Node
+    content: Content
+
+
+class Coverer:
+    """Covers trees of one repository under one descriptor."""
+
+    def __init__(self, store: Store, descriptor: Descriptor, catalog: Catalog, place: Place) -> None:
+        self._store = store
+        self._descriptor = descriptor
+        self._snapshots = Snapshots(store, str(descriptor))
+        self._catalog = catalog
+        self._place = place
+        self._area = os.path.join("objects", str(descriptor))
+        self._worker: Worker | None = None
+
+    @property
+    def worker(self) -> Worker:
+        """The worker of this process, made when first needed."""
+        if self._worker is None:
+            self._worker = Worker(self._place)
+        return self._worker
+
+    def missing(self, root: Node, trust: bool = True) -> tuple[list[_Directory], list[Cluster]]:
+        """Directories without a node, a directory before those below it, and clusters that are not stored.
+
+        With `trust` off every node and cluster is looked into, not only looked up.
+        """
+        directories: list[_Directory] = []
+        clusters: list[Cluster] = []
+        open_ = [root]
+        while open_:
+            node = open_.pop()
+            if trust and self._snapshots.node(node.key) is not None:
+                continue
+            content = node.read()
+            directories.append(_Directory(node, content))
+            open_ += reversed(content.nodes)
+            for cluster in content.clusters:
+                if not (self._store.has(self._area, cluster.key.hex()) if trust else self._totals(cluster)):
+                    clusters.append(cluster)
+        return directories, clusters
+
+    def cover(
+        self,
+        tree: bytes,
+        root: Node,
+        *,
+        jobs: int = 1,
+        background: bool = False,
+        trust: bool = True,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Covered:
+        """Make all that the tree lacks and write its snapshot."""
+        directories, clusters = self.missing(root, trust)
+        totals: dict[bytes, Totals] = {}
+        embedded = reused = files = done = 0
+        files_total = sum(len(cluster.members) for cluster in clusters)
+        report = progress or (lambda _: None)
+        report(Progress(0, files_total, 0, 0, len(clusters)))
+        segment = _SegmentWriter(self._catalog)
+        for task, made in self._make(clusters, segment, jobs, background):
+            totals |= made.totals
+            embedded += made.chunks
+            reused += sum(made.totals[cluster.key].chunks for cluster in task.clusters)
+            files += sum(len(cluster.members) for cluster in task.clusters)
+            done += len(task.clusters)
+            segment.add(made.parts)
+            report(Progress(files, files_total, embedded, done, len(clusters)))
+        segment.flush()
+        for directory in reversed(directories):
+            self._write_node(directory, totals)
+        self._snapshots.write_tree(tree, root.key)
+        record = self._snapshots.node(root.key)
+        if record is None:
+            raise Damaged("the snapshot that was just written cannot be read: is the disk sound?")
+        return Covered(record.totals, len(clusters), embedded, reused - embedded)
+
+    def _make(
+        self, clusters: Sequence[Cluster], segment: _SegmentWriter, jobs: int, background: bool
+    ) -> Iterator[tuple[Task, Made]]:
+        taken: set[Key] = set()
+        # A document that an earlier batch makes is taken from its segment later, not made twice.
+        postponed: list[Cluster] = []
+        known = self._known([document_key(member) for cluster in clusters for member in cluster.members])
+
+        def tasks() -> Iterator[Task]:
+            batch: list[Cluster] = []
+            keys: set[Key] = set()
+            for cluster in clusters:
+                own = {document_key(member) for member in cluster.members} - known.keys()
+                if own & taken:
+                    postponed.append(cluster)
+                    continue
+                batch.append(cluster)
+                keys |= own
+                if sum(len(one.members) for one in batch) >= _BATCH_FILES:
+                    taken.update(keys)
+                    yield task(batch)
+                    batch, keys = [], set()
+            if batch:
+                taken.update(keys)
+                yield task(batch)
+
+        def task(batch: list[Cluster]) -> Task:
+            keys = {document_key(member) for cluster in batch for member in cluster.members}
+            return Task(batch, {key: known[key] for key in keys & known.keys()})
+
+        if jobs > 1 and sum(len(cluster.members) for cluster in clusters) >= _ALONE:
+            yield from in_processes(tasks(), self._place, jobs, background)
+        else:
+            for one in tasks():
+                yield one, self.worker.run(one)
+        if postponed:
+            segment.flush()
+            again = self._known([document_key(member) for cluster in postponed for member in cluster.members])
+            for cluster in postponed:
+                one = Task([cluster], again)
+                yield one, self.worker.run(one)
+
+    def _known(self, keys: Sequence[Key]) -> dict[Key, Document]:
+        found: dict[Key, Document] = {}
+        wanted = list(dict.fromkeys(keys))
+        for _, segment in self._catalog.segments():
+            if not wanted:
+                break
+            places = segment.find(wanted).tolist()
+            for key, place in zip(wanted, places, strict=True):
+                if place >= 0:
+                    found[key] = document(segment, place)
+            wanted = [key for key, place in zip(wanted, places, strict=True) if place < 0]
+        return found
+
+    def _write_node(self, directory: _Directory, made: dict[bytes, Totals]) -> None:
+        content = directory.content
+        totals = Totals(skipped=content.skipped)
+        for cluster in content.clusters:
+            known = made.get(cluster.key) or self._totals(cluster)
+            if known is None:
+                raise Damaged("a cluster vanished while its tree was being covered: run the command again")
+            totals = totals.plus(known)
+        for node in content.nodes:
+            below = self._snapshots.node(node.key)
+            if below is None:
+                raise Damaged("a manifest node vanished while its tree was being covered: run the command again")
+            totals = totals.plus(below.totals)
+        record = NodeRecord(
+            [node.key for node in content.nodes], [cluster.key for cluster in content.clusters], totals
+        )
+        self._snapshots.write_node(directory.node.key, record)
+
+    def _totals(self, cluster: Cluster) -> Totals | None:
+        payload = self._store.read(self._area, cluster.key.hex())
+        if payload is None:
+            return None
+        try:
+            stored = decode_cluster(
+                payload, str(self._descriptor), cluster.key, self._descriptor.vector_bytes
+            )
+        except Damaged:
+            return None
+        return cluster_totals(stored.members, stored.skips, stored.documents)
+
+
+class _SegmentWriter:
+    """Collects parts and closes a segment whenever enough rows are together."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._parts: list[Part] = []
+        self._rows = 0
+
+    def add(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if self._rows + len(part.lengths) > segments.TARGET_ROWS:
+                self.flush()
+            if part.documents:
+                self._parts.append(part)
+                self._rows += len(part.lengths)
+
+    def flush(self) -> None:
+        if self._parts:
+            self._catalog.add_segment(*segments.build(self._parts))
+        self._parts, self._rows = [], 0
+
+
+def document(segment: Segment, place: int) -> Document:
+    """A document of a segment in the form that clusters store."""
+    rows = slice(int(segment.document_start[place]), int(segment.document_end[place]))
+    return Document(segment.record_bytes(place), segment.hashes[rows].tobytes(), segment.bits[rows].tobytes())

@@ -1,0 +1,75 @@
+"""One process indexes a repository at a time, and takes over the wishes of the others.
+
+The lock only avoids double work: readers never take it, and everything that is written is written
+atomically under a name that says what it is. `flock` dies with its holder, so no lock is ever stale.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from types import TracebackType
+
+from ctx.store import Store, unusable
+
+
+class IndexLock:
+    """The lock of a store and the trees that somebody wishes to have covered."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._wishes = os.path.join(store.path, "wishes")
+        self._handle: int | None = None
+
+    def acquire(self, wait: float = 0.0) -> bool:
+        """Try to become the one that indexes, for `wait` seconds. Raises `StoreUnusable`."""
+        self._store.prepare()
+        try:
+            handle = os.open(os.path.join(self._store.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise unusable(self._store.path, error) from error
+        end = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    os.close(handle)
+                    return False
+                time.sleep(0.02)
+            else:
+                self._handle = handle
+                return True
+
+    def release(self) -> None:
+        """Let the next one in."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> IndexLock:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def wish(self, tree: bytes) -> None:
+        """Ask the process that holds the lock to cover a tree before it ends."""
+        self._store.write_file(os.path.join(self._wishes, tree.hex()), b"")
+
+    def wishes(self) -> list[bytes]:
+        """The trees that were wished for."""
+        try:
+            return [bytes.fromhex(name) for name in sorted(os.listdir(self._wishes))]
+        except (OSError, ValueError):
+            return []
+
+    def granted(self, tree: bytes) -> None:
+        """Forget a wish."""
+        try:
+            os.unlink(os.path.join(self._wishes, tree.hex()))
+        except OSError:
+            pass

@@ -1,0 +1,94 @@
+"""Spreading batches over processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import NamedTuple
+
+from ctx.clusters import Document
+from ctx.descriptor import Descriptor
+from ctx.embed.wordtable import word_table
+from ctx.git.repository import open_repository
+from ctx.indexing.batch import Made, make_batch
+from ctx.indexing.documents import Maker
+from ctx.partition import Cluster
+from ctx.store import Store
+from ctx.views.segments import Key
+
+NICENESS = 10
+"""How far a background run stands back for what the user does."""
+
+
+class Task(NamedTuple):
+    """A batch for a worker: clusters to make, and documents in them that are known already."""
+
+    clusters: list[Cluster]
+    known: Mapping[Key, Document]
+
+
+class Place(NamedTuple):
+    """Where a worker finds its repository and its store."""
+
+    git_dir: str
+    common_dir: str
+    descriptor: Descriptor
+
+
+class Worker:
+    """Makes batches in this process."""
+
+    def __init__(self, place: Place) -> None:
+        repository = open_repository(place.git_dir)
+        self.maker = Maker(repository, word_table())
+        self._store = Store(place.common_dir)
+        self._area = os.path.join("objects", str(place.descriptor))
+        self._descriptor = str(place.descriptor)
+
+    def run(self, task: Task) -> Made:
+        """Make and store the clusters of a batch."""
+        return make_batch(task.clusters, task.known, self.maker, self._write, self._descriptor)
+
+    def _write(self, key: bytes, payload: bytes) -> None:
+        self._store.write(self._area, key.hex(), payload)
+
+
+_worker: Worker | None = None
+
+
+def _start(place: Place, background: bool) -> None:
+    global _worker
+    if background:
+        os.nice(NICENESS)
+    _worker = Worker(place)
+
+
+def _run(task: Task) -> Made:
+    assert _worker is not None, "a worker process runs tasks only after it has started"
+    return _worker.run(task)
+
+
+def in_processes(
+    tasks: Iterable[Task], place: Place, jobs: int, background: bool
+) -> Iterator[tuple[Task, Made]]:
+    """Run tasks in several processes; results come in the order of the tasks, a few tasks ahead at most."""
+    # A forked child starts at once; elsewhere than on Linux the system's libraries do not survive a fork.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(place, background)) as pool:
+        running: deque[tuple[Task, Future[Made]]] = deque()
+        try:
+            for task in tasks:
+                running.append((task, pool.submit(_run, task)))
+                if len(running) > 2 * jobs:
+                    first, future = running.popleft()
+                    yield first, future.result()
+            while running:
+                first, future = running.popleft()
+                yield first, future.result()
+        finally:
+            for _, future in running:
+                future.cancel()

@@ -1,0 +1,191 @@
+"""From a tree to its clusters, by names, modes, object ids and path rules alone.
+
+Nothing here reads a blob, so every clone computes the same keys. A directory of at most sixteen files
+(its subdirectories counted in) stays together; the entries of a larger one are cut into runs at places
+that the hashes of their names choose, so that adding or removing a file disturbs one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import NamedTuple, Protocol
+
+from ctx.chunking.languages import language_of
+
+SMALL = 16
+"""A subtree of at most so many files is never cut."""
+_TYPICAL_RUN = 12
+_LONGEST_RUN = 24
+_DEEPEST_NODE = 100
+"""Below so many directories a subtree is one flat list, which bounds the recursion."""
+
+_TREE_MODE = 0o040000
+
+
+class Entry(Protocol):
+    """One entry of a git tree."""
+
+    @property
+    def name(self) -> bytes: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def oid(self) -> bytes: ...
+
+
+class Rules(Protocol):
+    """The path rules in force in one directory (`ctx.files`)."""
+
+    @property
+    def digest(self) -> bytes: ...
+    def enter(self, name: bytes, entries: Sequence[Entry]) -> Rules: ...
+    def judge(self, name: bytes, mode: int) -> str | None: ...
+    def language(self, name: bytes) -> str | None: ...
+
+
+class Member(NamedTuple):
+    """A file that path rules let in. `language` is what it is read as."""
+
+    path: bytes
+    mode: int
+    oid: bytes
+    language: str | None
+
+
+class Cluster(NamedTuple):
+    """A few files of one directory subtree and the key that names what is stored of them."""
+
+    key: bytes
+    members: tuple[Member, ...]
+
+
+class Node(NamedTuple):
+    """A directory of more than SMALL files (or the root). Read it with `read`; the key is known before."""
+
+    key: bytes
+    path: bytes
+    read: Callable[[], Content]
+
+
+class Content(NamedTuple):
+    """What lies in a directory: larger subdirectories, clusters, and files left out by rule."""
+
+    nodes: list[Node]
+    clusters: list[Cluster]
+    skipped: dict[str, int]
+
+
+def root_node(
+    descriptor: str, tree: bytes, rules: Callable[[Sequence[Entry]], Rules], entries_of: Callable[[bytes], Sequence[Entry]]
+) -> Node:
+    """The node of a whole tree. `rules` makes the root's rules from its entries."""
+    entries = entries_of(tree)
+    return _Walk(descriptor, entries_of).node(b"", tree, rules(entries), entries, 0)
+
+
+def cluster_key(descriptor: str, members: Sequence[Member]) -> bytes:
+    """20 bytes: BLAKE2b over the descriptor and the members' paths, modes, object ids and languages."""
+    digest = blake2b(b"cluster\0" + descriptor.encode() + b"\0", digest_size=20)
+    for member in members:
+        language = (member.language or "").encode()
+        digest.update(b"%o %d %s\0%s%s\0" % (member.mode, len(member.oid), language, member.oid, member.path))
+    return digest.digest()
+
+
+class _Walk:
+    def __init__(self, descriptor: str, entries_of: Callable[[bytes], Sequence[Entry]]) -> None:
+        self._descriptor = descriptor
+        self._entries_of = entries_of
+
+    def node(self, path: bytes, tree: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Node:
+        digest = blake2b(b"node\0" + self._descriptor.encode() + b"\0", digest_size=20)
+        digest.update(b"%d %s%s\0" % (len(tree), tree, rules.digest) + path)
+        return Node(digest.digest(), path, lambda: self._content(path, rules, entries, depth))
+
+    def _content(self, path: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Content:
+        nodes: list[Node] = []
+        skipped: dict[str, int] = {}
+        items: list[tuple[bytes, int, list[Member]]] = []
+        for entry in entries:
+            if entry.mode != _TREE_MODE:
+                items.append((entry.name, 1, self._files(path, [(b"", entry, rules)], skipped)))
+                continue
+            inner = self._entries_of(entry.oid)
+            inner_rules = rules.enter(entry.name, inner)
+            below = path + entry.name + b"/"
+            limit = SMALL if depth < _DEEPEST_NODE else None
+            files = self._gather(inner, inner_rules, limit)
+            if files is None:
+                nodes.append(self.node(below, entry.oid, inner_rules, inner, depth + 1))
+            elif files:
+                items.append((entry.name, len(files), self._files(below, files, skipped)))
+        clusters = []
+        for run in _runs(items):
+            members = tuple(member for _, _, files in run for member in files)
+            if members:
+                clusters.append(Cluster(cluster_key(self._descriptor, members), members))
+        return Content(nodes, clusters, skipped)
+
+    def _gather(
+        self, entries: Sequence[Entry], rules: Rules, limit: int | None
+    ) -> list[tuple[bytes, Entry, Rules]] | None:
+        """All files below a directory with their rules, or None when they are more than `limit`."""
+        found: list[tuple[bytes, Entry, Rules]] = []
+        open_: list[tuple[bytes, Sequence[Entry], Rules]] = [(b"", entries, rules)]
+        while open_:
+            path, entries, rules = open_.pop()
+            for entry in entries:
+                if entry.mode == _TREE_MODE:
+                    inner = self._entries_of(entry.oid)
+                    open_.append((path + entry.name + b"/", inner, rules.enter(entry.name, inner)))
+                else:
+                    found.append((path, entry, rules))
+                    if limit is not None and len(found) > limit:
+                        return None
+        found.sort(key=lambda file: file[0] + file[1].name)
+        return found
+
+    def _files(
+        self, path: bytes, files: Sequence[tuple[bytes, Entry, Rules]], skipped: dict[str, int]
+    ) -> list[Member]:
+        members = []
+        for below, entry, rules in files:
+            reason = rules.judge(entry.name, entry.mode)
+            if reason is not None:
+                skipped[reason] = skipped.get(reason, 0) + 1
+                continue
+            language = rules.language(entry.name) or language_of(entry.name)
+            members.append(Member(path + below + entry.name, entry.mode, entry.oid, language))
+        return members
+
+
+def _runs(items: list[tuple[bytes, int, list[Member]]]) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
+    """Cut a directory's items (name, number of files, members) into runs of about a dozen files."""
+    if sum(count for _, count, _ in items) <= SMALL:
+        yield items
+        return
+    run: list[tuple[bytes, int, list[Member]]] = []
+    for item in items:
+        run.append(item)
+        if _name_hash(item[0]) * _TYPICAL_RUN < item[1] << 32:
+            yield from _bounded(run)
+            run = []
+    yield from _bounded(run)
+
+
+def _bounded(
+    run: list[tuple[bytes, int, list[Member]]],
+) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
+    """Cut a run that is too long after the item whose name hashes lowest, again and again."""
+    if sum(count for _, count, _ in run) <= _LONGEST_RUN or len(run) < 2:
+        if run:
+            yield run
+        return
+    place = min(range(len(run) - 1), key=lambda i: _name_hash(run[i][0])) + 1
+    yield from _bounded(run[:place])
+    yield from _bounded(run[place:])
+
+
+def _name_hash(name: bytes) -> int:
+    return int.from_bytes(blake2b(name, digest_size=4).digest(), "big")

@@ -1,0 +1,1 @@
+"""Ranking: from a query and a view to an ordered list of rows."""

@@ -1,0 +1,90 @@
+"""All rows of a view side by side, and the sums over live rows that ranking needs.
+
+Rows and documents are numbered through all segments. Everything that a score depends on is summed over
+exactly the tree's own rows, so that the answer does not depend on how the rows are spread over segments.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.views.segments import Segment
+from ctx.views.view import NO_SEGMENT, View
+
+
+class Corpus:
+    """A view made ready for scoring; costs one pass over the rows.
+
+    `lengths` (rows,) int64 tokens, `document_of` (rows,) int32, `kinds` (rows,) uint8, `bits` (rows, words)
+    uint64, `live` (rows,) bool, `file_document` (files,) int64 with -1 for files without rows.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        segments = view.segments
+        self.row_offset = np.cumsum([0, *(segment.rows for segment in segments)])
+        self.document_offset = np.cumsum([0, *(segment.documents for segment in segments)])
+        self.rows, self.documents = int(self.row_offset[-1]), int(self.document_offset[-1])
+        self.document_of = np.concatenate(
+            [
+                segment.document_of + np.int32(offset)
+                for segment, offset in zip(segments, self.document_offset.tolist(), strict=False)
+            ]
+            or [np.zeros(0, np.int32)]
+        )
+        self.lengths = np.concatenate([segment.lengths for segment in segments] or [np.zeros(0)]).astype(np.int64)
+        self.bits = np.concatenate([segment.words for segment in segments] or [np.zeros((0, 1), np.uint64)])
+        self.file_document = np.where(
+            view.file_segment == NO_SEGMENT,
+            -1,
+            view.file_document
+            + np.append(self.document_offset[:-1], 0)[np.minimum(view.file_segment, len(segments))],
+        ).astype(np.int64)
+        self.live_documents = np.zeros(self.documents, dtype=bool)
+        self.live_documents[self.file_document[self.file_document >= 0]] = True
+        self.live = self.live_documents[self.document_of]
+        self.live_rows = int(self.live.sum())
+        self.live_length = int(self.lengths[self.live].sum())
+        self.live_document_count = int(self.live_documents.sum())
+
+    @cached_property
+    def kinds(self) -> npt.NDArray[np.uint8]:
+        """The stored kind of each row."""
+        return np.concatenate([segment.kinds for segment in self.view.segments] or [np.zeros(0, np.uint8)])
+
+    @cached_property
+    def document_length(self) -> npt.NDArray[np.int64]:
+        """Tokens of each document."""
+        return np.bincount(self.document_of, weights=self.lengths, minlength=self.documents).astype(np.int64)
+
+    @cached_property
+    def document_rows(self) -> npt.NDArray[np.int64]:
+        """Rows of each document."""
+        return np.bincount(self.document_of, minlength=self.documents)
+
+    @cached_property
+    def document_start(self) -> npt.NDArray[np.int64]:
+        """First row of each document."""
+        return np.cumsum(self.document_rows) - self.document_rows
+
+    def postings(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The live rows of a term, ascending, and its frequency in each."""
+        rows, counts = [], []
+        for segment, offset in zip(self.view.segments, self.row_offset.tolist(), strict=False):
+            found, count = segment.postings.find(term)
+            if len(found):
+                rows.append(found + offset)
+                counts.append(count)
+        if not rows:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        row, count = np.concatenate(rows), np.concatenate(counts)
+        alive = self.live[row]
+        return row[alive], count[alive]
+
+    def place(self, document: int) -> tuple[Segment, int]:
+        """The segment of a document and its number there."""
+        number = int(np.searchsorted(self.document_offset, document, side="right")) - 1
+        return self.view.segments[number], document - int(self.document_offset[number])

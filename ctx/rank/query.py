@@ -1,0 +1,61 @@
+"""What a query asks for, in the forms that scoring needs."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.embed.protocol import Embedder
+from ctx.views import paths
+from ctx.words.terms import DEFINITION, TEXT, query_terms, term_hash
+
+MAX_LENGTH = 4096
+"""Characters of a query that are read; the rest says nothing new."""
+_MAX_TERMS = 64
+
+_ASKS_FOR = (
+    (paths.TEST, re.compile(r"\b(tests?|testing|specs?|fixtures?|mocks?|benchmarks?)\b", re.I)),
+    (paths.EXAMPLE, re.compile(r"\b(examples?|samples?|demos?|tutorials?)\b", re.I)),
+    (paths.DOCS, re.compile(r"\b(docs?|documentation|readme|changelog|guide|tutorials?|license)\b", re.I)),
+    (paths.CONFIG, re.compile(r"\b(config(uration)? file|yaml|toml|workflow|ci|pipeline|dockerfile|makefile)\b", re.I)),
+    (paths.LEGACY, re.compile(r"\b(legacy|compat|deprecated)\b", re.I)),
+    (paths.DECLARATIONS, re.compile(r"\b(exports?|re-?exports?|declarations?|stubs?|typings?)\b", re.I)),
+)
+_SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\Z")
+
+
+class Term(NamedTuple):
+    """One term of a query: its hashes in the two fields and its weight."""
+
+    word: str
+    text: int
+    definition: int
+    weight: float
+
+
+class Query(NamedTuple):
+    """A query made ready. `asked` are the path flags that the words ask for; `is_symbol` means one bare name."""
+
+    terms: list[Term]
+    vector: npt.NDArray[np.float32]
+    bits: npt.NDArray[np.uint64]
+    asked: int
+    is_symbol: bool
+
+
+def prepare(text: str, embedder: Embedder) -> Query:
+    """Read a query."""
+    text = text[:MAX_LENGTH]
+    weights = dict(list(query_terms(text).items())[:_MAX_TERMS])
+    terms = [Term(word, term_hash(word, TEXT), term_hash(word, DEFINITION), weight) for word, weight in weights.items()]
+    vector = embedder.embed_query(text)
+    stripped = text.strip()
+    is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
+    asked = 0
+    for flag, pattern in _ASKS_FOR:
+        if pattern.search(text):
+            asked |= flag
+    return Query(terms, vector, np.packbits(vector >= 0).view("<u8"), asked, is_symbol)

@@ -1,0 +1,144 @@
+"""Snapshots: what covers one tree under one descriptor.
+
+A snapshot is a Merkle manifest. A node stands for a directory and names its clusters and the nodes below
+it by key, so an unchanged directory is referred to and not listed again. A node is written after all that
+it names, so a node that can be read means that its directory is covered. The file of a tree, which names
+the root's node, is written last. Beside it a log says for which commits and by what it was made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgpack
+
+from ctx.errors import Damaged
+from ctx.store import Store, unusable
+from ctx.values import Provenance
+
+
+class Totals(NamedTuple):
+    """Sums over a directory and all below it. `size` in bytes; `languages` maps a language to its lines."""
+
+    clusters: int = 0
+    files: int = 0
+    chunks: int = 0
+    size: int = 0
+    lines: int = 0
+    languages: dict[str, int] = {}  # noqa: RUF012  never changed: totals are added into new ones
+    skipped: dict[str, int] = {}  # noqa: RUF012
+
+    def plus(self, other: Totals) -> Totals:
+        """The sum of both."""
+        return Totals(
+            self.clusters + other.clusters,
+            self.files + other.files,
+            self.chunks + other.chunks,
+            self.size + other.size,
+            self.lines + other.lines,
+            _sum(self.languages, other.languages),
+            _sum(self.skipped, other.skipped),
+        )
+
+
+class NodeRecord(NamedTuple):
+    """A stored node: keys of the nodes below, keys of its own clusters, and the totals of everything below."""
+
+    nodes: list[bytes]
+    clusters: list[bytes]
+    totals: Totals
+
+
+class Snapshots:
+    """The snapshots of one descriptor in a store."""
+
+    def __init__(self, store: Store, descriptor: str) -> None:
+        self._store = store
+        self._nodes = os.path.join("snapshots", descriptor, "nodes")
+        self._trees = os.path.join("snapshots", descriptor, "trees")
+        self._log = os.path.join(store.path, "snapshots", descriptor, "log")
+
+    def node(self, key: bytes) -> NodeRecord | None:
+        """A node, or None when there is none that can be read."""
+        payload = self._store.read(self._nodes, key.hex())
+        if payload is None:
+            return None
+        try:
+            nodes, clusters, totals = msgpack.unpackb(payload)
+            return NodeRecord(nodes, clusters, Totals(*totals))
+        except (ValueError, TypeError, msgpack.UnpackException):
+            return None
+
+    def write_node(self, key: bytes, record: NodeRecord) -> None:
+        """Store a node; everything that it names is stored already."""
+        self._store.write(self._nodes, key.hex(), msgpack.packb(record))
+
+    def tree(self, tree: bytes) -> bytes | None:
+        """The key of the root node of a covered tree, or None."""
+        payload = self._store.read(self._trees, tree.hex())
+        return payload if payload and len(payload) == 20 else None
+
+    def write_tree(self, tree: bytes, root: bytes) -> None:
+        """Say that a tree is covered: the last step of making a snapshot."""
+        self._store.write(self._trees, tree.hex(), root)
+
+    def forget_tree(self, tree: bytes) -> None:
+        """Take a snapshot back; its nodes and clusters stay."""
+        self._store.remove(self._trees, tree.hex())
+
+    def trees(self) -> Iterator[bytes]:
+        """The covered trees, in no order."""
+        for name in self._store.names(self._trees):
+            try:
+                yield bytes.fromhex(name)
+            except ValueError:
+                continue
+
+    def cluster_keys(self, root: bytes) -> list[bytes]:
+        """The clusters below a node in the order of the manifest. Raises `Damaged` where one is lacking."""
+        found: list[bytes] = []
+        open_ = [root]
+        while open_:
+            record = self.node(open_.pop())
+            if record is None:
+                raise Damaged("a manifest node is missing")
+            found += record.clusters
+            open_ += reversed(record.nodes)
+        return found
+
+    def log(self, tree: bytes) -> list[Provenance]:
+        """Why and when a snapshot was made, oldest first; lines that cannot be read are left out."""
+        found: list[Provenance] = []
+        try:
+            with open(os.path.join(self._log, tree.hex()), encoding="utf-8", errors="replace") as file:
+                lines = file.readlines()
+        except OSError:
+            return found
+        for line in lines:
+            try:
+                entry = json.loads(line)
+                commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
+                found.append(Provenance(commit, *(entry[name] for name in Provenance._fields[1:])))
+            except (ValueError, KeyError, TypeError):
+                continue
+        return found
+
+    def add_to_log(self, tree: bytes, entry: Provenance) -> None:
+        """Append one line; the same commit and trigger are logged once."""
+        if any(entry[:2] == known[:2] for known in self.log(tree)):
+            return
+        line = entry._asdict() | {"commit": entry.commit.hex() if entry.commit else None}
+        try:
+            os.makedirs(self._log, exist_ok=True)
+            # One short write in append mode: two processes do not mix their lines.
+            with open(os.path.join(self._log, tree.hex()), "a", encoding="utf-8", errors="replace") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise unusable(self._store.path, error) from error
+
+
+def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}

@@ -1,0 +1,195 @@
+"""The object store: named, immutable bytes in files that are whole or not there.
+
+    <git common dir>/ctx/
+        version           the layout of this directory, one number
+        CACHEDIR.TAG      tells backup programs that all of this can be made anew
+        lock              held by the process that indexes
+        tmp/              files that are being written
+        objects/<descriptor>/ab/cd…        clusters, named by cluster key
+        snapshots/<descriptor>/nodes/ab/…  manifest nodes, named by node key
+        snapshots/<descriptor>/trees/…     one file for each covered tree, written last
+        views/<descriptor>/…               search-ready arrays, derived, local
+
+Reading takes no lock. A damaged or foreign file is a miss. docs/format.md describes the bytes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import tempfile
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import zstandard
+
+from ctx.errors import Damaged, StoreFull, StoreUnusable
+
+LAYOUT = 1
+MAX_PAYLOAD = 64 << 20
+
+_HEAD = struct.Struct("<4sBBHI16s")
+_MAGIC = b"CTXO"
+_RAW, _ZSTD = 0, 1
+_WORTH_COMPRESSING = 200
+_TAG = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# This directory holds the index of git-ctx, which can be made anew at any time.\n"
+)
+
+
+def encode_object(payload: bytes) -> bytes:
+    """The file that holds a payload: head, digest of the payload, the payload as zstd (RFC 8878) or raw."""
+    digest = blake2b(payload, digest_size=16).digest()
+    coding, body = _RAW, payload
+    if len(payload) >= _WORTH_COMPRESSING:
+        packed = zstandard.ZstdCompressor(level=6, write_content_size=True).compress(payload)
+        if len(packed) < len(payload):
+            coding, body = _ZSTD, packed
+    return _HEAD.pack(_MAGIC, LAYOUT, coding, 0, len(payload), digest) + body
+
+
+def decode_object(data: bytes) -> bytes:
+    """The payload of a file. Raises `Damaged`; never makes more than MAX_PAYLOAD bytes of it."""
+    try:
+        magic, layout, coding, _, size, digest = _HEAD.unpack_from(data)
+    except struct.error as error:
+        raise Damaged("an object is cut short") from error
+    if magic != _MAGIC or layout != LAYOUT or size > MAX_PAYLOAD or coding not in (_RAW, _ZSTD):
+        raise Damaged("an object is not of this version")
+    payload = data[_HEAD.size :]
+    if coding == _ZSTD:
+        try:
+            payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size)
+        except zstandard.ZstdError as error:
+            raise Damaged(f"an object cannot be unpacked: {error}") from error
+    if len(payload) != size or blake2b(payload, digest_size=16).digest() != digest:
+        raise Damaged("an object does not match its digest")
+    return payload
+
+
+class Store:
+    """The files of one repository's index. Nothing is made on disk before the first write."""
+
+    def __init__(self, common_dir: str) -> None:
+        self.path = os.path.join(common_dir, "ctx")
+        self.may_use_memory = False
+        """Whether what cannot be written is kept in this process instead: a search must still answer."""
+        self._memory: dict[str, bytes] = {}
+
+    def read(self, area: str, name: str) -> bytes | None:
+        """A payload, or None where there is none that can be trusted."""
+        if self._memory and (kept := self._memory.get(self.file(area, name))) is not None:
+            return kept
+        try:
+            with open(self.file(area, name), "rb") as file:
+                return decode_object(file.read(MAX_PAYLOAD))
+        except (OSError, Damaged):
+            return None
+
+    def has(self, area: str, name: str) -> bool:
+        """Whether there is a file of that name; its content is checked when it is read."""
+        path = self.file(area, name)
+        return path in self._memory or os.path.exists(path)
+
+    def write(self, area: str, name: str, payload: bytes) -> None:
+        """Store a payload under its name, whole or not at all."""
+        path = self.file(area, name)
+        try:
+            self.write_file(path, encode_object(payload))
+        except StoreUnusable:
+            if not self.may_use_memory:
+                raise
+            self._memory[path] = payload
+
+    def write_file(self, path: str, data: bytes) -> None:
+        """Replace one file atomically. Raises `StoreFull` and `StoreUnusable`."""
+        temporary = None
+        try:
+            self.prepare()
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=os.path.join(self.path, "tmp"))
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException as error:
+            if temporary:
+                _remove(temporary)
+            if isinstance(error, OSError):
+                raise unusable(self.path, error) from error
+            raise
+
+    def remove(self, area: str, name: str) -> None:
+        """Forget a payload; nothing happens where there is none."""
+        _remove(self.file(area, name))
+
+    def names(self, area: str) -> Iterator[str]:
+        """The names stored in an area, in no order."""
+        for folder, _, files in os.walk(os.path.join(self.path, area)):
+            spread = os.path.basename(folder) if len(os.path.basename(folder)) == 2 else ""
+            yield from (spread + file for file in files)
+
+    def file(self, area: str, name: str) -> str:
+        """Where a name lies. Names are spread over 256 directories by their first two letters."""
+        return os.path.join(self.path, area, name[:2], name[2:])
+
+    def prepare(self) -> None:
+        """Make the directory and what marks it, once."""
+        if os.path.isdir(os.path.join(self.path, "tmp")):
+            return
+        try:
+            os.makedirs(os.path.join(self.path, "tmp"), exist_ok=True)
+            for name, text in (("CACHEDIR.TAG", _TAG), ("version", f"{LAYOUT}\n")):
+                with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+                    file.write(text)
+        except OSError as error:
+            raise unusable(self.path, error) from error
+
+    def check_layout(self) -> None:
+        """Raises `StoreUnusable` where a newer program has laid the directory out in another way."""
+        try:
+            with open(os.path.join(self.path, "version"), encoding="ascii") as file:
+                found = file.read(32).strip()
+        except (OSError, UnicodeDecodeError):
+            return
+        if found != str(LAYOUT):
+            raise StoreUnusable(
+                f"{self.path} has layout {found!r}, this program knows layout {LAYOUT}: "
+                "use the newer git-ctx, or remove the directory and index again"
+            )
+
+    def size(self) -> int:
+        """Bytes of all files below the directory."""
+        total = 0
+        for folder, _, files in os.walk(self.path):
+            for name in files:
+                try:
+                    total += os.lstat(os.path.join(folder, name)).st_size
+                except OSError:
+                    continue
+        return total
+
+
+def unusable(path: str, error: OSError) -> StoreUnusable:
+    """The error for the user when the store cannot be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreFull(f"no room left for the index in {path}: free some space, then run the command again")
+    return StoreUnusable(
+        f"the index in {path} cannot be written ({error.strerror or error}): mend its permissions, "
+        "or remove it and run the command again"
+    )
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass

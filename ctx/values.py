@@ -1,0 +1,190 @@
+"""The plain values that pass between the parts of git-ctx.
+
+Nothing here reads a file, runs a program or knows about git: these are the nouns of docs/design.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+KINDS = (
+    "block",  # a piece that defines nothing: statements, a comment, loose text
+    "function",
+    "method",
+    "class",
+    "interface",
+    "struct",
+    "enum",
+    "trait",
+    "impl",
+    "object",
+    "module",
+    "type",
+    "constant",
+    "field",
+    "macro",
+    "test",
+    "imports",
+    "section",  # a heading of a document with its text
+    "entry",  # a key of a configuration or data file with its value
+)
+"""What a chunk can be. A kind is stored as its place in this tuple, so new ones go to the end."""
+
+
+class Chunk(NamedTuple):
+    """A byte range of one blob that makes sense alone.
+
+    `start` and `end` are byte offsets into the untouched blob, half open; the range neither begins nor
+    ends with a blank line. `symbol` is the qualified name of what the chunk is (or lies in), "" if
+    nothing is named. `names` are all names that the chunk itself defines, unqualified, in the order of
+    their places; a piece of a function that was too large has none after its first piece.
+    """
+
+    start: int
+    end: int
+    kind: str
+    symbol: str
+    names: tuple[str, ...]
+    is_test: bool
+
+
+class Position(NamedTuple):
+    """Where a hit lies: 0-based byte offsets into the blob (half open), 1-based lines (inclusive)."""
+
+    start: int
+    end: int
+    start_line: int
+    end_line: int
+
+
+class Hit(NamedTuple):
+    """One chunk that answers a query. Paths are relative to the root of the repository.
+
+    `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement` is the share of
+    sign bits of the chunk's vector that agree with the query's, in 0..1. `also_at` are the other
+    paths of the same blob in the same tree.
+    """
+
+    path: bytes
+    position: Position
+    symbol: str
+    kind: str
+    is_test: bool
+    language: str | None
+    blob: bytes
+    score: float
+    agreement: float
+    also_at: tuple[bytes, ...]
+
+
+class Coverage(NamedTuple):
+    """How much of a tree an answer knows. `skipped` maps a reason to a number of files."""
+
+    complete: bool
+    files: int
+    chunks: int
+    skipped: dict[str, int]
+
+
+class Answer(NamedTuple):
+    """The hits of one query in one tree, best first, and what that tree is.
+
+    `revision` is what was asked for in words (a branch, a tag, an id); `commit` is None when a bare
+    tree was asked for. `message` is one sentence for the user where there is something to say.
+    """
+
+    hits: list[Hit]
+    revision: str
+    commit: bytes | None
+    tree: bytes
+    resolved_by: str
+    coverage: Coverage
+    message: str | None
+    seconds: float
+
+
+class Progress(NamedTuple):
+    """How far an indexing run is; `files` counts those in clusters that had to be made."""
+
+    files_done: int
+    files_total: int
+    chunks: int
+    clusters_done: int
+    clusters_total: int
+
+
+ALREADY_INDEXED = "ALREADY_INDEXED"
+INDEXING_IN_PROGRESS = "INDEXING_IN_PROGRESS"
+
+
+class IndexReport(NamedTuple):
+    """What one indexing run did. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS."""
+
+    skipped: str | None
+    revision: str
+    commit: bytes | None
+    tree: bytes
+    total_clusters: int
+    processed_new_clusters: int
+    reused_clusters: int
+    embedded_chunks: int
+    reused_chunks: int
+    skipped_files: dict[str, int]
+    storage: str
+    seconds: float
+
+
+class Provenance(NamedTuple):
+    """One line of a snapshot's log: for which commit it was made, when, by what. Times in seconds since 1970."""
+
+    commit: bytes | None
+    revision: str
+    committer_time: int | None
+    created_at: int
+    tool_version: str
+    trigger: str
+
+
+class SnapshotStatus(NamedTuple):
+    """What `git ctx status` tells of one snapshot. `languages` maps a display name to its share of lines in 0..1."""
+
+    tree: bytes
+    status: str
+    revisions: list[str]
+    provenance: list[Provenance]
+    clusters: int
+    files: int
+    files_size: int
+    lines: int
+    chunks: int
+    languages: dict[str, float]
+    index_size: int
+    descriptor: str
+    skipped: dict[str, int]
+
+
+class CatchUp(NamedTuple):
+    """What it would cost to bring the index to the tree of HEAD; `chunks` is an estimate by bytes."""
+
+    tree: bytes | None
+    new_blobs: int
+    chunks: int
+    covered: bool
+
+
+class Status(NamedTuple):
+    """The whole of `git ctx status`. Sizes in bytes."""
+
+    repository_id: str
+    store_path: str
+    store_size: int
+    snapshots: list[SnapshotStatus]
+    head: CatchUp
+
+
+class Removal(NamedTuple):
+    """What `remove-index` did."""
+
+    repository_id: str
+    removed_snapshots: int
+    snapshots_remain: bool

@@ -1,0 +1,148 @@
+"""Where views and segments lie, and which are kept."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from ctx.arrays import Arrays, encode, map_file
+from ctx.errors import Damaged, StoreUnusable
+from ctx.store import Store
+from ctx.views.segments import Segment
+from ctx.views.view import View
+
+_KEPT_VIEWS = 16
+_GRACE = 3600.0
+"""Seconds for which a segment that no view names is left: its view may be about to be written."""
+
+
+class Catalog:
+    """The views and segments of one descriptor and one version of the words layer.
+
+    What cannot be written (a read-only directory) is kept in memory for this process.
+    """
+
+    def __init__(self, store: Store, descriptor: str, words_version: int) -> None:
+        self._store = store
+        self._folder = os.path.join(store.path, "views", f"{descriptor}-w{words_version}")
+        self._segments: dict[str, Segment] = {}
+        self._views: dict[bytes, View] = {}
+
+    def view(self, tree: bytes) -> View | None:
+        """The view of a tree, or None where there is none that can be used."""
+        if tree not in self._views:
+            try:
+                found = self._load(self._file(f"view-{tree.hex()}"), tree)
+            except (OSError, Damaged):
+                return None
+            self._views[tree] = found
+        return self._views[tree]
+
+    def latest(self) -> View | None:
+        """The view that was used last, to build the next one from."""
+        for name in self._by_age("view-"):
+            try:
+                return self._load(self._file(name), None)
+            except (OSError, Damaged):
+                continue
+        return next(reversed(self._views.values()), None)
+
+    def segment(self, name: str) -> Segment:
+        """A segment by name. Raises `Damaged` and OSError."""
+        if name not in self._segments:
+            self._segments[name] = Segment(*map_file(self._file(name)))
+        return self._segments[name]
+
+    def segments(self) -> Iterator[tuple[str, Segment]]:
+        """All usable segments, the newest first."""
+        for name in dict.fromkeys([*self._by_age("segment-"), *self._segments]):
+            try:
+                yield name, self.segment(name)
+            except (OSError, Damaged):
+                continue
+
+    def add_segment(self, arrays: Arrays, meta: dict[str, Any]) -> str:
+        """Keep a new segment; gives its name, which is a hash of its content."""
+        data = encode(arrays, meta)
+        name = f"segment-{blake2b(data, digest_size=16).hexdigest()}"
+        if not os.path.exists(self._file(name)):
+            self._write(name, data)
+        self._segments[name] = Segment(arrays, meta)
+        return name
+
+    def add_view(self, tree: bytes, arrays: Arrays, meta: dict[str, Any]) -> View:
+        """Keep a new view."""
+        self._write(f"view-{tree.hex()}", encode(arrays, meta))
+        view = View(arrays, meta, [self.segment(name) for name in meta["segments"]])
+        self._views[tree] = view
+        return view
+
+    def prune(self) -> None:
+        """Remove the views that were not used for longest and the segments that no view names."""
+        views = self._by_age("view-")
+        named: set[str] = set()
+        for name in views[:_KEPT_VIEWS]:
+            try:
+                named.update(map_file(self._file(name))[1]["segments"])
+            except (OSError, Damaged, KeyError):
+                _remove(self._file(name))
+        for name in views[_KEPT_VIEWS:]:
+            _remove(self._file(name))
+        for name in self._by_age("segment-"):
+            path = self._file(name)
+            if name not in named and _age(path) > _GRACE:
+                _remove(path)
+
+    def _load(self, path: str, tree: bytes | None) -> View:
+        arrays, meta = map_file(path)
+        if tree is not None and meta.get("tree") != tree:
+            raise Damaged("a view is of another tree")
+        view = View(arrays, meta, [self.segment(name) for name in _names(meta)])
+        try:
+            os.utime(path)
+        except OSError:
+            pass
+        return view
+
+    def _write(self, name: str, data: bytes) -> None:
+        try:
+            self._store.write_file(self._file(name), data)
+        except StoreUnusable:
+            # A view is only a convenience: searching works where nothing may be written.
+            pass
+
+    def _file(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+    def _by_age(self, prefix: str) -> list[str]:
+        try:
+            names = [name for name in os.listdir(self._folder) if name.startswith(prefix)]
+        except OSError:
+            return []
+        return sorted(names, key=lambda name: (_age(self._file(name)), name))
+
+
+def _names(meta: dict[str, Any]) -> Sequence[str]:
+    names = meta.get("segments")
+    if not isinstance(names, list) or not all(
+        isinstance(name, str) and name.startswith("segment-") and name[8:].isalnum() for name in names
+    ):
+        raise Damaged("a view does not name its segments")
+    return names
+
+
+def _age(path: str) -> float:
+    try:
+        return time.time() - os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass

@@ -1,0 +1,140 @@
+"""A view: the files of one tree, and the segments that hold their documents.
+
+Files are grouped by cluster in the order of the manifest, so that the view of the next commit copies the
+groups that did not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.arrays import Arrays
+from ctx.errors import Damaged
+from ctx.views.segments import Key, Segment
+
+FORMAT = 1
+NO_SEGMENT = 0xFFFF
+"""The segment of a file that its content kept out."""
+
+
+class Group(NamedTuple):
+    """The files of one cluster, columns in the order of its members.
+
+    `flags` as `ctx.views.paths` gives them, `vectors` (n, vector bytes) uint8, `terms` the 40-bit hashes of
+    each path's terms, `documents` None where the content kept the file out.
+    """
+
+    key: bytes
+    paths: list[bytes]
+    documents: list[Key | None]
+    flags: npt.NDArray[np.uint8]
+    vectors: npt.NDArray[np.uint8]
+    terms: list[npt.NDArray[np.int64]]
+
+
+def build(groups: Sequence[Group], segments: Sequence[Segment], names: Sequence[str], tree: bytes) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the description of a view; `names` are the file names of the segments."""
+    documents = [document for group in groups for document in group.documents]
+    segment = np.full(len(documents), NO_SEGMENT, dtype="<u2")
+    place = np.zeros(len(documents), dtype="<u4")
+    wanted = [i for i, document in enumerate(documents) if document is not None]
+    for number, candidate in enumerate(segments):
+        found = candidate.find([key for i in wanted if (key := documents[i]) is not None])
+        here = np.array(wanted, dtype=np.int64)[found >= 0]
+        segment[here], place[here] = number, found[found >= 0]
+        wanted = [i for i, at in zip(wanted, found.tolist(), strict=True) if at < 0]
+    if wanted:
+        raise Damaged("a view's documents are in none of its segments")
+    paths = [path for group in groups for path in group.paths]
+    terms = [term for group in groups for term in group.terms]
+    arrays: Arrays = {
+        "cluster_key": np.frombuffer(b"".join(group.key for group in groups), dtype=np.uint8).reshape(-1, 20),
+        "cluster_end": np.cumsum([len(group.paths) for group in groups]).astype("<u4"),
+        "path": np.frombuffer(b"".join(paths), dtype=np.uint8),
+        "path_end": np.cumsum([len(path) for path in paths]).astype("<u4"),
+        "file_segment": segment,
+        "file_document": place,
+        "file_flags": np.concatenate([group.flags for group in groups] or [np.zeros(0, np.uint8)]),
+        "path_vector": np.concatenate([group.vectors for group in groups] or [np.zeros((0, 1), np.uint8)]),
+        "path_term": np.concatenate(terms or [np.zeros(0, np.int64)]).astype("<i8"),
+        "path_term_end": np.cumsum([len(term) for term in terms]).astype("<u4"),
+    }
+    return arrays, {"format": FORMAT, "segments": list(names), "tree": tree}
+
+
+class View:
+    """A view over its segments; all arrays over files are in the order of the manifest."""
+
+    def __init__(self, arrays: Arrays, meta: dict[str, Any], segments: Sequence[Segment]) -> None:
+        try:
+            self.tree: bytes = meta["tree"]
+            self.names: list[str] = meta["segments"]
+            self.cluster_keys = arrays["cluster_key"]
+            self.cluster_end = arrays["cluster_end"]
+            self.file_segment: npt.NDArray[np.uint16] = arrays["file_segment"]
+            self.file_document: npt.NDArray[np.uint32] = arrays["file_document"]
+            self.file_flags: npt.NDArray[np.uint8] = arrays["file_flags"]
+            self.path_vectors: npt.NDArray[np.uint8] = arrays["path_vector"]
+            self.path_terms: npt.NDArray[np.int64] = arrays["path_term"]
+            self.path_term_end = arrays["path_term_end"]
+            self._path = arrays["path"].tobytes()
+            self._path_end = arrays["path_end"]
+        except KeyError as error:
+            raise Damaged(f"a view lacks its array {error}") from error
+        self.segments = list(segments)
+        self.files = len(self.file_segment)
+        live = self.file_segment != NO_SEGMENT
+        if meta.get("format") != FORMAT or not (
+            len(self._path_end) == len(self.file_document) == len(self.file_flags) == self.files
+            and len(self.path_vectors) == len(self.path_term_end) == self.files
+            and bool((self.file_segment[live] < len(self.segments)).all())
+            and (not self.files or int(self._path_end[-1]) == len(self._path))
+        ):
+            raise Damaged("a view's arrays do not fit each other")
+        for number, segment in enumerate(self.segments):
+            if int(self.file_document[self.file_segment == number].max(initial=0)) >= segment.documents:
+                raise Damaged("a view names a document that its segment has not")
+
+    @cached_property
+    def paths(self) -> list[bytes]:
+        """The path of each file."""
+        ends = self._path_end.tolist()
+        return [self._path[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def path(self, file: int) -> bytes:
+        """The path of one file, without making all of them."""
+        start = int(self._path_end[file - 1]) if file else 0
+        return self._path[start : int(self._path_end[file])]
+
+    def groups(self) -> dict[bytes, Group]:
+        """The files by cluster key, to build the next view from."""
+        found: dict[bytes, Group] = {}
+        term_ends = self.path_term_end.tolist()
+        documents: list[Key | None] = [
+            None if segment == NO_SEGMENT else self.segments[segment].key(document)
+            for segment, document in zip(self.file_segment.tolist(), self.file_document.tolist(), strict=True)
+        ]
+        start = 0
+        for key, end in zip(self.cluster_keys, self.cluster_end.tolist(), strict=True):
+            bounds = [term_ends[start - 1] if start else 0, *term_ends[start:end]]
+            found[key.tobytes()] = Group(
+                key.tobytes(),
+                self.paths[start:end],
+                documents[start:end],
+                self.file_flags[start:end],
+                self.path_vectors[start:end],
+                [self.path_terms[a:b] for a, b in zip(bounds, bounds[1:], strict=False)],
+            )
+            start = end
+        return found
+
+    def live_documents(self, segment: int) -> npt.NDArray[np.bool_]:
+        """Which documents of a segment the tree has, (documents,) bool."""
+        live = np.zeros(self.segments[segment].documents, dtype=bool)
+        live[self.file_document[self.file_segment == segment]] = True
+        return live
