@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ctx.chunking.documents import LANGUAGES, split_document
 from ctx.chunking.lines import split_lines
 from ctx.chunking.tiling import bounds, tile
 from ctx.values import Chunk
@@ -22,6 +23,8 @@ def chunk(source: bytes, language: str | None) -> list[Chunk]:
     start, end = bounds(source)
     if start == end:
         return []
+    if language in LANGUAGES:
+        return tile(source, split_document(source, language, start, end))
     if language is not None:
         from ctx.chunking.grammars import parse
         from ctx.chunking.syntax import split_tree

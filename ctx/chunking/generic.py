@@ -13,9 +13,7 @@ from ctx.chunking.rules import Define, Definition, Place, Rules, defined, text_o
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
-_DEFINES = (
-    r"_?(definition|declaration|item|def|decl|statement|spec|signature|implementation|declarator|clause|block)?$"
-)
+_DEFINES = r"_?(definition|declaration|item|def|decl|statement|spec|signature|implementation|declarator|clause|block)?$"
 
 KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(r"(^|_)(" + words + ")" + _DEFINES), kind)
@@ -42,7 +40,9 @@ KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _DEFINING = re.compile(
     r"(definition|declaration|item|def|decl|statement|spec|implementation|binding)$|^(defun|create_)"
 )
-_OPAQUE = re.compile(r"(^|_)(string|heredoc|raw_text|text|regex|literal|template_string|here_doc|verbatim)(_body|_literal)?$")
+_OPAQUE = re.compile(
+    r"(^|_)(string|heredoc|raw_text|text|regex|literal|template_string|here_doc|verbatim)(_body|_literal)?$"
+)
 _SEQUENCE = re.compile(
     r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|"
     r"elements|array|object|map|table|section|stream|chunk|script|stylesheet|suite|fields|bindings|values|"
@@ -53,7 +53,9 @@ _IMPORTS = re.compile(
     r"(s|_list|_statement|_declaration|_directive|_clause|_header|_from_statement|_item|_expression|_decl)?$"
 )
 _COMMENTS = re.compile(r"(^|_)(comments?|doc|haddock|docstring|shebang)(_line|_block|_comment)?$")
-_LEADS = re.compile(r"(^|_)(attributes?|annotations?|decorators?|pragma|modifiers?)(_list|_item|_declaration)?$")
+_LEADS = re.compile(
+    r"(^|_)(attributes?|annotations?|decorators?|pragma|modifiers?)(_list|_item|_declaration)?$"
+)
 _NAMES = re.compile(r"(^|_)(identifier|name|word|constant|symbol|variable|id|path)$")
 
 

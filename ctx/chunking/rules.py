@@ -17,6 +17,11 @@ NAME_LIMIT = 120
 """Names longer than this (characters) are cut: test names are sentences, a name is no paragraph."""
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text as a set: how the tables of node types are written."""
+    return frozenset(text.split())
+
+
 class Definition(NamedTuple):
     """What a node defines, as far as the node itself tells.
 
@@ -82,10 +87,11 @@ class Rules:
 OPEN, CLOSE, COMMENT, LEAD, IMPORT, DEFINITION, OTHER = range(7)
 """The part a child plays: OPEN is syntax that belongs to what follows, CLOSE to what came before."""
 
-CLOSERS = frozenset(
+CLOSERS = words(
     "} ) ] > ; , ;; ;& ;;& end fi done esac endif endfunction endmacro endforeach endwhile endfor endtry END "
-    "}) ]) *) */ |] |} %> ?> -%> }} %} :} #endif $} ENDIF . \\ \n \r\n".split(" ")
+    "}) ]) *) */ |] |} %> ?> -%> }} %} :} #endif $} ENDIF . \\"
 ) | {"\n", "\r\n", "\r", "#endif\n"}
+
 
 class Grammar:
     """`Rules` keyed by the numbers of one compiled grammar.
@@ -209,3 +215,22 @@ def wrapper(_node: Node, _at: Place) -> Definition:
 def before(node: Node, name: Node | None, at: Place) -> bytes:
     """The source of comments, attributes and modifiers: from the lead to the name."""
     return at.source[at.lead : node.start_byte if name is None else name.start_byte]
+
+
+def release_comments(headers: frozenset[str], comments: frozenset[str]) -> Callable[[list[Node]], list[Node]]:
+    """An `expand` for grammars whose package and import nodes swallow the comment that documents what follows."""
+
+    def expand(children: list[Node]) -> list[Node]:
+        if not any(child.type in headers for child in children[:8]):
+            return children
+        expanded: list[Node] = []
+        for child in children:
+            expanded.append(child)
+            last = child
+            while last.type in headers and last.child_count:
+                inner = last.children
+                expanded += [one for one in inner if one.type in comments]
+                last = inner[-1]
+        return expanded
+
+    return expand

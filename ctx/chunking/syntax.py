@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctx.chunking.limits import DEPTH, HARD, JOIN, LIMIT, TINY
 from ctx.chunking.lines import split_lines
-from ctx.chunking.rules import CLOSE, DEFINITION, Definition, Grammar, Place
+from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Definition, Grammar, Place
 from ctx.chunking.units import Scope, Unit, group
 from ctx.values import Chunk
 
@@ -38,10 +38,21 @@ class _Splitter:
 
     def file(self, root: Node, start: int, end: int) -> list[Chunk]:
         children = root.children
-        header = Unit(start, children[0].start_byte) if children and start + 3 < children[0].start_byte else None
+        header = (
+            Unit(start, children[0].start_byte) if children and start + 3 < children[0].start_byte else None
+        )
         return self.pack(group(children, self.source, self.grammar, FILE, header, end), FILE, 0)
 
-    def split(self, node: Node, start: int, end: int, header: Unit, scope: Scope, depth: int) -> list[Chunk]:
+    def split(
+        self,
+        node: Node,
+        start: int,
+        end: int,
+        header: Unit,
+        scope: Scope,
+        depth: int,
+        comments: list[Node] | None = None,
+    ) -> list[Chunk]:
         """The pieces of a unit that is too large: `node` with its leads from `start` and its tail to `end`."""
         children = node.children
         if not children or depth > DEPTH or node.kind_id in self.grammar.opaque:
@@ -49,6 +60,8 @@ class _Splitter:
         if len(children) > MANY and end - start < SMALL * len(children):
             return self.by_lines(start, end, header, scope)
         if node.kind_id in self.grammar.sequences:
+            if comments:
+                children = comments + children
             header.end = max(start, children[0].start_byte)
             name = node.child_by_field_name("name") or node.child_by_field_name("condition")
             if name is not None:
@@ -60,7 +73,9 @@ class _Splitter:
             large = self.body(node, children)
         if not large:
             header.end = start
-            return self.pack(self.sequence(children, header, scope, end), scope._replace(members=False), depth)
+            return self.pack(
+                self.sequence(children, header, scope, end), scope._replace(members=False), depth
+            )
         return self.construct(children, large, start, end, header, scope, depth)
 
     def body(self, node: Node, children: list[Node]) -> list[int]:
@@ -99,7 +114,8 @@ class _Splitter:
                 after += 1
             if after == count:
                 stop = end
-            pieces += self.split(children[index], start, stop, header, scope, depth + 1)
+            comments = self.comments_before(children, index, start)
+            pieces += self.split(children[index], start, stop, header, scope, depth + 1, comments)
             if after == count:
                 return pieces
             start = children[after].start_byte
@@ -113,6 +129,16 @@ class _Splitter:
             units = group(rest, self.source, self.grammar, scope, None, end)
             pieces += self.pack(units, scope._replace(members=False), depth)
         return pieces
+
+    def comments_before(self, children: list[Node], index: int, start: int) -> list[Node]:
+        """The comments right before a body, on lines of their own: they belong to its first member."""
+        first = index
+        while first > 1 and self.grammar.roles[children[first - 1].kind_id] == COMMENT:
+            first -= 1
+        own = children[first:index]
+        if own and self.source.find(b"\n", children[first - 1].end_byte, own[0].start_byte) < 0:
+            own = own[1:]
+        return [comment for comment in own if comment.start_byte > start]
 
     def by_lines(self, start: int, end: int, header: Unit, scope: Scope) -> list[Chunk]:
         """Cut without syntax; the first piece is what the header says."""
@@ -155,7 +181,9 @@ class _Splitter:
                 pieces.append(last)
         return pieces
 
-    def descend(self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
+    def descend(
+        self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int
+    ) -> list[Chunk]:
         """Split one unit; a tiny piece `before` it, or the header of what is around, joins its header."""
         definition = unit.definition
         inner = scope
@@ -174,7 +202,12 @@ class _Splitter:
         if outer is not None and outer.definition is not None and pieces:
             names = tuple(n for u in before if u.definition for n in u.definition.names)
             pieces[0] = Chunk(
-                pieces[0].start, pieces[0].end, outer.kind, scope.symbol, names + pieces[0].names, scope.is_test
+                pieces[0].start,
+                pieces[0].end,
+                outer.kind,
+                scope.symbol,
+                names + pieces[0].names,
+                scope.is_test,
             )
         return pieces
 
@@ -203,7 +236,11 @@ class _Splitter:
             elif unit.node is not None:
                 loose += unit.end - unit.start
         start, end = units[0].start, units[-1].end
-        if main is not None and main.definition is not None and (main.head or main.end - main.start >= imported):
+        if (
+            main is not None
+            and main.definition is not None
+            and (main.head or main.end - main.start >= imported)
+        ):
             symbol = scope.symbol if main.head else self.qualify(main.definition, scope)
             is_test = scope.is_test if main.head else main.definition.is_test
             return Chunk(start, end, main.kind, symbol, tuple(names), is_test)
@@ -262,7 +299,13 @@ def _joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
         return size <= LIMIT
     if size > limit:
         small = TINY if unit.definition is None else TINY // 2
-        return size <= LIMIT + TINY and (waiting[-1].end - first.start < TINY or unit.end - unit.start < small)
-    if waiting[-1].kind == "imports" and unit.definition is not None and unit.kind not in ("constant", "type"):
+        return size <= LIMIT + TINY and (
+            waiting[-1].end - first.start < TINY or unit.end - unit.start < small
+        )
+    if (
+        waiting[-1].kind == "imports"
+        and unit.definition is not None
+        and unit.kind not in ("constant", "type")
+    ):
         return waiting[-1].end - first.start < 3 * TINY
     return True

@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.chunking.limits import LIMIT
-from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, IMPORT, IMPORTS, LEAD, OPEN, Definition, Grammar, Place
+from ctx.chunking.rules import (
+    CLOSE,
+    COMMENT,
+    DEFINITION,
+    IMPORT,
+    IMPORTS,
+    LEAD,
+    OPEN,
+    Definition,
+    Grammar,
+    Place,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -15,6 +15,7 @@ from ctx.chunking.rules import (
     defined,
     field_text,
     text_of,
+    words,
     wrapper,
 )
 
@@ -78,13 +79,15 @@ CSHARP = Rules(
         "event_field_declaration": _fields,
         "field_declaration": _fields,
     },
-    sequences=frozenset(
+    sequences=words(
         "compilation_unit declaration_list enum_member_declaration_list block accessor_list switch_body "
         "switch_section initializer_expression preproc_if preproc_else preproc_elif preproc_if_in_top_level "
-        "file_scoped_namespace_declaration".split()
+        "file_scoped_namespace_declaration"
     ),
     opaque=frozenset({"string_literal", "raw_string_literal", "verbatim_string_literal"}),
     leads=frozenset({"preproc_region"}),
     tails=frozenset({"preproc_endregion"}),
-    imports=frozenset({"using_directive", "extern_alias_directive", "global_attribute", "file_scoped_namespace"}),
+    imports=frozenset(
+        {"using_directive", "extern_alias_directive", "global_attribute", "file_scoped_namespace"}
+    ),
 )

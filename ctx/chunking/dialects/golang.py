@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import WRAPPER, Define, Definition, Place, Rules, by_field, defined, field_text, text_of
+from ctx.chunking.rules import (
+    WRAPPER,
+    Define,
+    Definition,
+    Place,
+    Rules,
+    by_field,
+    defined,
+    field_text,
+    text_of,
+    words,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -77,9 +88,9 @@ GO = Rules(
         "var_spec": _spec("constant"),
         "method_elem": by_field("method"),
     },
-    sequences=frozenset(
+    sequences=words(
         "source_file block statement_list literal_value field_declaration_list interface_type var_spec_list "
-        "import_spec_list expression_case default_case type_case communication_case".split()
+        "import_spec_list expression_case default_case type_case communication_case"
     ),
     opaque=frozenset({"raw_string_literal", "interpreted_string_literal"}),
     imports=frozenset({"package_clause", "import_declaration"}),

@@ -15,6 +15,7 @@ from ctx.chunking.rules import (
     field_text,
     kind_inside,
     text_of,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -23,7 +24,20 @@ if TYPE_CHECKING:
 _FUNCTIONS = frozenset({"arrow_function", "function_expression", "generator_function", "function"})
 _STATEMENTS = frozenset({"function", "method", "test"})
 _GROUPS = frozenset({b"describe", b"context", b"suite", b"fdescribe", b"xdescribe"})
-_TEST_WORDS = (b"it", b"test", b"describe", b"context", b"suite", b"specify", b"bench", b"fit", b"xit", b"fdes", b"xdes", b"Deno")
+_TEST_WORDS = (
+    b"it",
+    b"test",
+    b"describe",
+    b"context",
+    b"suite",
+    b"specify",
+    b"bench",
+    b"fit",
+    b"xit",
+    b"fdes",
+    b"xdes",
+    b"Deno",
+)
 _TEST = re.compile(
     rb"(describe|context|suite|it|test|specify|bench|fit|xit|fdescribe|xdescribe|Deno\.test)(?:\.(?!each|for)\w+)*"
     rb"(?:\.(?:each|for)\s*(?:\((?:[^()]|\([^()]*\)){0,600}\)|`[^`]{0,2000}`))?"
@@ -116,7 +130,12 @@ def _assignment(node: Node, at: Place) -> Definition | None:
         return Definition(kind, own or "exports", (own,) if own else (), members)
     if kind == "function" and ".prototype." in target:
         kind = "method"
-    name = target.removeprefix("module.").removeprefix("exports.").removeprefix("this.").replace(".prototype.", ".")
+    name = (
+        target.removeprefix("module.")
+        .removeprefix("exports.")
+        .removeprefix("this.")
+        .replace(".prototype.", ".")
+    )
     return Definition(kind, name, (name.rpartition(".")[2],), members)
 
 
@@ -179,9 +198,9 @@ JAVASCRIPT = Rules(
         "expression_statement": _statement,
         "pair": _pair,
     },
-    sequences=frozenset(
+    sequences=words(
         "program statement_block class_body interface_body object array enum_body object_type switch_body "
-        "switch_case switch_default jsx_element jsx_fragment named_imports export_clause union_type".split()
+        "switch_case switch_default jsx_element jsx_fragment named_imports export_clause union_type"
     ),
     opaque=frozenset({"template_string", "string", "jsx_text", "regex"}),
     comments=frozenset({"comment", "html_comment", "hash_bang_line"}),

@@ -17,16 +17,20 @@ from ctx.chunking.rules import (
     defined,
     field_text,
     kind_inside,
+    release_comments,
     text_of,
+    words,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TEST = re.compile(rb"@(?:[\w.]+:)?(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory)\b")
-_KOTEST = frozenset(
+_TEST = re.compile(
+    rb"@(?:[\w.]+:)?(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory)\b"
+)
+_KOTEST = words(
     "test should describe context it given when then feature scenario expect xtest xdescribe xit xcontext "
-    "Given When Then And Feature Scenario".split()
+    "Given When Then And Feature Scenario"
 )
 
 
@@ -58,10 +62,10 @@ JAVA = Rules(
         "enum_constant": by_field("field"),
         "module_declaration": by_field("module"),
     },
-    sequences=frozenset(
+    sequences=words(
         "program class_body interface_body enum_body enum_body_declarations annotation_type_body block "
         "constructor_body switch_block switch_block_statement_group array_initializer module_body "
-        "element_value_array_initializer".split()
+        "element_value_array_initializer"
     ),
     opaque=frozenset({"string_literal", "text_block"}),
     imports=frozenset({"package_declaration", "import_declaration"}),
@@ -150,23 +154,8 @@ def _first_string(source: bytes, start: int) -> str:
     return match.group(1).decode("utf-8", "replace") if match else ""
 
 
-_HEADERS = frozenset({"package_header", "import_list", "import_header"})
-_COMMENTS = frozenset({"multiline_comment", "line_comment"})
-
-
-def _expand_headers(children: list[Node]) -> list[Node]:
-    """The grammar lets package and imports swallow the comment after them, which documents what follows."""
-    if not any(child.type in _HEADERS for child in children[:8]):
-        return children
-    expanded: list[Node] = []
-    for child in children:
-        expanded.append(child)
-        last = child
-        while last.type in _HEADERS and last.child_count:
-            inner = last.children
-            expanded += [one for one in inner if one.type in _COMMENTS]
-            last = inner[-1]
-    return expanded
+_HEADERS = words("package_header import_list import_header")
+_COMMENTS = words("line_comment multiline_comment shebang_line")
 
 
 def _is_annotation(node: Node, source: bytes) -> bool:
@@ -187,12 +176,19 @@ KOTLIN = Rules(
         "call_expression": _kotest,
     },
     sequences=frozenset(
-        {"source_file", "class_body", "enum_class_body", "statements", "when_expression", "control_structure_body"}
+        {
+            "source_file",
+            "class_body",
+            "enum_class_body",
+            "statements",
+            "when_expression",
+            "control_structure_body",
+        }
     ),
     opaque=frozenset({"string_literal"}),
-    comments=frozenset({"line_comment", "multiline_comment", "shebang_line"}),
+    comments=_COMMENTS,
     leads=frozenset({"file_annotation"}),
     leads_if={"prefix_expression": _is_annotation},
-    imports=frozenset({"package_header", "import_list", "import_header"}),
-    expand=_expand_headers,
+    imports=_HEADERS,
+    expand=release_comments(_HEADERS, _COMMENTS),
 )

@@ -18,6 +18,7 @@ from ctx.chunking.rules import (
     field_text,
     kind_inside,
     text_of,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ PHP = Rules(
         "property_declaration": _properties,
         "expression_statement": _statement,
     },
-    sequences=frozenset(
+    sequences=words(
         "program declaration_list enum_declaration_list compound_statement array_creation_expression switch_block "
-        "case_statement default_statement match_block colon_block".split()
+        "case_statement default_statement match_block colon_block"
     ),
     opaque=frozenset({"string", "encapsed_string", "heredoc", "nowdoc", "text", "text_interpolation"}),
     leads=frozenset({"attribute_list"}),

@@ -54,7 +54,9 @@ def _assignment(node: Node, at: Place) -> Definition | None:
         name = text_of(target, at.source)
         return Definition(kind_inside("constant", at.scope), name, (name,))
     if target.type == "pattern_list":
-        names = tuple(text_of(child, at.source) for child in target.named_children if child.type == "identifier")
+        names = tuple(
+            text_of(child, at.source) for child in target.named_children if child.type == "identifier"
+        )
         return Definition(kind_inside("constant", at.scope), names[0], names) if names else None
     return None
 

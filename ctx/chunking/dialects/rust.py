@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import IMPORTS, Definition, Place, Rules, by_field, defined, field_text
+from ctx.chunking.rules import IMPORTS, Definition, Place, Rules, by_field, defined, field_text, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TEST = re.compile(rb"#\[\s*(?:\w+::)*(?:test|rstest|test_case|bench|quickcheck|proptest|wasm_bindgen_test)\b")
+_TEST = re.compile(
+    rb"#\[\s*(?:\w+::)*(?:test|rstest|test_case|bench|quickcheck|proptest|wasm_bindgen_test)\b"
+)
 _CFG_TEST = re.compile(rb"#\[\s*cfg\s*\(\s*test\s*\)\s*\]")
 _TYPE_NAME = re.compile(r"(?:&\s*)?(?:'\w+\s+)?(?:mut\s+)?(?:dyn\s+)?(?:\w+\s*::\s*)*(\w+)")
 
@@ -52,9 +54,9 @@ RUST = Rules(
         "associated_type": by_field("type"),
         "macro_definition": by_field("macro"),
     },
-    sequences=frozenset(
+    sequences=words(
         "source_file declaration_list block enum_variant_list field_declaration_list match_block token_tree "
-        "array_expression use_list macro_definition field_initializer_list".split()
+        "array_expression use_list macro_definition field_initializer_list"
     ),
     opaque=frozenset({"string_literal", "raw_string_literal"}),
     leads=frozenset({"attribute_item"}),

@@ -1,0 +1,175 @@
+"""Markdown, reStructuredText, Org and AsciiDoc: chunks by headings, named after the path of headings.
+
+Read line by line: two kinds of underlines and one kind of prefix are all there is to these headings, and code
+fences are the only thing that hides them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ctx.chunking.limits import HARD, JOIN, LIMIT, TINY
+from ctx.chunking.lines import split_lines
+from ctx.values import Chunk
+
+LANGUAGES = frozenset({"markdown", "rst", "org"})
+"""The languages that `split_document` reads."""
+
+_LINE = re.compile(rb"([^\r\n]*)(?:\r\n?|\n|\Z)")
+_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
+_PREFIXED = {
+    "markdown": re.compile(rb" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$"),
+    "org": re.compile(rb"(\*{1,8})[ \t]+(.+?)[ \t]*$"),
+}
+_UNDERLINE = {
+    "markdown": re.compile(rb" {0,3}(=+|-{2,})[ \t]*$"),
+    "rst": re.compile(rb"(([=\-~^\"'`#*+.:_<>])\2{2,})[ \t]*$"),
+}
+_TITLE_LIMIT = 100
+_MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[`*]+|<[^>]*>|(?<!\w)_+|_+(?!\w)")
+
+
+class _Section(NamedTuple):
+    """From a heading to the next one of any level. `path` is the titles from the outermost to its own."""
+
+    start: int
+    end: int
+    level: int
+    path: tuple[str, ...]
+
+
+def split_document(source: bytes, language: str, start: int, end: int) -> list[Chunk]:
+    """The chunks of a document in one of `LANGUAGES`, in order."""
+    sections = _sections(list(_headings(source, language, start, end)), start, end)
+    pieces: list[Chunk] = []
+    _pack(source, sections, pieces)
+    return pieces
+
+
+def _headings(source: bytes, language: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """(offset, level, title) of each heading."""
+    prefixed, underlined = _PREFIXED.get(language), _UNDERLINE.get(language)
+    styles: list[bytes] = []
+    fence = b""
+    before, before_text, overline = start, b"", False
+    here = start
+    while here < end:
+        match = _LINE.match(source, here, end)
+        if match is None or match.end() == here:
+            break
+        line = match.group(1)
+        fenced = _FENCE.match(line) if language == "markdown" else None
+        if fence:
+            if fenced is not None and fenced.group(1).startswith(fence) and not line.strip(b" `~"):
+                fence = b""
+            line = b""
+        elif fenced is not None:
+            fence, line = fenced.group(1), b""
+        elif prefixed is not None and (heading := prefixed.match(line)) is not None:
+            yield here, len(heading.group(1)), _title(heading.group(2))
+            line = b""
+        elif underlined is not None and (rule := underlined.match(line)) is not None:
+            if before_text and (language == "markdown" or len(rule.group(1)) >= len(before_text.rstrip())):
+                style = rule.group(1)[:1] + (b"^" if overline else b"")
+                if language == "markdown":
+                    level = 1 if style == b"=" else 2
+                else:
+                    if style not in styles:
+                        styles.append(style)
+                    level = styles.index(style) + 1
+                yield before, level, _title(before_text)
+                line, overline = b"", False
+            else:
+                overline, before = language == "rst", here
+                here = match.end()
+                before_text = b""
+                continue
+        if not overline or not line.strip():
+            before, overline = here, False
+        before_text = line.strip() if not line.startswith((b"    ", b"\t", b">", b"- ", b"|")) else b""
+        here = match.end()
+
+
+def _title(raw: bytes) -> str:
+    text = _MARKUP.sub(r"\1", raw.decode("utf-8", "replace"))
+    return " ".join(text.split())[:_TITLE_LIMIT]
+
+
+def _sections(headings: Sequence[tuple[int, int, str]], start: int, end: int) -> list[_Section]:
+    """What the headings cut a document into, beginning with the text before the first one."""
+    sections: list[_Section] = []
+    stack: list[tuple[int, str]] = []
+    if not headings or headings[0][0] > start:
+        sections.append(_Section(start, headings[0][0] if headings else end, 0, ()))
+    for number, (offset, level, title) in enumerate(headings):
+        while stack and stack[-1][0] >= level:
+            stack.pop()
+        stack.append((level, title))
+        stop = headings[number + 1][0] if number + 1 < len(headings) else end
+        sections.append(_Section(offset, stop, level, tuple(name for _, name in stack)))
+    return sections
+
+
+def _pack(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> None:
+    """Join sections while they are small: a section with those below it, then with its next of kin."""
+    waiting: list[_Section] = []
+    for section in sections:
+        if waiting:
+            size = section.end - waiting[0].start
+            below = section.level > waiting[0].level
+            stub = waiting[-1].end - waiting[0].start < TINY
+            if size > (LIMIT if below or stub else JOIN) or not (below or stub or _kin(waiting[0], section)):
+                _emit(source, waiting, pieces)
+                waiting = []
+        waiting.append(section)
+    if waiting:
+        _emit(source, waiting, pieces)
+
+
+def _kin(one: _Section, other: _Section) -> bool:
+    return one.level == other.level and one.path[:-1] == other.path[:-1]
+
+
+def _emit(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> None:
+    start, end = sections[0].start, sections[-1].end
+    named = [section for section in sections if section.path]
+    names = tuple(section.path[-1] for section in named)
+    symbol = " > ".join(named[0].path) if named else ""
+    kind = "section" if named else "block"
+    if end - start <= LIMIT:
+        pieces.append(Chunk(start, end, kind, symbol, names, False))
+        return
+    for a, b in _paragraphs(source, start, end):
+        pieces.append(Chunk(a, b, kind, symbol, names, False))
+        names = ()
+
+
+def _paragraphs(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Cut a long section between paragraphs, but no code fence of less than `HARD` bytes."""
+    blocks: list[tuple[int, int, bool]] = []
+    fence, opened, here, plain = b"", start, start, start
+    while here < end:
+        match = _LINE.match(source, here, end)
+        if match is None or match.end() == here:
+            break
+        fenced = _FENCE.match(match.group(1))
+        if fenced is not None:
+            if not fence:
+                fence, opened = fenced.group(1), here
+            elif fenced.group(1).startswith(fence) and not match.group(1).strip(b" `~"):
+                fence = b""
+                if match.end() - opened <= HARD:
+                    blocks += [(a, b, False) for a, b in split_lines(source, plain, opened, TINY)]
+                    blocks.append((opened, match.end(), True))
+                    plain = match.end()
+        here = match.end()
+    blocks += [(a, b, False) for a, b in split_lines(source, plain, end, TINY)]
+    ranges: list[tuple[int, int]] = []
+    for a, b, _ in blocks:
+        if ranges and b - ranges[-1][0] <= LIMIT:
+            ranges[-1] = (ranges[-1][0], b)
+        else:
+            ranges.append((a, b))
+    return ranges
