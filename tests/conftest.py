@@ -1,7 +1,7 @@
 """Real git repositories for the tests: the user's settings are shut out, dates are fixed, nothing is shared.
 
 `make_repo()` gives a new, empty repository below the test's own directory; everything that a test does to
-it is done by the git on the PATH. Ids of commits are the same in every run.
+it is done by the git on the PATH.
 """
 
 from __future__ import annotations
@@ -9,69 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Files = Mapping["str | bytes", "str | bytes | None"]
-FIRST_SECOND = 1_600_000_000
-"""The date of the first commit of a test; each later one is an hour younger."""
-
-
-class Repo:
-    """One repository on disk and the git commands that a test needs again and again."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.clock = FIRST_SECOND
-
-    def git(self, *args: str | bytes, stdin: bytes | None = None, check: bool = True) -> bytes:
-        """Run git in the repository; its standard output, without the last newline."""
-        date = f"{self.clock} +0200"
-        done = subprocess.run(
-            ["git", *args],
-            cwd=self.path,
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            env={**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
-        )
-        if check and done.returncode:
-            raise AssertionError(f"git {args!r} ended with {done.returncode}: {done.stderr.decode()}")
-        return done.stdout.removesuffix(b"\n")
-
-    def id(self, revision: str = "HEAD") -> bytes:
-        """The raw object id that a revision names."""
-        return bytes.fromhex(self.git("rev-parse", "--verify", revision).decode())
-
-    def write(self, files: Files) -> None:
-        """Write files into the work tree; None removes one."""
-        for name, content in files.items():
-            full = os.path.join(os.fsencode(self.path), os.fsencode(name))
-            if content is None:
-                os.unlink(full)
-                continue
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "wb") as stream:
-                stream.write(content.encode() if isinstance(content, str) else content)
-
-    def commit(self, files: Files | None = None, message: str = "change") -> bytes:
-        """Write the files, commit everything, and give the raw id of the commit."""
-        self.write(files or {})
-        self.git("add", "--all", "--force")
-        self.git("commit", "--quiet", "--allow-empty", "--message", message)
-        self.clock += 3600
-        return self.id()
-
-    def branch(self, name: str, start: str = "HEAD") -> None:
-        """Make a branch and switch to it."""
-        self.git("checkout", "--quiet", "-b", name, start)
-
-    def delete_object(self, oid: bytes) -> None:
-        """Take one loose object away, as a damaged disk or an unfinished copy would."""
-        name = oid.hex()
-        (self.path / ".git" / "objects" / name[:2] / name[2:]).unlink()
+from repositories import Repo
 
 
 @pytest.fixture(autouse=True)

@@ -206,7 +206,7 @@ class Repository:
                 yield name, oid
 
     def ancestors(self, oid: bytes, limit: int) -> Iterator[bytes]:
-        """At most `limit` commits reachable from a commit, itself first, then by date; shallow ends are ends."""
+        """At most `limit` commits reachable from a commit, itself first, then by date; a shallow end ends."""
         done = process.run(self.place.directory, ["rev-list", f"--max-count={limit}", oid.hex(), "--"])
         for line in done.stdout.split():
             yield bytes.fromhex(line.decode())

@@ -1,0 +1,132 @@
+"""One `.gitattributes` file of a tree, read by the rules of gitattributes(5).
+
+git itself reads attributes from the work tree, from `info/attributes` and from the user's own file; git-ctx
+needs those of a tree and of nothing else, for many directories, so it reads the files itself. The tests hold
+this reader to `git check-attr`. Only the attributes that the caller names are kept; macros count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from ctx.git.rule_file import BYTE_ORDER_MARK, PathPattern, RuleFile
+
+State = bool | bytes | None
+"""True (`name`), False (`-name`), a value (`name=value`), or None for `!name`, which ends the search."""
+
+States = tuple[tuple[bytes, State], ...]
+Macros = Mapping[bytes, States]
+
+_LONGEST_LINE = 2048
+"""git ignores longer lines, see its CVE-2022-23521."""
+_BLANK = b" \t\r\n"
+_NAME = re.compile(rb"[A-Za-z0-9._][A-Za-z0-9._-]*")
+_MACRO = b"[attr]"
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
+
+def parse_attributes(data: bytes, wanted: Collection[bytes], macros: Macros) -> RuleFile[States]:
+    """The rules of a file that bear on a wanted attribute, directly or by a macro."""
+    bearing = set(wanted)
+    grown = True
+    while grown:  # macros may stand for macros
+        more = {name for name, states in macros.items() if any(inner in bearing for inner, _ in states)}
+        grown = not more <= bearing
+        bearing |= more
+    rules: list[tuple[PathPattern, States]] = []
+    for text, words in _lines(data):
+        pattern = PathPattern.parse(text)
+        # A negated pattern is forbidden, and one for directories matches no file.
+        if _is_macro(text) or text.startswith(b"!") or pattern.directories_only:
+            continue
+        kept = tuple((name, state) for name, state in _states(words) if name in bearing)
+        if kept:
+            rules.append((pattern, kept))
+    return RuleFile(rules)
+
+
+def parse_macros(data: bytes) -> dict[bytes, States]:
+    """The macros that a file at the root defines; further down git does not allow any."""
+    macros: dict[bytes, States] = {}
+    for pattern, words in _lines(data):
+        if _is_macro(pattern):
+            name = _words(pattern[len(_MACRO) :])[0]
+            if _NAME.fullmatch(name):
+                macros[name] = _states(words)
+    return macros
+
+
+def fill(states: States, found: dict[bytes, State], macros: Macros) -> None:
+    """Add what one matching line says, where `found` says nothing yet.
+
+    Files are asked from the deepest to the root, the lines of a file from the last to the first. git goes
+    from the last state of a line to the first and expands a macro as soon as it has set it.
+    """
+    for name, state in reversed(states):
+        if name not in found:
+            found[name] = state
+            if state is True and name in macros:
+                fill(macros[name], found, macros)
+
+
+def _is_macro(pattern: bytes) -> bool:
+    return pattern.startswith(_MACRO) and len(pattern) > len(_MACRO)
+
+
+def _lines(data: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """The pattern of each line that is one, unquoted, and its attributes as words."""
+    data = data.removeprefix(BYTE_ORDER_MARK).partition(b"\0")[0]
+    for line in data.split(b"\n"):
+        text = line.strip(_BLANK)
+        if not text or text.startswith(b"#") or len(line) >= _LONGEST_LINE:
+            continue
+        quoted = _unquoted(text) if text.startswith(b'"') else None
+        if quoted is not None:
+            yield quoted[0], [word for word in _words(quoted[1]) if word]
+        else:
+            pattern, *words = _words(text)
+            yield pattern, words
+
+
+def _words(text: bytes) -> list[bytes]:
+    return re.split(rb"[ \t\r\n]+", text)
+
+
+def _states(words: list[bytes]) -> States:
+    """What the words of a line set; nothing when one of them is no legal attribute, which voids the line."""
+    states: list[tuple[bytes, State]] = []
+    for word in words:
+        name, equals, value = word.partition(b"=")
+        sign = name[:1] if name[:1] in (b"-", b"!") else b""
+        name = name[len(sign) :]
+        if not _NAME.fullmatch(name) or name.startswith(b"builtin_"):
+            return ()
+        states.append((name, False if sign == b"-" else None if sign == b"!" else value if equals else True))
+    return tuple(states)
+
+
+def _unquoted(line: bytes) -> tuple[bytes, bytes] | None:
+    """A name in double quotes with C's escapes, and what follows it; None when the quotes are not closed."""
+    name = bytearray()
+    at = 1
+    while at < len(line):
+        byte = line[at : at + 1]
+        at += 1
+        if byte == b'"':
+            return bytes(name), line[at:]
+        if byte != b"\\":
+            name += byte
+            continue
+        escape = line[at : at + 1]
+        at += 1
+        if escape in (b'"', b"\\"):
+            name += escape
+        elif escape in _ESCAPES:
+            name += _ESCAPES[escape]
+        elif re.fullmatch(rb"[0-3][0-7][0-7]", line[at - 1 : at + 2]):
+            name.append(int(line[at - 1 : at + 2], 8))
+            at += 2
+        else:
+            return None
+    return None

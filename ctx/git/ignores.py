@@ -1,0 +1,22 @@
+"""A file in the syntax of gitignore(5), read as git reads it; the tests hold it to `git check-ignore`."""
+
+from __future__ import annotations
+
+from ctx.git.rule_file import BYTE_ORDER_MARK, PathPattern, RuleFile
+
+
+def parse_ignores(data: bytes) -> RuleFile[bool]:
+    """The patterns of a file; the meaning is True for what is ignored, False for what `!` takes back."""
+    rules: list[tuple[PathPattern, bool]] = []
+    for line in data.removeprefix(BYTE_ORDER_MARK).split(b"\n"):
+        text = _without_trailing_spaces(line.removesuffix(b"\r"))
+        if text and not text.startswith(b"#"):
+            rules.append((PathPattern.parse(text.removeprefix(b"!")), not text.startswith(b"!")))
+    return RuleFile(rules)
+
+
+def _without_trailing_spaces(line: bytes) -> bytes:
+    """git keeps a trailing space only after a backslash, and other white space always."""
+    stripped = line.rstrip(b" ")
+    backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
+    return line[: len(stripped) + 1] if backslashes % 2 else stripped

@@ -1,0 +1,103 @@
+"""A file of path patterns, each with a meaning, as `.gitattributes` and ignore files are.
+
+What the two have in common: patterns without a slash look at the last component, others at the whole path
+below the file's directory, and a later line counts more than an earlier one (gitignore(5), gitattributes(5)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from typing import Generic, NamedTuple, TypeVar
+
+from ctx.git.wildmatch import Matcher, compile_pattern, literal_length
+
+Meaning = TypeVar("Meaning")
+
+LARGEST = 1 << 20
+"""Bytes; a longer rule file is left out of account, as git leaves out absurd ones."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class PathPattern(NamedTuple):
+    """A pattern without its marks: a leading slash, a trailing one."""
+
+    text: bytes
+    any_directory: bool
+    directories_only: bool
+
+    @classmethod
+    def parse(cls, text: bytes) -> PathPattern:
+        """Take the marks off a pattern as it stands in a file (without `!`)."""
+        directories_only = text.endswith(b"/")
+        if directories_only:
+            text = text[:-1]
+        return cls(text.removeprefix(b"/"), b"/" not in text, directories_only)
+
+
+class RuleFile(Generic[Meaning]):
+    """Patterns and what they mean, ready to be asked about paths relative to the directory of the file."""
+
+    def __init__(self, rules: Sequence[tuple[PathPattern, Meaning]]) -> None:
+        self.rules = rules
+        self._exact: dict[tuple[bytes, bool], list[int]] = {}
+        self._general: list[tuple[int, bool, Matcher]] = []
+        self._below: dict[bytes, RuleFile[Meaning]] = {}
+        for number, (pattern, _) in enumerate(rules):
+            if _is_literal(pattern.text):
+                self._exact.setdefault((pattern.text, pattern.any_directory), []).append(number)
+            else:
+                matcher = compile_pattern(pattern.text, slash_is_special=not pattern.any_directory)
+                self._general.append((number, pattern.any_directory, matcher))
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def matching(self, path: bytes, is_directory: bool = False) -> Iterator[Meaning]:
+        """The meanings of the patterns that match, those of later lines first."""
+        name = path[path.rfind(b"/") + 1 :]
+        hits = self._exact.get((name, True), []) + self._exact.get((path, False), [])
+        hits += [number for number, anywhere, match in self._general if match(name if anywhere else path)]
+        for number in sorted(hits, reverse=True):
+            pattern, meaning = self.rules[number]
+            if is_directory or not pattern.directories_only:
+                yield meaning
+
+    def below(self, name: bytes) -> RuleFile[Meaning]:
+        """The rules that can matter inside one subdirectory of the file's own; paths stay as they are."""
+        if name not in self._firsts:
+            name = b""  # all directories that no pattern names have the same rules
+        found = self._below.get(name)
+        if found is None:
+            kept = [rule for rule in self.rules if _first(rule[0]) in (None, name)]
+            found = self._below[name] = self if len(kept) == len(self.rules) else RuleFile(kept)
+        return found
+
+    @cached_property
+    def digest(self) -> bytes:
+        """A hash of the rules, whatever their comments and blank lines."""
+        return blake2b(repr(self.rules).encode(), digest_size=8).digest()
+
+    @cached_property
+    def looks_at_directories(self) -> bool:
+        """Whether it matters where a file lies, and not only how it is called."""
+        return any(not pattern.any_directory for pattern, _ in self.rules)
+
+    @cached_property
+    def _firsts(self) -> set[bytes]:
+        return {first for pattern, _ in self.rules if (first := _first(pattern))}
+
+
+def _is_literal(text: bytes) -> bool:
+    return literal_length(text) == len(text)
+
+
+def _first(pattern: PathPattern) -> bytes | None:
+    """The one subdirectory below which a pattern can match; None where it may be any, empty for none."""
+    if pattern.any_directory:
+        return None
+    first, slash, _ = pattern.text.partition(b"/")
+    if not _is_literal(first):
+        return None
+    return first if slash else b""

@@ -1,0 +1,208 @@
+"""git's wildcard patterns as compiled expressions over bytes.
+
+One translation serves pathspecs and attribute files. The rules are those of wildmatch, described in
+gitglossary(7) under "pathspec" and in gitignore(5): `*`, `?`, `[…]` with ranges and POSIX classes,
+backslash, and, where `/` is special, `**` as a whole path component. A malformed pattern matches nothing.
+
+Matching takes polynomial time for any pattern: a wildcard that is followed by one at least as wide takes its
+first fit and never tries another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+Matcher = Callable[[bytes], bool]
+
+SPECIAL = b"*?[\\"
+_NOTHING = rb"(?!)"
+_CLASSES = {
+    b"alnum": rb"0-9A-Za-z",
+    b"alpha": rb"A-Za-z",
+    b"blank": rb" \t",
+    b"cntrl": rb"\x00-\x1f\x7f",
+    b"digit": rb"0-9",
+    b"graph": rb"!-~",
+    b"lower": rb"a-z",
+    b"print": rb" -~",
+    b"punct": rb"!-/:-@\[-`{-~",
+    b"space": rb" \t\n\r",
+    b"upper": rb"A-Z",
+    b"xdigit": rb"0-9A-Fa-f",
+}
+_EVERY_BYTE = [bytes([code]) for code in range(256)]
+
+
+class MalformedError(Exception):
+    """The pattern can match nothing: an open bracket, an unknown class, a lone backslash at the end."""
+
+
+def literal_length(pattern: bytes) -> int:
+    """How many bytes at the start of a pattern stand for themselves."""
+    found = re.search(rb"[*?\[\\]", pattern)
+    return found.start() if found else len(pattern)
+
+
+@lru_cache(maxsize=4096)
+def compile_pattern(pattern: bytes, *, slash_is_special: bool, ignore_case: bool = False) -> Matcher:
+    """A function that says whether a whole path matches.
+
+    `slash_is_special`: `*` and `?` stop at `/`, and `**` between slashes spans directories (`WM_PATHNAME`).
+    """
+    try:
+        expression = _expression(pattern, slash_is_special, ignore_case)
+    except MalformedError:
+        expression = _NOTHING
+    found = re.compile(expression, re.DOTALL).fullmatch
+    return lambda path: found(path) is not None
+
+
+def _expression(pattern: bytes, slash: bool, ignore_case: bool) -> bytes:
+    """The regular expression. It is cut at each wide wildcard (one that crosses `/`) into units.
+
+    A unit with its wide wildcard in front is tried at its first fit only, because the next wide wildcard
+    takes up whatever lies between; within a unit the same holds for all narrow wildcards but the last one.
+    """
+    units: list[tuple[bytes, list[bytes]]] = [(b"", [b""])]  # what goes before, pieces between narrow `*`
+    at = 0
+    while at < len(pattern):
+        byte = pattern[at : at + 1]
+        if byte == b"*":
+            end = len(pattern) - len(pattern[at:].lstrip(b"*"))
+            lead, at = _star(pattern, at, end, slash)
+            if lead is None:
+                units[-1][1].append(b"")
+            else:
+                units.append((lead, [b""]))
+            continue
+        piece, at = _single(pattern, at, slash, ignore_case)
+        units[-1][1][-1] += piece
+    parts: list[bytes] = []
+    groups = 0
+    for number, (lead, pieces) in enumerate(units):
+        body = pieces[0]
+        for place, piece in enumerate(pieces[1:], 2):
+            body += rb"[^/]*?" + piece
+            if place < len(pieces):  # another narrow star follows: the first fit is the best one
+                groups += 1
+                body = _once(body, groups)
+        body = lead + body
+        if 0 < number < len(units) - 1:
+            groups += 1
+            body = _once(body, groups)
+        parts.append(body)
+    return b"".join(parts)
+
+
+def _once(expression: bytes, group: int) -> bytes:
+    """The expression without second thoughts: an atomic group for a Python that has none (before 3.11)."""
+    return rb"(?=(?P<g%d>%s))(?P=g%d)" % (group, expression, group)
+
+
+def _star(pattern: bytes, start: int, end: int, slash: bool) -> tuple[bytes | None, int]:
+    """What a run of stars stands for: None for a narrow one, and where the pattern goes on."""
+    if not slash:
+        return rb".*?", end
+    opens = start == 0 or pattern[start - 1 : start] == b"/"
+    if end - start < 2 or not opens:
+        return None, end
+    rest = pattern[end : end + 2]
+    if not rest:
+        return rb".*?", end
+    if rest[:1] == b"/":
+        return rb"(?:.*?/)??", end + 1
+    if rest == rb"\/":
+        return rb".*?", end
+    return None, end
+
+
+def _single(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[bytes, int]:
+    """One byte of a path: what it may be, and where the pattern goes on."""
+    byte = pattern[at : at + 1]
+    if byte == b"?":
+        return (rb"[^/]" if slash else rb"."), at + 1
+    if byte == b"[":
+        return _bracket(pattern, at + 1, slash, ignore_case)
+    if byte == b"\\":
+        escaped = pattern[at + 1 : at + 2]
+        if not escaped:
+            raise MalformedError
+        if ignore_case and escaped.isupper():
+            return _NOTHING, at + 2  # git lowers the path but not an escaped letter
+        return _letter(escaped, ignore_case), at + 2
+    return _letter(byte, ignore_case), at + 1
+
+
+def _letter(byte: bytes, ignore_case: bool) -> bytes:
+    return rb"(?i:%s)" % re.escape(byte) if ignore_case and byte.isalpha() else re.escape(byte)
+
+
+def _bracket(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[bytes, int]:
+    """A bracket expression as the set of bytes that it lets through."""
+    negated = pattern[at : at + 1] in (b"!", b"^")
+    at += negated
+    allowed: set[int] = set()
+    previous = -1  # the byte that a range may start with
+    first = True
+    while first or pattern[at : at + 1] != b"]":
+        first = False
+        byte = pattern[at : at + 1]
+        if not byte:
+            raise MalformedError
+        if byte == b"\\":
+            previous, at = _code(pattern, at + 1)
+            allowed.add(previous)
+        elif byte == b"-" and previous >= 0 and pattern[at + 1 : at + 2] not in (b"", b"]"):
+            at += 1
+            if pattern[at : at + 1] == b"\\":
+                at += 1
+            last, at = _code(pattern, at)
+            span = range(previous, last + 1)
+            allowed.update(span)
+            if ignore_case:
+                allowed.update(ord(_EVERY_BYTE[code].lower()) for code in span)
+            previous = -1
+        elif byte == b"[" and pattern[at + 1 : at + 2] == b":":
+            end = pattern.find(b"]", at + 2)
+            if end < 0:
+                raise MalformedError
+            if end == at + 2 or pattern[end - 1 : end] != b":":
+                allowed.add(ord("["))  # no class after all: an ordinary bracket
+                previous, at = ord("["), at + 1
+                continue
+            name = pattern[at + 2 : end - 1]
+            if name not in _CLASSES:
+                raise MalformedError
+            members = re.compile(b"[" + _CLASSES[name] + b"]")
+            allowed.update(code for code in range(256) if members.match(_EVERY_BYTE[code]))
+            if ignore_case and name == b"upper":
+                allowed.update(range(ord("a"), ord("z") + 1))
+            previous, at = -1, end + 1
+        else:
+            previous, at = _code(pattern, at)
+            allowed.add(previous)
+    return _set(_folded(allowed, ignore_case), negated, slash), at + 1
+
+
+def _folded(allowed: set[int], ignore_case: bool) -> set[int]:
+    """git lowers the byte of the path before it looks into the bracket."""
+    if not ignore_case:
+        return allowed
+    return {code for code in range(256) if ord(_EVERY_BYTE[code].lower()) in allowed}
+
+
+def _code(pattern: bytes, at: int) -> tuple[int, int]:
+    if at >= len(pattern):
+        raise MalformedError
+    return pattern[at], at + 1
+
+
+def _set(allowed: set[int], negated: bool, slash: bool) -> bytes:
+    let_through = set(range(256)) - allowed if negated else allowed
+    if slash:
+        let_through = let_through - {ord("/")}
+    if not let_through:
+        return _NOTHING
+    return b"[" + b"".join(rb"\x%02x" % code for code in sorted(let_through)) + b"]"
