@@ -43,24 +43,13 @@ class Run(NamedTuple):
 GitCtx = Callable[..., Run]
 
 
-@pytest.fixture(scope="session")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A user with an empty home, and this checkout before an installed copy."""
-    home = tmp_path_factory.mktemp("home")
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "XDG_", "COV_"))
-    }
+@pytest.fixture
+def environment(isolated: None) -> dict[str, str]:
+    """The variables of a user with an empty home, who runs this checkout and no installed copy."""
+    kept = dict(os.environ)
     for name in ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "PYTHONWARNINGS"):
         kept.pop(name, None)
-    return {
-        **kept,
-        "HOME": str(home),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "PYTHONPATH": str(ROOT),
-        "TERM": "xterm-256color",
-        "COLUMNS": "100",
-        "TZ": "UTC",
-    }
+    return {**kept, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "100", "TZ": "UTC"}
 
 
 @pytest.fixture
@@ -86,7 +75,7 @@ def git_ctx(environment: dict[str, str], tmp_path: Path) -> GitCtx:
     return run
 
 
-FILES = {
+FILES: dict[str | bytes, str | bytes] = {
     "src/session.py": '''"""Sessions of users."""
 
 import time
@@ -139,49 +128,32 @@ export function mixColours(left, right) {
 }
 """,
     "docs/guide.md": "# Guide\n\nHow to install it.\n\n## Billing\n\nInvoices are sent once a month.\n",
-    "logo.png": "\x89PNG\r\n\x1a\n\x00\x00\x00\x00",
+    "logo.png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\x00",
 }
 """A small project; the two colour.js are one blob."""
 
 
-class Project(NamedTuple):
-    """A repository for one test."""
+class Project:
+    """A repository for one test, with ids and answers of git as text."""
 
-    path: Path
-    environment: dict[str, str]
+    def __init__(self, repo: Any) -> None:
+        self.repo = repo
+        self.path: Path = repo.path
 
     def git(self, *arguments: str) -> str:
         """Run git here and return what it printed."""
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.path,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.strip()
+        said: bytes = self.repo.git(*arguments)
+        return said.decode()
 
-    def commit(self, files: dict[str | bytes, str], message: str = "change") -> str:
+    def commit(self, files: dict[str | bytes, str | bytes]) -> str:
         """Write files, commit all there is, and return the id of the commit."""
-        for name, text in files.items():
-            path = os.path.join(os.fsencode(self.path), os.fsencode(name))
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as file:
-                file.write(text.encode("latin-1" if name == "logo.png" else "utf-8"))
-        self.git("add", "--all")
-        self.git("commit", "-q", "-m", message)
-        return self.git("rev-parse", "HEAD")
+        made: bytes = self.repo.commit(files)
+        return made.hex()
 
 
 @pytest.fixture
-def project(environment: dict[str, str], tmp_path: Path) -> Project:
+def project(make_repo: Callable[..., Any]) -> Project:
     """A repository with FILES in one commit on `main`, in a directory with a space in its name."""
-    path = tmp_path / "a project"
-    path.mkdir()
-    identity = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
-                for what, value in (("NAME", "Someone"), ("EMAIL", "someone@example.org"))}  # fmt: skip
-    made = Project(path, {**environment, **identity})
-    made.git("init", "-q", "-b", "main")
-    made.commit(dict(FILES), "first")
+    made = Project(make_repo("a project"))
+    made.commit(dict(FILES))
     return made

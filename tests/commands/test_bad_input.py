@@ -20,15 +20,13 @@ def fatal(run):
 
 @pytest.mark.parametrize("arguments", SEARCHES)
 def test_not_a_repository(git_ctx, tmp_path, arguments):
-    run = git_ctx(*arguments, cwd=tmp_path, env={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    run = git_ctx(*arguments, cwd=tmp_path)
     assert "git repository" in fatal(run)
     assert run.out == b""
 
 
 def test_errors_in_json(git_ctx, tmp_path):
-    run = git_ctx(
-        "search", "x", "--json-output", cwd=tmp_path, env={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
-    )
+    run = git_ctx("search", "x", "--json-output", cwd=tmp_path)
     error = run.json
     assert (run.status, error["type"], error["exitCode"]) == (128, "error", 128)
     assert error["message"] in fatal(run)
