@@ -22,10 +22,10 @@ class Repo:
         self.path = path
         self.clock = FIRST_SECOND
 
-    def git(self, *args: str | bytes, stdin: bytes | None = None, check: bool = True) -> bytes:
-        """Run git in the repository; its standard output, without the last newline."""
+    def run(self, *args: str | bytes, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+        """Run git in the repository, whatever comes of it."""
         date = f"{self.clock} +0200"
-        done = subprocess.run(
+        return subprocess.run(
             ["git", *args],
             cwd=self.path,
             input=stdin,
@@ -33,6 +33,10 @@ class Repo:
             capture_output=True,
             env={**os.environ, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
         )
+
+    def git(self, *args: str | bytes, stdin: bytes | None = None, check: bool = True) -> bytes:
+        """Run git in the repository; its standard output, without the last newline."""
+        done = self.run(*args, stdin=stdin)
         if check and done.returncode:
             raise AssertionError(f"git {args!r} ended with {done.returncode}: {done.stderr.decode()}")
         return done.stdout.removesuffix(b"\n")

@@ -1,0 +1,175 @@
+"""What the content of a blob says about it: whether it is worth indexing, and how its text is read.
+
+Offsets that the rest of git-ctx keeps always refer to the untouched blob. Nothing here knows where a blob
+comes from.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+
+BINARY = "binary"
+TOO_LARGE = "too large"
+LFS_POINTER = "lfs pointer"
+ANNEX_POINTER = "annex pointer"
+MINIFIED = "minified"
+GENERATED = "generated"
+EMPTY = "empty"
+MISSING = "missing"
+"""The blob is promised by a remote, or lost; it is not in this repository."""
+
+MAX_SIZE = 1 << 20
+"""Bytes of the largest file that is indexed."""
+
+_PROBE = 8000
+"""How far git itself looks for a NUL byte to call a file binary (`buffer_is_binary`)."""
+_POINTERS = (
+    (b"version https://git-lfs.github.com/spec/", 1024, LFS_POINTER),
+    (b"version https://hawser.github.com/spec/", 1024, LFS_POINTER),  # what git-lfs was called at first
+    (b"/annex/objects/", 32768, ANNEX_POINTER),
+)
+_WIDE = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+_LONG_LINE = 1000
+_VERY_LONG_LINE = 10_000
+_LONG_MEAN = 200
+_BLANKS = b" \t"
+
+_HEADER = 1024
+"""Bytes at the start of a file in which a generator names itself."""
+_COMMENT = re.compile(
+    rb"\s*(?://+!?|#+!?|/\*+!?|\*+|--+|;+|<!--|%+|\(\*|\{-|'''|\"\"\"|'|REM\b|dnl\b)\s*(.*)", re.IGNORECASE
+)
+_MARK = re.compile(
+    rb"@generated\b"
+    rb"|.*\bCode generated\b.*\bDO NOT EDIT\b"
+    rb"|.*\b(?:auto-?|automatically )generated (?:by|from|with|using)\b"
+    rb"|.*\bThis (?:file|code|class|module) (?:is|was|has been) (?:auto-?|auto |automatically )?generated\b"
+    rb"|.*\bGenerated (?:by|from)\b.*\bDO NOT (?:EDIT|MODIFY)\b"
+    rb"|<auto-?generated\b",
+    re.IGNORECASE,
+)
+
+
+def content_skip(blob: bytes, language: str | None = None) -> str | None:
+    """Why a blob is not indexed although its path lets it in, or None.
+
+    A function of the content and of the language that the file is read as, so that equal files fare equally.
+    """
+    if len(blob) > MAX_SIZE:
+        return TOO_LARGE
+    for start, longest, reason in _POINTERS:
+        if len(blob) <= longest and blob.startswith(start):
+            return reason
+    if encoding := _wide_encoding(blob):
+        try:
+            blob = blob[_mark_length(encoding) :].decode(encoding).encode()
+        except UnicodeError:
+            return BINARY
+    elif b"\0" in blob[:_PROBE]:
+        return BINARY
+    if not blob.removeprefix(codecs.BOM_UTF8).strip():
+        return EMPTY
+    if _is_minified(blob):
+        return MINIFIED
+    if _says_generated(blob[:_HEADER]):
+        return GENERATED
+    return None
+
+
+def decode(blob: bytes) -> tuple[bytes, Callable[[int], int] | None]:
+    """The bytes to parse, and how to get from an offset in them to one in the blob (None: the same).
+
+    UTF-8, and whatever else is one byte a letter, is the blob itself; UTF-16 and UTF-32 become UTF-8.
+    """
+    encoding = _wide_encoding(blob)
+    if encoding is None:
+        return blob, None
+    mark, width = _mark_length(encoding), 4 if "32" in encoding else 2
+    whole = len(blob) - (len(blob) - mark) % width  # half a letter at the end is dropped
+    text = blob[mark:whole].decode(encoding, "replace")
+    octets = text.encode()
+
+    def place(offset: int) -> int:
+        return mark + len(octets[:offset].decode(errors="ignore").encode(encoding))
+
+    return octets, place
+
+
+def to_text(blob: bytes, start: int, end: int) -> str:
+    """The text between two byte offsets of a blob, in whatever encoding the blob is."""
+    piece = blob[start:end]
+    encoding = _wide_encoding(blob)
+    if encoding is not None:
+        return piece.decode(encoding, "replace").removeprefix("\ufeff")
+    try:
+        return piece.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return piece.decode("latin-1")
+
+
+def _wide_encoding(blob: bytes) -> str | None:
+    for mark, encoding in _WIDE:
+        if blob.startswith(mark):
+            return encoding
+    return None
+
+
+def _mark_length(encoding: str) -> int:
+    return 4 if "32" in encoding else 2
+
+
+def _is_minified(blob: bytes) -> bool:
+    """Whether most of the text lies in lines that nobody writes by hand.
+
+    Paragraphs of prose are long lines too, but have a blank every few letters; what has ten thousand bytes
+    in a line is data, blanks or not.
+    """
+    lines = blob.split(b"\n")
+    dense = len(blob) > _LONG_MEAN * len(lines)
+    if not dense and max(map(len, lines)) <= _LONG_LINE:
+        return False
+    least = _LONG_LINE if not dense else _LONG_MEAN
+    long = 0
+    for line in lines:
+        if len(line) > _VERY_LONG_LINE or (len(line) > least and _few_blanks(line)):
+            long += len(line)
+    return 2 * long > len(blob)
+
+
+def _few_blanks(line: bytes) -> bool:
+    return 10 * sum(line.count(blank) for blank in (b" ", b"\t")) < len(line)
+
+
+def _says_generated(header: bytes) -> bool:
+    """Whether a comment at the top says that a program wrote the file."""
+    inside = b""  # what ends the block comment that a line lies in
+    for line in header.split(b"\n"):
+        if inside:
+            if _MARK.match(line.strip(b" \t\r*")):
+                return True
+            if inside in line:
+                inside = b""
+            continue
+        comment = _COMMENT.match(line)
+        if comment is None:
+            continue
+        if _MARK.match(comment[1]):
+            return True
+        for opening, closing in (
+            (b"/*", b"*/"),
+            (b"<!--", b"-->"),
+            (b'"""', b'"""'),
+            (b"(*", b"*)"),
+            (b"{-", b"-}"),
+        ):
+            if line.lstrip().startswith(opening) and closing not in line.lstrip()[len(opening) :]:
+                inside = closing
+    return False

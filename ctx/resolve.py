@@ -1,0 +1,85 @@
+"""Which tree is asked for, when the user does not say it in so many words.
+
+The order is that of docs/design.md, section "Resolution"; the answer names the rule that chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ctx.errors import NothingCommitted, UnknownRevision, UsageError
+from ctx.git.repository import Repository, Resolved
+
+REVISION = "revision"
+BRANCH = "branch"
+CONFIG = "ctx.revision"
+HEAD = "HEAD"
+DEFAULT_BRANCH = "default branch"
+LATEST_SNAPSHOT = "latest snapshot"
+
+
+class Resolution(NamedTuple):
+    """The tree to answer from. `revision` is its name for people, `resolved_by` the rule that chose it."""
+
+    tree: bytes
+    commit: bytes | None
+    revision: str
+    resolved_by: str
+
+
+def resolve(
+    repository: Repository,
+    revision: str | None = None,
+    branch: str | None = None,
+    latest_snapshot: Callable[[], tuple[bytes, bytes | None] | None] = lambda: None,
+) -> Resolution:
+    """The tree that a command is about.
+
+    What was asked for by name never resolves to anything else: it is found, or UnknownRevision is raised.
+    `latest_snapshot` gives tree and commit of the most recent snapshot; it is called when all else fails.
+    Raises NothingCommitted when there is nothing at all.
+    """
+    if revision is not None and branch is not None:
+        raise UsageError("--revision and --branch cannot be given together; name one of them")
+    if revision is not None:
+        return _resolution(repository.resolve_tree(revision), REVISION)
+    if branch is not None:
+        return _resolution(_branch(repository, branch), BRANCH)
+    if configured := repository.config("ctx.revision"):
+        try:
+            return _resolution(repository.resolve_tree(configured), CONFIG)
+        except UnknownRevision as error:
+            raise UnknownRevision(
+                f"{error} (set by ctx.revision; `git config --unset ctx.revision`)"
+            ) from None
+    head, commit = repository.head()
+    if commit is not None:
+        name = head.removeprefix("refs/heads/") if head else "HEAD"
+        return _resolution(repository.resolve_tree("HEAD"), HEAD)._replace(revision=name)
+    default = repository.default_branch()
+    if default is not None:
+        name = default.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+        return _resolution(repository.resolve_tree(default), DEFAULT_BRANCH)._replace(revision=name)
+    latest = latest_snapshot()
+    if latest is not None:
+        tree, commit = latest
+        return Resolution(tree, commit, (commit or tree).hex(), LATEST_SNAPSHOT)
+    raise NothingCommitted(
+        f"nothing is committed in {repository.git_dir} yet; commit something, then ask again"
+    )
+
+
+def _branch(repository: Repository, name: str) -> Resolved:
+    """A branch of this repository, else one of a remote; nothing else that happens to be called so."""
+    places = ("",) if name.startswith(("refs/heads/", "refs/remotes/")) else ("refs/heads/", "refs/remotes/")
+    for place in places:
+        if repository.commit_of(place + name) is not None:
+            return repository.resolve_tree(place + name)._replace(name=name)
+    raise UnknownRevision(
+        f"there is no branch '{name}'; `git branch --all` lists them, `git fetch` brings new ones"
+    )
+
+
+def _resolution(found: Resolved, rule: str) -> Resolution:
+    return Resolution(found.tree, found.commit, found.name, rule)
