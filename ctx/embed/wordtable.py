@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ctx.arrays import map_file
 from ctx.embed.protocol import Batch
-from ctx.words.terms import split_words, tokens
+from ctx.words.query import tokens, words_of
 from ctx.words.vocabulary import Counts
 
 MODEL_ID = "wordtable-1"
@@ -82,7 +82,8 @@ class WordTable:
         """The vector of one text, (DIMENSIONS,) float32 of unit length; zeros where there is no word."""
         count: dict[int, int] = {}
         for token in tokens(text):
-            for word in split_words(token):
+            # As in indexed text, what begins with a digit has no vector.
+            for word in words_of(token) if not token[0].isdigit() else ():
                 row = self.row(word)
                 count[row] = count.get(row, 0) + 1
         return unit(self.weighted_sum(list(count), list(count.values())))

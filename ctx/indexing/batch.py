@@ -12,7 +12,7 @@ from ctx.records import decode_record
 from ctx.snapshots import Totals
 from ctx.views.segments import Key, Part
 
-_PART_BYTES = 1 << 19
+_PART_BYTES = 1 << 17
 """Text that is counted at once: sixteen bytes of arrays are needed for each byte."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,11 +19,10 @@ from ctx.records import TEST, decode_record, encode_record
 from ctx.values import KINDS, Chunk
 from ctx.views import postings
 from ctx.views.segments import Key, Part
-from ctx.words.terms import DEFINITION, TEXT, split_words, term_hash, terms_of, tokens
-from ctx.words.vocabulary import Counts, Vocabulary, add_up
+from ctx.words.terms import DEFINITION
+from ctx.words.vocabulary import Counts, Reading, Vocabulary, exact_names
 
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
-_NAME_TERMS_KEPT = 1 << 16
 
 
 class Source(NamedTuple):
@@ -48,7 +48,6 @@ class Maker:
         self._blobs = blobs
         self._embedder = embedder
         self._vocabulary = Vocabulary(embedder.row)
-        self._names: dict[tuple[str, bytes], list[int]] = {}
 
     def cut(self, keys: Sequence[Key]) -> Iterator[Source | str]:
         """Read and chunk blobs; for each, in order, what came of it or why its content keeps it out."""
@@ -78,7 +77,7 @@ class Maker:
         for source in sources:
             bounds += [(base + piece.start, base + piece.end) for piece in source.chunks]
             base += len(source.text) + 1
-        counts, lengths = self._vocabulary.count(buffer, bounds)
+        reading = self._vocabulary.read(buffer, bounds)
         chunks = [piece for source in sources for piece in source.chunks]
 
         def texts() -> list[str]:
@@ -89,7 +88,7 @@ class Maker:
             ]
 
         if vectors is None:
-            batch = Batch(len(chunks), self._vocabulary.model_rows(counts), texts)
+            batch = Batch(len(chunks), reading.rows, texts)
             bits = self._embedder.embed_documents(batch)
         else:
             bits = np.frombuffer(b"".join(vectors), dtype=np.uint8).reshape(len(chunks), -1)
@@ -100,66 +99,50 @@ class Maker:
             [source.record for source in sources],
             bits,
             np.frombuffer(hashes, dtype=np.uint8).reshape(-1, 8),
-            lengths,
+            reading.lengths,
             np.array(
                 [_KIND_NUMBERS[piece.kind] | (TEST if piece.is_test else 0) for piece in chunks], dtype=np.uint8
             ),
-            self._packed(counts, chunks),
+            self._packed(reading.terms, chunks),
         )
 
     def path_vectors(self, paths: Sequence[bytes]) -> npt.NDArray[np.uint8]:
         """The stored vector of each path, (n, vector bytes) uint8."""
-        counts, _ = self._count_paths(paths)
-        return self._embedder.embed_documents(
-            Batch(
-                len(paths),
-                self._vocabulary.model_rows(counts),
-                lambda: [path.decode("utf-8", "replace") for path in paths],
-            )
-        )
+        reading = self._read_lines([without_extension(path) for path in paths])
+        batch = Batch(len(paths), reading.rows, lambda: [path.decode("utf-8", "replace") for path in paths])
+        return self._embedder.embed_documents(batch)
 
     def path_terms(self, paths: Sequence[bytes]) -> Counts:
         """The terms of each path."""
-        counts, _ = self._count_paths(paths)
-        return self._vocabulary.terms(counts)
+        return self._read_lines([without_extension(path) for path in paths]).terms
 
-    def _count_paths(self, paths: Sequence[bytes]) -> tuple[Counts, npt.NDArray[np.int64]]:
-        stems = [without_extension(path) for path in paths]
-        ends = np.cumsum([len(stem) + 1 for stem in stems]).tolist()
-        bounds = [(end - 1 - len(stem), end - 1) for stem, end in zip(stems, ends, strict=True)]
-        return self._vocabulary.count(b"\n".join(stems), bounds)
+    def _read_lines(self, lines: Sequence[bytes]) -> Reading:
+        return self._vocabulary.read(*_joined(lines))
 
-    def _packed(self, counts: Counts, chunks: Sequence[Chunk]) -> npt.NDArray[np.uint64]:
-        text = self._vocabulary.terms(counts)
-        rows: list[int] = []
-        terms: list[int] = []
-        for row, piece in enumerate(chunks):
-            for name in piece.names:
-                found = self._name_terms(name, DEFINITION)
-                terms += found
-                rows += [row] * len(found)
-            # A method is also found by the name of its class, which its own text rarely has.
-            if piece.symbol:
-                found = self._name_terms(piece.symbol, TEXT)
-                terms += found
-                rows += [row] * len(found)
-        named = np.array(terms, dtype=np.int64)
-        both = add_up(
-            np.concatenate([text.text, np.array(rows, dtype=np.int64)]),
-            np.concatenate([text.word, named]),
-            np.concatenate([text.count, np.ones(len(named), dtype=np.int64)]),
+    def _packed(self, terms: Counts, chunks: Sequence[Chunk]) -> npt.NDArray[np.uint64]:
+        """Postings of the chunks' texts, of the names that they define, and of what they lie in."""
+        names = [" ".join(piece.names).encode("utf-8", "surrogatepass") for piece in chunks]
+        # A method is also found by the name of its class, which its own text rarely has.
+        symbols = [piece.symbol.encode("utf-8", "surrogatepass") for piece in chunks]
+        defined = self._read_lines(names).terms
+        exact = exact_names(*_joined(names))
+        inside = self._read_lines(symbols).terms
+        text = np.concatenate([terms.text, inside.text])
+        word = np.concatenate([terms.word, inside.word])
+        times = np.concatenate([terms.count, inside.count])
+        return np.concatenate(
+            [
+                postings.pack(word, text, times),
+                postings.pack(defined.word ^ DEFINITION, defined.text, defined.count),
+                postings.pack(exact.word ^ DEFINITION, exact.text, exact.count),
+            ]
         )
-        return postings.pack(both.word, both.text, both.count)
 
-    def _name_terms(self, name: str, field: bytes) -> list[int]:
-        found = self._names.get((name, field))
-        if found is None:
-            if len(self._names) > _NAME_TERMS_KEPT:
-                self._names.clear()
-            words = (terms_of(split_words(token)) for token in tokens(name))
-            found = [term_hash(term, field) for term in dict.fromkeys(term for group in words for term in group)]
-            self._names[name, field] = found
-        return found
+
+def _joined(lines: Sequence[bytes]) -> tuple[bytes, list[tuple[int, int]]]:
+    """Lines as one text, and where each of them lies in it."""
+    ends = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    return b"\n".join(lines), [(start, end - 1) for start, end in pairwise(ends)]
 
 
 def _is_small(size: int | None) -> bool:

@@ -18,7 +18,7 @@ from ctx.views.paths import flags
 from ctx.views.segments import Key, Segment
 from ctx.views.view import Group, View
 
-_PART_BYTES = 1 << 19
+_PART_BYTES = 1 << 17
 _SMALL_SEGMENTS = 4
 """So many small segments of like size are merged into one."""
 _SMALL = segments.TARGET_ROWS // 4

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ctx.rank.corpus import Corpus
 from ctx.rank.query import Query
+from ctx.words.terms import DEFINITION
 
 _K1 = 1.2
 _B = 0.75
@@ -27,6 +28,7 @@ class Evidence(NamedTuple):
 
     row_words: Floats
     row_names: Floats
+    row_defines: Floats
     row_agreement: Floats
     document_words: Floats
     document_names: Floats
@@ -52,7 +54,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         np.arange(corpus.view.files), np.diff(corpus.view.path_term_end, prepend=np.uint32(0))
     )
     for term in query.terms:
-        found, count = corpus.postings(term.text)
+        found, count = corpus.postings(term.hash)
         weight = term.weight * _idf(n, len(found))
         if len(found):
             row_words[found] += weight * _saturation(count, corpus.lengths[found], mean)
@@ -65,14 +67,19 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
             coverage[owners] += weight
         if term.weight >= 1.0:
             possible += weight
-        named, _ = corpus.postings(term.definition)
+        named, _ = corpus.postings(term.hash ^ DEFINITION)
         if len(named):
             name_weight = term.weight * _idf(n, len(named))
             row_names[named] += name_weight
             document_names[np.unique(corpus.document_of[named])] += name_weight
-        in_path = path_file[np.flatnonzero(path_terms == term.text)]
+        in_path = path_file[np.flatnonzero(path_terms == term.hash)]
         if len(in_path):
             file_path[np.unique(in_path)] += term.weight * _idf(corpus.view.files, len(in_path))
+    row_defines = np.zeros(rows)
+    for name in query.names:
+        defined, _ = corpus.postings(name ^ DEFINITION)
+        if len(defined):
+            row_defines[defined] += 1.0
     with_rows = corpus.file_document >= 0
     document_path = np.zeros(documents)
     np.maximum.at(document_path, corpus.file_document[with_rows], file_path[with_rows])
@@ -81,6 +88,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     return Evidence(
         row_words,
         row_names,
+        row_defines,
         agreement if query.vector.any() else np.zeros(rows),
         document_words,
         document_names,

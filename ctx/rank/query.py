@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ctx.embed.protocol import Embedder
 from ctx.views import paths
-from ctx.words.terms import DEFINITION, TEXT, query_terms, term_hash
+from ctx.words.query import Term, read_query, tokens
+from ctx.words.vocabulary import exact_names
 
 MAX_LENGTH = 4096
 """Characters of a query that are read; the rest says nothing new."""
@@ -27,19 +28,15 @@ _ASKS_FOR = (
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\Z")
 
 
-class Term(NamedTuple):
-    """One term of a query: its hashes in the two fields and its weight."""
-
-    word: str
-    text: int
-    definition: int
-    weight: float
-
-
 class Query(NamedTuple):
-    """A query made ready. `asked` are the path flags that the words ask for; `is_symbol` means one bare name."""
+    """A query made ready.
+
+    `names` are the hashes of the identifiers in it, as they would be defined to the letter. `asked` are the
+    path flags that the words ask for; `is_symbol` means one bare name.
+    """
 
     terms: list[Term]
+    names: list[int]
     vector: npt.NDArray[np.float32]
     bits: npt.NDArray[np.uint64]
     asked: int
@@ -49,8 +46,8 @@ class Query(NamedTuple):
 def prepare(text: str, embedder: Embedder) -> Query:
     """Read a query."""
     text = text[:MAX_LENGTH]
-    weights = dict(list(query_terms(text).items())[:_MAX_TERMS])
-    terms = [Term(word, term_hash(word, TEXT), term_hash(word, DEFINITION), weight) for word, weight in weights.items()]
+    terms = read_query(text)[:_MAX_TERMS]
+    names = [_exact(token) for token in dict.fromkeys(_identifiers(text))]
     vector = embedder.embed_query(text)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
@@ -58,4 +55,17 @@ def prepare(text: str, embedder: Embedder) -> Query:
     for flag, pattern in _ASKS_FOR:
         if pattern.search(text):
             asked |= flag
-    return Query(terms, vector, np.packbits(vector >= 0).view("<u8"), asked, is_symbol)
+    return Query(terms, names, vector, np.packbits(vector >= 0).view("<u8"), asked, is_symbol)
+
+
+def _identifiers(text: str) -> list[str]:
+    """The words of a query that look like names in code; the only word of a query may be one, whatever it looks like."""
+    found = tokens(text)
+    if len(found) == 1 or _SYMBOL.match(text.strip()):
+        return found[-1:]
+    return [token for token in found if "_" in token.strip("_") or not (token.islower() or token.istitle() or token.isupper())]
+
+
+def _exact(token: str) -> int:
+    data = token.encode("utf-8", "surrogatepass")
+    return int(exact_names(data, [(0, len(data))]).word[0])

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Evidence, Floats, gather
 from ctx.rank.query import Query
+from ctx.records import TEST
+from ctx.values import KINDS
 from ctx.views import paths
 
 POOL = 50
@@ -27,8 +29,11 @@ _WEIGHTS = {
     "agreement": 0.5,
     "mean_agreement": 0.3,
     "path_agreement": 0.4,
+    "defines": 0.6,
 }
-_SYMBOL_WEIGHTS = _WEIGHTS | {"names": 1.5, "best_names": 2.0}
+_SYMBOL_WEIGHTS = _WEIGHTS | {"names": 1.0, "best_names": 1.0, "defines": 3.0}
+
+_TYPES = {"class", "interface", "struct", "enum", "trait", "object", "module", "type"}
 
 # What remains of a score where the query did not ask for such files.
 _PRIORS = {
@@ -41,6 +46,9 @@ _PRIORS = {
     paths.DECLARATIONS: 0.8,
     paths.LEGACY: 0.7,
 }
+_IS_TYPE = np.array([1.0 if kind in _TYPES else 0.8 for kind in KINDS])
+"""A name is more likely to be meant as the type than as one of the functions called the same."""
+
 _NEXT_ROW = 0.6
 """What remains of a file's score for each further row of the same file."""
 
@@ -104,7 +112,7 @@ def _candidates(
     """Documents that are among the best by any kind of evidence."""
     found = [
         corpus.document_of[_top(values, open_rows, 2 * pool)]
-        for values in (evidence.row_words, evidence.row_names, evidence.row_agreement)
+        for values in (evidence.row_words, evidence.row_names, evidence.row_defines, evidence.row_agreement)
     ]
     found += [
         _top(values, open_documents, pool)
@@ -135,6 +143,7 @@ def _file_scores(
     start, count = corpus.document_start[candidates], corpus.document_rows[candidates]
     rows, owner = _rows_of(start, count)
     mean_agreement = np.bincount(owner, evidence.row_agreement[rows], len(candidates)) / np.maximum(count, 1)
+    defines = evidence.row_defines * _IS_TYPE[corpus.kinds & (TEST - 1)]
     path_bits = corpus.view.path_vectors[shown[candidates]]
     path_agreement = (2.0 * np.unpackbits(path_bits, axis=1) - 1.0) @ query.vector
     features = {
@@ -148,6 +157,7 @@ def _file_scores(
         "agreement": _best_three(evidence.row_agreement[rows], owner, len(candidates)),
         "mean_agreement": mean_agreement,
         "path_agreement": path_agreement,
+        "defines": _best(defines[rows], owner, len(candidates)),
     }
     spread = {"agreement", "mean_agreement", "path_agreement"}
     weights = _SYMBOL_WEIGHTS if query.is_symbol else _WEIGHTS
@@ -177,6 +187,7 @@ def _rows(
     value = (
         _scaled(evidence.row_words[rows])
         + 0.7 * _scaled(evidence.row_names[rows])
+        + 1.0 * _scaled(evidence.row_defines[rows] * _IS_TYPE[corpus.kinds[rows] & (TEST - 1)])
         + 0.6 * _scaled(np.maximum(evidence.row_agreement[rows] - 0.5, 0.0))
     )
     relevant = value > 0

@@ -30,7 +30,7 @@ _EXAMPLE = re.compile(
 )
 _VENDORED = re.compile(rb"(^|/)(vendor|vendored|_vendor|third[_-]?party|node_modules|bower_components|deps|extern(al)?)/", re.I)
 _LEGACY = re.compile(rb"(^|/)(_?compat|legacy|deprecated|attic|old)(/|\.[a-z]+$)", re.I)
-_DECLARATIONS = re.compile(rb"\.d\.[mc]?ts$|\.pyi$|(^|/)(__init__\.py|package-info\.java|mod\.rs|index\.[jt]sx?)$")
+_DECLARATIONS = re.compile(rb"\.d\.[mc]?ts$|\.pyi$|(^|/)(__init__\.py|package-info\.java)$")
 
 
 def flags(path: bytes, language: str | None) -> int:

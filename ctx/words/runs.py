@@ -1,107 +1,135 @@
-"""Finding the tokens of many bytes at once, and giving equal tokens equal numbers.
+"""Finding the words of many bytes at once.
 
-A run is a longest stretch of letters, digits, underscores and bytes above 127. Runs are told apart by a
-polynomial hash of 64 bits taken from prefix sums (Karp and Rabin, 1987), so that no Python object is
-made for a token that was seen before.
+A run is a longest stretch of letters, digits, underscores and bytes above 127: an identifier or a word of
+prose. It is cut into words at underscores, between letters and digits, before a capital that follows a
+small letter, and before the last of several capitals if a small letter comes next (`parseHTTPHeader_v2`:
+parse, http, header, v, 2). Words and runs are told apart by 64-bit hashes of their bytes, so that no
+Python object is made for what was seen before.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-_BASE = 0x9E3779B97F4A7C15 | 1
-_BASE_INVERSE = pow(_BASE, -1, 1 << 64)
+HASH_BITS = 40
+"""Bits of a stored hash: a million different terms are mistaken for an unknown one once in a million look-ups."""
 
-_IN_RUN = np.zeros(256, dtype=np.int8)
-_IN_RUN[128:] = 1
-for _first, _last in ("09", "AZ", "az", "__"):
-    _IN_RUN[ord(_first) : ord(_last) + 1] = 1
+_PRIMES = tuple(np.uint64(prime) for prime in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
+_BLOCK = 8
+_BLOCK_MASK = np.array([(1 << 8 * size) - 1 for size in range(_BLOCK + 1)], dtype=np.uint64)
+
+_SMALL, _CAPITAL, _DIGIT, _JOIN, _FOREIGN = 1, 2, 4, 8, 16
+_LETTER = _SMALL | _CAPITAL
+_CLASS = np.zeros(256, dtype=np.uint8)
+_CLASS[128:] = _FOREIGN
+for _class, _first, _last in ((_SMALL, "a", "z"), (_CAPITAL, "A", "Z"), (_DIGIT, "0", "9"), (_JOIN, "_", "_")):
+    _CLASS[ord(_first) : ord(_last) + 1] = _class
+_LOWER = np.arange(256, dtype=np.uint8)
+_LOWER[65:91] += 32
+
+Offsets = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
 
 
-@lru_cache(maxsize=1)
-def _powers(size: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    def powers(base: int) -> npt.NDArray[np.uint64]:
-        steps = np.full(size, base, dtype=np.uint64)
-        steps[0] = 1
-        return np.cumprod(steps, dtype=np.uint64)
+class Found(NamedTuple):
+    """The runs and the words of a text, in order.
 
-    return powers(_BASE), powers(_BASE_INVERSE)
+    Runs, all (runs,): `run_start`, `run_end` half open byte offsets, `whole` the hash of the letters and digits
+    in lower case, `foreign` has bytes above 127, `numeric` begins with a digit. Words, all (words,):
+    `word_start`, `word_end`, `word` the hash in lower case, `word_run` the run. Foreign runs have no words here.
+    """
+
+    run_start: Offsets
+    run_end: Offsets
+    whole: Hashes
+    foreign: Flags
+    numeric: Flags
+    word_start: Offsets
+    word_end: Offsets
+    word: Hashes
+    word_run: Offsets
 
 
-def find_runs(
-    source: bytes,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """Start offsets, end offsets (half open) and hashes of the runs of a text, each (n,), in order."""
+def find(source: bytes) -> Found:
+    """The runs and words of a text; needs about fifty bytes of memory for each byte of it."""
     octets = np.frombuffer(source, dtype=np.uint8)
-    edges = np.flatnonzero(np.diff(_IN_RUN[octets], prepend=np.int8(0), append=np.int8(0)))
-    starts, ends = edges[0::2], edges[1::2]
-    size = 1 << max(16, len(source).bit_length())
-    powers, inverse = _powers(size)
-    prefix = np.zeros(len(source) + 1, dtype=np.uint64)
-    np.cumsum(octets * powers[: len(source)], out=prefix[1:])
-    return starts, ends, (prefix[ends] - prefix[starts]) * inverse[starts]
+    classes = np.zeros(len(octets) + 2, dtype=np.uint8)
+    classes[1:-1] = _CLASS[octets]
+    before, here, after = classes[:-2], classes[1:-1], classes[2:]
+    run_start, run_end, run_begins = _stretches(classes)
+
+    begins = ((here & _LETTER) != 0) & ((before & _LETTER) == 0)
+    begins |= (here == _DIGIT) & (before != _DIGIT)
+    begins |= (here == _CAPITAL) & ((before == _SMALL) | ((before == _CAPITAL) & (after == _SMALL)))
+    in_word = (here & (_LETTER | _DIGIT)) != 0
+    stops = in_word.copy()
+    stops[:-1] &= ~in_word[1:] | begins[1:]
+    word_start, word_end = np.flatnonzero(begins), np.flatnonzero(stops) + 1
+
+    lower = _LOWER[octets]
+    joins = np.zeros(len(octets) + 1, dtype=np.int32)
+    np.cumsum(here == _JOIN, out=joins[1:])
+    word_run = (np.cumsum(run_begins, dtype=np.int32)[word_start] - 1).astype(np.int64)
+    foreign = np.zeros(len(run_start), dtype=bool)
+    far = np.flatnonzero(here == _FOREIGN)
+    if len(far):
+        foreign[np.searchsorted(run_start, far, "right") - 1] = True
+        own = ~foreign[word_run]
+        word_start, word_end, word_run = word_start[own], word_end[own], word_run[own]
+    return Found(
+        run_start,
+        run_end,
+        _hash(lower[here != _JOIN], run_start - joins[run_start], run_end - joins[run_end]),
+        foreign,
+        here[run_start] == _DIGIT,
+        word_start,
+        word_end,
+        _hash(lower, word_start, word_end),
+        word_run,
+    )
 
 
-class RunTable:
-    """A hash table from run hashes to small numbers, read in bulk (open addressing, linear probing)."""
+def exact_runs(source: bytes) -> tuple[Offsets, Hashes]:
+    """Where the runs of a text start and the hashes of their bytes to the letter, both (runs,)."""
+    octets = np.frombuffer(source, dtype=np.uint8)
+    classes = np.zeros(len(octets) + 2, dtype=np.uint8)
+    classes[1:-1] = _CLASS[octets]
+    start, end, _ = _stretches(classes)
+    return start, _hash(octets, start, end)
 
-    def __init__(self, bits: int = 16) -> None:
-        self.count = 0
-        self._bits = bits
-        self._hashes = np.zeros(1 << bits, dtype=np.uint64)
-        self._numbers = np.full(1 << bits, -1, dtype=np.int32)
 
-    def look_up(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-        """The number of each hash (n,) int32, -1 for those never added."""
-        mask = (1 << self._bits) - 1
-        slots = self._slots(hashes)
-        found = self._numbers[slots]
-        # Where the slot holds another hash, go on to the next one; few are left after each round.
-        open_ = np.flatnonzero((found >= 0) & (self._hashes[slots] != hashes))
-        while len(open_):
-            slots[open_] = (slots[open_] + 1) & mask
-            found[open_] = self._numbers[slots[open_]]
-            open_ = open_[(found[open_] >= 0) & (self._hashes[slots[open_]] != hashes[open_])]
-        return found
+def shorten(hashes: Hashes) -> npt.NDArray[np.int64]:
+    """64-bit hashes as HASH_BITS bits."""
+    return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.int64)
 
-    def add(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-        """Number distinct hashes that are not in the table; gives their numbers, counted on from `count`."""
-        while (self.count + len(hashes)) * 3 > len(self._hashes):
-            self._grow()
-        numbers = np.arange(self.count, self.count + len(hashes), dtype=np.int32)
-        self._place(hashes, numbers)
-        self.count += len(hashes)
-        return numbers
 
-    def _slots(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        # Low bits of a polynomial hash depend on few letters: mix before taking the high ones.
-        mixed = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        return (mixed >> np.uint64(64 - self._bits)).astype(np.int64)
+def _stretches(classes: npt.NDArray[np.uint8]) -> tuple[Offsets, Offsets, Flags]:
+    """Starts and ends of the runs, and for each byte whether a run starts there."""
+    in_run = classes != 0
+    begins = in_run[1:-1] & ~in_run[:-2]
+    ends = in_run[1:-1] & ~in_run[2:]
+    return np.flatnonzero(begins), np.flatnonzero(ends) + 1, begins
 
-    def _place(self, hashes: npt.NDArray[np.uint64], numbers: npt.NDArray[np.int32]) -> None:
-        mask = (1 << self._bits) - 1
-        slots = self._slots(hashes)
-        left = np.arange(len(hashes))
-        while len(left):
-            free = self._numbers[slots[left]] < 0
-            candidates = left[free]
-            # Of several that want one free slot the first gets it.
-            _, first = np.unique(slots[candidates], return_index=True)
-            winners = candidates[first]
-            self._numbers[slots[winners]] = numbers[winners]
-            self._hashes[slots[winners]] = hashes[winners]
-            placed = np.zeros(len(hashes), dtype=bool)
-            placed[winners] = True
-            left = left[~placed[left]]
-            slots[left] = (slots[left] + (self._numbers[slots[left]] >= 0)) & mask
 
-    def _grow(self) -> None:
-        used = self._numbers >= 0
-        hashes, numbers = self._hashes[used], self._numbers[used]
-        self._bits += 2
-        self._hashes = np.zeros(1 << self._bits, dtype=np.uint64)
-        self._numbers = np.full(1 << self._bits, -1, dtype=np.int32)
-        self._place(hashes, numbers)
+def _hash(octets: npt.NDArray[np.uint8], start: Offsets, end: Offsets) -> Hashes:
+    """A hash of each range of bytes, eight bytes at a time (the mixing steps are those of xxHash)."""
+    padded = np.zeros(len(octets) + _BLOCK, dtype=np.uint8)
+    padded[: len(octets)] = octets
+    # Every eight neighbouring bytes as one little-endian number, without copying.
+    blocks: Hashes = np.ndarray((len(octets) + 1,), dtype="<u8", buffer=padded, strides=(1,))
+    length = end - start
+    hashed = length.astype(np.uint64) * _PRIMES[1]
+    left = np.arange(len(start))
+    done = 0
+    while len(left):
+        block = blocks[start[left] + done] & _BLOCK_MASK[np.minimum(length[left] - done, _BLOCK)]
+        mixed = (hashed[left] ^ (block * _PRIMES[0])) * _PRIMES[2]
+        hashed[left] = mixed ^ (mixed >> np.uint64(29))
+        done += _BLOCK
+        left = left[length[left] > done]
+    hashed = (hashed ^ (hashed >> np.uint64(32))) * _PRIMES[0]
+    return hashed ^ (hashed >> np.uint64(31))

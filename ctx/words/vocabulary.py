@@ -1,163 +1,183 @@
 """Counting the words of many texts at once.
 
-Every distinct token is analysed once and becomes a number; from then on texts are arrays of numbers,
-and numpy does the counting. A vocabulary lives as long as a process that indexes, never on disk.
+Every distinct word is stemmed and looked up in the model once and becomes a number; from then on texts are
+arrays of numbers, and numpy does the counting. A vocabulary lives as long as its process, never on disk.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ctx.words.runs import RunTable, find_runs
-from ctx.words.terms import TEXT, split_words, term_hash, terms_of, tokens, whole
+from ctx.words import runs
+from ctx.words.runs import HASH_BITS, Found, shorten
+from ctx.words.table import HashTable
+from ctx.words.terms import COMPOUND, EXACT, SHORTEST, SHORTEST_NUMBER, foreign_words, term_hash
 
-_MAX_TOKENS = 1 << 20
+_MOST_WORDS = 1 << 19
 """A vocabulary that has grown beyond this starts anew, which bounds its memory."""
+_NOTHING = -1
+_MASK = (1 << HASH_BITS) - 1
 
-_WORD_BITS = 40
-_WORD_MASK = (1 << _WORD_BITS) - 1
+Numbers = npt.NDArray[np.int64]
 
 
 class Counts(NamedTuple):
-    """How often each word stands in each text, sorted by text, then word; each pair once.
+    """How often what stands in which text, sorted by text, then word, each pair once; all (n,) int64.
 
-    `text` (n,) int64 is the place of the text in its batch; `word` (n,) int64 is a token number, a term
-    hash or a row of the model's table; `count` (n,) int64.
+    `text` is the place of the text in its batch, `word` a term hash or a row of the model's table.
     """
 
-    text: npt.NDArray[np.int64]
-    word: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
+    text: Numbers
+    word: Numbers
+    count: Numbers
 
 
-def add_up(
-    text: npt.NDArray[np.int64], word: npt.NDArray[np.int64], count: npt.NDArray[np.int64]
-) -> Counts:
-    """Sum the counts of equal (text, word) pairs. Words have at most 40 bits, texts at most 23."""
-    key = (text << _WORD_BITS) | word
-    order = np.argsort(key)
-    key = key[order]
+class Reading(NamedTuple):
+    """The words of a batch of texts: terms in the field TEXT, rows of the model's table, runs in each text."""
+
+    terms: Counts
+    rows: Counts
+    lengths: Numbers
+
+
+def count(texts: Numbers, words: Numbers) -> Counts:
+    """Count equal pairs. Words have at most HASH_BITS bits, texts at most 23."""
+    key = (texts << HASH_BITS) | words
+    key.sort()
     first = np.flatnonzero(np.diff(key, prepend=-1))
-    summed = np.add.reduceat(count[order], first) if len(first) else count[:0]
+    counts = np.diff(first, append=len(key))
     key = key[first]
-    return Counts(key >> _WORD_BITS, key & _WORD_MASK, summed)
-
-
-class _Expansion:
-    """For each token number a few values: a ragged array that grows."""
-
-    def __init__(self) -> None:
-        self._values = array("q")
-        self._ends = array("q", [0])
-
-    def append(self, values: Iterable[int]) -> None:
-        self._values.extend(values)
-        self._ends.append(len(self._values))
-
-    def expand(self, counts: Counts) -> Counts:
-        """Replace each token by its values and add up what coincides."""
-        values = np.array(self._values, dtype=np.int64)
-        ends = np.array(self._ends, dtype=np.int64)
-        starts, lengths = ends[counts.word], np.diff(ends)[counts.word]
-        first = np.cumsum(lengths) - lengths
-        place = np.arange(int(lengths.sum())) - np.repeat(first - starts, lengths)
-        return add_up(np.repeat(counts.text, lengths), values[place], np.repeat(counts.count, lengths))
+    return Counts(key >> HASH_BITS, key & _MASK, counts)
 
 
 class Vocabulary:
-    """Numbers for tokens, and what each stands for.
-
-    `model_row` gives the row of the model's table for a lower-case word.
-    """
+    """Words seen so far. `model_row` gives the row of the model's table for a lower-case word."""
 
     def __init__(self, model_row: Callable[[str], int]) -> None:
         self._model_row = model_row
         self._start()
 
     def _start(self) -> None:
-        self._table = RunTable()
-        # For each word the hash of its stem, or -1 where it is too short to count, and its row.
-        self._words: dict[str, tuple[int, int]] = {}
-        self._terms = _Expansion()
-        self._rows = _Expansion()
+        self._table = HashTable()
+        self._terms = array("q")
+        self._rows = array("q")
+        self._foreign: dict[bytes, tuple[list[int], list[int]]] = {}
 
-    def count(self, source: bytes, bounds: Sequence[tuple[int, int]]) -> tuple[Counts, npt.NDArray[np.int64]]:
-        """Token counts of the texts `source[start:end]`, and how many tokens each has (n,) int64.
+    def read(self, source: bytes, bounds: Sequence[tuple[int, int]]) -> Reading:
+        """Count the words of the texts `source[start:end]`.
 
-        The texts are in order, do not overlap and have no token across their ends. Sources beyond a few
-        megabytes should be cut by the caller: sixteen bytes are needed for each.
+        The texts are in order and do not overlap; a run belongs to the text in which it begins. Sources beyond
+        a megabyte or two should be cut by the caller, see `runs.find`.
         """
-        if self._table.count > _MAX_TOKENS:
+        found = runs.find(source)
+        text_of_run, lengths = _texts(found.run_start, bounds)
+        text = text_of_run[found.word_run]
+        numbers = self._numbers(source, found)
+        terms = np.array(self._terms, dtype=np.int64)[numbers]
+        rows = np.array(self._rows, dtype=np.int64)[numbers]
+        # A run that begins with a digit counts only as a whole number; the model was never shown any.
+        numeric = found.numeric[found.word_run]
+        all_digits = (found.word_start == found.run_start[found.word_run]) & (
+            found.word_end == found.run_end[found.word_run]
+        )
+        counted = (text >= 0) & (terms >= 0) & (~numeric | all_digits)
+        embedded = (text >= 0) & ~numeric
+        compound = (
+            (np.bincount(found.word_run, minlength=len(found.run_start)) > 1)
+            & ~found.numeric
+            & ~found.foreign
+            & (text_of_run >= 0)
+        )
+        foreign_texts, foreign_terms, foreign_rows = self._read_foreign(source, found, text_of_run)
+        return Reading(
+            count(
+                np.concatenate([text[counted], text_of_run[compound], foreign_texts[foreign_terms >= 0]]),
+                np.concatenate(
+                    [
+                        terms[counted],
+                        shorten(found.whole[compound]) ^ COMPOUND,
+                        foreign_terms[foreign_terms >= 0],
+                    ]
+                ),
+            ),
+            count(
+                np.concatenate([text[embedded], foreign_texts]), np.concatenate([rows[embedded], foreign_rows])
+            ),
+            lengths,
+        )
+
+    def _numbers(self, source: bytes, found: Found) -> npt.NDArray[np.int32]:
+        if self._table.count > _MOST_WORDS:
             self._start()
-        starts, ends, hashes = find_runs(source)
-        numbers = self._numbers(source, starts, ends, hashes)
-        limits = np.array(bounds, dtype=np.int64).reshape(-1, 2)
-        first = np.searchsorted(starts, limits[:, 0])
-        lengths = np.searchsorted(starts, limits[:, 1]) - first
-        place = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
-        key = np.repeat(np.arange(len(limits), dtype=np.int64) << _WORD_BITS, lengths) | numbers[place]
-        key.sort()
-        distinct = np.flatnonzero(np.diff(key, prepend=-1))
-        count = np.diff(distinct, append=len(key))
-        key = key[distinct]
-        return Counts(key >> _WORD_BITS, key & _WORD_MASK, count), lengths
-
-    def terms(self, counts: Counts) -> Counts:
-        """Counts of term hashes in the field of text, from counts of tokens."""
-        return self._terms.expand(counts)
-
-    def model_rows(self, counts: Counts) -> Counts:
-        """Counts of rows of the model's table, from counts of tokens."""
-        return self._rows.expand(counts)
-
-    def _numbers(
-        self,
-        source: bytes,
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-        hashes: npt.NDArray[np.uint64],
-    ) -> npt.NDArray[np.int64]:
-        numbers = self._table.look_up(hashes)
+        numbers = self._table.look_up(found.word)
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
-            _, first = np.unique(hashes[unknown], return_index=True)
+            _, first = np.unique(found.word[unknown], return_index=True)
             first = unknown[np.sort(first)]
-            self._table.add(hashes[first])
-            for start, end in zip(starts[first].tolist(), ends[first].tolist(), strict=True):
-                self._analyse(source[start:end])
-            numbers[unknown] = self._table.look_up(hashes[unknown])
-        return numbers.astype(np.int64)
+            self._table.add(found.word[first])
+            for start, end in zip(found.word_start[first].tolist(), found.word_end[first].tolist(), strict=True):
+                word = source[start:end].decode("ascii").lower()
+                shortest = SHORTEST_NUMBER if word.isdigit() else SHORTEST
+                self._terms.append(term_hash(word) if len(word) >= shortest else _NOTHING)
+                self._rows.append(self._model_row(word))
+            numbers[unknown] = self._table.look_up(found.word[unknown])
+        return numbers
 
-    def _analyse(self, run: bytes) -> None:
-        """Append the term hashes and the model rows of one run."""
-        text = run.decode("utf-8" if run.isascii() or _is_utf8(run) else "latin-1")
-        hashes: list[int] = []
+    def _read_foreign(
+        self, source: bytes, found: Found, text_of_run: Numbers
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Text, term and row of each word in the runs beyond ASCII, which are few."""
+        texts: list[int] = []
+        terms: list[int] = []
         rows: list[int] = []
-        for token in (text,) if run.isascii() and not run[:1].isdigit() else tokens(text):
-            words = split_words(token)
-            for word in words:
-                known = self._words.get(word)
-                if known is None:
-                    stems = terms_of([word])
-                    known = (term_hash(stems[0], TEXT) if stems else -1, self._model_row(word))
-                    self._words[word] = known
-                if known[0] >= 0 and known[0] not in hashes:
-                    hashes.append(known[0])
-                rows.append(known[1])
-            if len(words) > 1:
-                hashes.append(term_hash(whole(words), TEXT))
-        self._rows.append(rows)
-        self._terms.append(hashes)
+        for run in np.flatnonzero(found.foreign & (text_of_run >= 0)).tolist():
+            octets = source[int(found.run_start[run]) : int(found.run_end[run])]
+            known = self._foreign.get(octets)
+            if known is None:
+                if len(self._foreign) > _MOST_WORDS:
+                    self._foreign.clear()
+                words = foreign_words(_decode(octets))
+                known = self._foreign[octets] = (
+                    [term_hash(word) if len(word) >= SHORTEST or not word.isascii() else _NOTHING for word in words],
+                    [self._model_row(word) for word in words],
+                )
+            terms += known[0]
+            rows += known[1]
+            texts += [int(text_of_run[run])] * len(known[0])
+        return np.array(texts, dtype=np.int64), np.array(terms, dtype=np.int64), np.array(rows, dtype=np.int64)
 
 
-def _is_utf8(octets: bytes) -> bool:
+def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
+    """The runs of each text to the letter, as terms in the field TEXT."""
+    starts, hashes = runs.exact_runs(source)
+    text, _ = _texts(starts, bounds)
+    inside = text >= 0
+    return count(text[inside], shorten(hashes[inside]) ^ EXACT)
+
+
+def compound_hash(letters: bytes) -> int:
+    """The term of a compound with these letters, whatever their case and the underscores between them."""
+    return int(shorten(runs.find(letters).whole)[0]) ^ COMPOUND
+
+
+def _texts(starts: Numbers, bounds: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
+    """The text that each run begins in, -1 for none, and the number of runs in each text."""
+    limits = np.array(bounds, dtype=np.int64).reshape(-1, 2)
+    first, last = np.searchsorted(starts, limits[:, 0]), np.searchsorted(starts, limits[:, 1])
+    lengths = last - first
+    text = np.full(len(starts), -1, dtype=np.int64)
+    place = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+    text[place] = np.repeat(np.arange(len(limits)), lengths)
+    return text, lengths
+
+
+def _decode(octets: bytes) -> str:
     try:
-        octets.decode()
+        return octets.decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        return octets.decode("latin-1")
