@@ -5,6 +5,7 @@ The order is that of docs/design.md, section "Resolution"; the answer names the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ CONFIG = "ctx.revision"
 HEAD = "HEAD"
 DEFAULT_BRANCH = "default branch"
 LATEST_SNAPSHOT = "latest snapshot"
+
+_IS_EXPRESSION = re.compile(r"[\x00-\x20~^:?*\[\\]|\.\.|@\{")
+"""What git-check-ref-format(1) keeps out of names: `main~3` is a revision, no branch."""
 
 
 class Resolution(NamedTuple):
@@ -56,7 +60,7 @@ def resolve(
     head, commit = repository.head()
     if commit is not None:
         name = head.removeprefix("refs/heads/") if head else "HEAD"
-        return _resolution(repository.resolve_tree("HEAD"), HEAD)._replace(revision=name)
+        return _resolution(repository.resolve_tree(commit.hex()), HEAD)._replace(revision=name)
     default = repository.default_branch()
     if default is not None:
         name = default.removeprefix("refs/heads/").removeprefix("refs/remotes/")
@@ -74,7 +78,7 @@ def _branch(repository: Repository, name: str) -> Resolved:
     """A branch of this repository, else one of a remote; nothing else that happens to be called so."""
     places = ("",) if name.startswith(("refs/heads/", "refs/remotes/")) else ("refs/heads/", "refs/remotes/")
     for place in places:
-        if repository.commit_of(place + name) is not None:
+        if _IS_EXPRESSION.search(name) is None and repository.commit_of(place + name) is not None:
             return repository.resolve_tree(place + name)._replace(name=name)
     raise UnknownRevision(
         f"there is no branch '{name}'; `git branch --all` lists them, `git fetch` brings new ones"

@@ -14,7 +14,8 @@ import contextlib
 import os
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Protocol
 
 from ctx.git import process
@@ -23,6 +24,10 @@ WINDOW = 32
 """How many objects are asked for before the first is read: bounds memory, and fits into any pipe."""
 
 _KINDS = frozenset((b"blob", b"tree", b"commit", b"tag"))
+_EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+"""git knows this tree in every repository, whether or not it is stored."""
+_of_parents: list[subprocess.Popen[bytes]] = []
+"""What a forked child inherits is neither its to talk to nor its to end, so it is kept untouched."""
 
 
 class Object(NamedTuple):
@@ -102,11 +107,11 @@ class CatFileObjects:
 class _Batch:
     """One `git cat-file` process that answers a line with a line, and with a content if `--batch`.
 
-    It is started by the first question. A process of a parent is never talked to after a fork. When git dies
-    over an object (it does over some damaged ones), that object is missing and the others are asked again.
+    It is started by the first question and ends with this object. A forked child starts its own. When git
+    dies over an object (it does over some damaged ones), that object is missing and the rest is asked again.
     """
 
-    __slots__ = ("_directory", "_lock", "_mode", "_owner", "_process")
+    __slots__ = ("__weakref__", "_directory", "_finish", "_lock", "_mode", "_owner", "_process")
 
     def __init__(self, directory: str, mode: str) -> None:
         self._directory = directory
@@ -114,6 +119,7 @@ class _Batch:
         self._lock = threading.Lock()
         self._owner = 0
         self._process: subprocess.Popen[bytes] | None = None
+        self._finish: Callable[[], object] = int
 
     def ask(self, names: Sequence[bytes]) -> list[tuple[Header, bytes] | None]:
         """One answer for each name; together the names have to fit into a pipe (16 kB on some systems)."""
@@ -152,7 +158,10 @@ class _Batch:
         return header, data[:-1]
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        if self._process is None or self._owner != os.getpid():
+        if self._process is not None and self._owner != os.getpid():
+            _of_parents.append(self._process)
+            self._process = None
+        if self._process is None:
             try:
                 self._process = subprocess.Popen(
                     process.command(self._directory, ["cat-file", self._mode]),
@@ -165,22 +174,28 @@ class _Batch:
             except FileNotFoundError:
                 raise process.no_git() from None
             self._owner = os.getpid()
+            self._finish = weakref.finalize(self, _kill, self._process, self._owner)
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
         return stdin, stdout
 
     def _end(self) -> None:
-        running, self._process = self._process, None
-        if running is None or self._owner != os.getpid():
-            return
-        # A forked worker may still hold the pipe, so closing it need not end git; it only reads, so kill it.
-        running.kill()
-        for stream in (running.stdin, running.stdout):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):  # what was buffered for a git that is gone
-                    stream.close()
-        running.wait()
+        self._finish()
+        self._process = None
+
+
+def _kill(running: subprocess.Popen[bytes], owner: int) -> None:
+    """End a git that only reads. Closing its pipe is not enough: a forked worker may hold the end too."""
+    if owner != os.getpid():
+        _of_parents.append(running)
+        return
+    running.kill()
+    for stream in (running.stdin, running.stdout):
+        if stream is not None:
+            with contextlib.suppress(BrokenPipeError):  # what was buffered for a git that is gone
+                stream.close()
+    running.wait()
 
 
 class Libgit2Objects:
@@ -202,7 +217,9 @@ class Libgit2Objects:
     def read(self, oid: bytes) -> Object:
         try:
             kind, data = self._odb.read(self._pygit2.Oid(raw=oid))
-        except (self._pygit2.GitError, ValueError):  # ValueError: what pygit2 makes of a broken object
+        except (KeyError, self._pygit2.GitError, ValueError):  # ValueError: what it makes of a broken object
+            if oid == _EMPTY_TREE:
+                return Object(oid, "tree", b"")
             raise KeyError(oid) from None
         return Object(oid, _kind(kind), data)
 

@@ -195,15 +195,19 @@ class Repository:
 
     def references(self) -> Iterator[tuple[bytes, bytes]]:
         """Every reference that leads to a commit, with that commit; tags are peeled, broken ones left out."""
-        done = process.run(self.place.directory, ["show-ref", "--dereference"])
-        targets: dict[bytes, bytes] = {}
-        for line in done.stdout.splitlines():
+        listing = self.git("for-each-ref", "--format=%(objectname) %(refname)")
+        names: dict[bytes, list[bytes]] = {}
+        for line in listing.splitlines():
             oid, _, name = line.partition(b" ")
-            targets[name.removesuffix(b"^{}")] = bytes.fromhex(oid.decode())
-        headers = self.objects.headers(list(targets.values()))
-        for (name, oid), header in zip(targets.items(), headers, strict=True):
-            if header is not None and header.kind == "commit":
-                yield name, oid
+            names.setdefault(bytes.fromhex(oid.decode()), []).append(name)
+        for oid, header in zip(names, self.objects.headers(list(names)), strict=True):
+            commit = oid if header is not None and header.kind == "commit" else None
+            if header is not None and header.kind == "tag":
+                found = self._peel(self.objects.read(oid))
+                commit = found.oid if found is not None and found.kind == "commit" else None
+            if commit is not None:
+                for name in names[oid]:
+                    yield name, commit
 
     def ancestors(self, oid: bytes, limit: int) -> Iterator[bytes]:
         """At most `limit` commits reachable from a commit, itself first, then by date; a shallow end ends."""
@@ -213,8 +217,12 @@ class Repository:
 
     def _find(self, revision: str) -> Object | None:
         found = self.objects.find(os.fsencode(revision))
+        return found and self._peel(found)
+
+    def _peel(self, found: Object) -> Object | None:
+        """What a tag leads to in the end; None where that is missing."""
         try:
-            while found is not None and found.kind == "tag":
+            while found.kind == "tag":
                 found = self.objects.read(parse_tag(found.data))
         except KeyError:
             return None

@@ -1,0 +1,403 @@
+"""Repositories of every shape, built by git and read through the door."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+from ctx.errors import CtxError, Damaged, NotARepository, NothingCommitted, UnknownRevision
+from ctx.git.objects import CatFileObjects, Libgit2Objects, Objects
+from ctx.git.repository import Repository, open_repository
+
+MakeRepo = Callable[..., Repo]
+
+
+@pytest.fixture
+def opened(repo: Repo) -> Repository:
+    return open_repository(repo.path)
+
+
+@pytest.fixture(params=["sha1", "sha256"])
+def either(request: pytest.FixtureRequest, make_repo: MakeRepo) -> Repo:
+    """A repository of each object format."""
+    return make_repo("repo", f"--object-format={request.param}")
+
+
+def test_a_directory_below_the_root_is_lifted(repo: Repo) -> None:
+    repo.commit({"src/deep/a.py": "a"})
+    found = open_repository(repo.path / "src" / "deep")
+    assert found.work_tree == str(repo.path)
+    assert found.prefix == b"src/deep/"
+    assert (found.git_dir, found.common_dir) == (str(repo.path / ".git"),) * 2
+    assert not found.is_bare
+    assert open_repository(repo.path / "src" / "deep" / "a.py").prefix == b"src/deep/"
+
+
+def test_bare(make_repo: MakeRepo) -> None:
+    found = open_repository(make_repo("bare.git", "--bare").path)
+    assert (found.is_bare, found.work_tree, found.prefix) == (True, None, b"")
+
+
+def test_linked_worktree_shares_the_common_directory(repo: Repo, tmp_path: Path) -> None:
+    commit = repo.commit({"a": "1"})
+    repo.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
+    linked = open_repository(tmp_path / "linked")
+    assert (tmp_path / "linked" / ".git").is_file()
+    assert linked.common_dir == str(repo.path / ".git")
+    assert linked.git_dir == str(repo.path / ".git" / "worktrees" / "linked")
+    assert linked.head() == ("refs/heads/other", commit)
+    assert open_repository(linked.git_dir).head() == ("refs/heads/other", commit)
+
+
+def test_separate_git_directory(make_repo: MakeRepo, tmp_path: Path) -> None:
+    made = make_repo("repo", f"--separate-git-dir={tmp_path / 'elsewhere'}")
+    assert open_repository(made.path).git_dir == str(tmp_path / "elsewhere")
+
+
+def test_git_dir_in_the_environment_counts(
+    repo: Repo, make_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_repo("other")
+    commit = other.commit({"a": "1"})
+    monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
+    found = open_repository(repo.path)
+    assert found.git_dir == str(other.path / ".git")
+    assert found.resolve_tree("HEAD").commit == commit
+
+
+def test_a_newline_in_the_name_of_the_directory(make_repo: MakeRepo) -> None:
+    made = make_repo("two\nlines")
+    (made.path / "sub").mkdir()
+    found = open_repository(made.path / "sub")
+    assert (found.work_tree, found.prefix) == (str(made.path), b"sub/")
+    assert found.git_dir == str(made.path / ".git")
+
+
+def test_inside_the_git_directory(repo: Repo) -> None:
+    found = open_repository(repo.path / ".git")
+    assert (found.git_dir, found.work_tree, found.is_bare) == (str(repo.path / ".git"), None, False)
+
+
+def test_not_a_repository(tmp_path: Path) -> None:
+    with pytest.raises(NotARepository, match="lies in no git repository; go into one, pass -C"):
+        open_repository(tmp_path)
+    with pytest.raises(NotARepository, match="there is no directory"):
+        open_repository(tmp_path / "absent")
+
+
+def test_a_foreign_owner_is_refused_in_gits_words(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(NotARepository, match=r"dubious ownership(.|\n)*safe\.directory"):
+        open_repository(repo.path)
+
+
+def test_no_git_on_the_path(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(CtxError, match="git was not found on the PATH"):
+        open_repository(repo.path)
+
+
+def test_objects_of_both_formats(either: Repo) -> None:
+    commit = either.commit(
+        {"a.py": "print()\n", "dir/b": b"\0\xff", b"dir/\xe9": "latin"}, "First\nline\n\nbody"
+    )
+    with open_repository(either.path) as found:
+        assert found.id_size == len(commit)
+        resolved = found.resolve_tree("HEAD")
+        assert resolved.commit == commit
+        assert resolved.tree == either.id("HEAD^{tree}")
+        entries = {entry.name: entry for entry in found.tree_entries(resolved.tree)}
+        assert {name: entry.mode for name, entry in entries.items()} == {b"a.py": 0o100644, b"dir": 0o040000}
+        inner = {entry.name: entry.oid for entry in found.tree_entries(entries[b"dir"].oid)}
+        assert inner.keys() == {b"b", b"\xe9"}
+        assert found.read_blob(inner[b"b"]) == b"\0\xff"
+        assert found.blob_size(entries[b"a.py"].oid) == 8
+        absent = b"\1" * found.id_size
+        assert found.blob_sizes([inner[b"b"], absent, resolved.tree]) == [2, None, None]
+        assert list(found.read_blobs([absent, inner[b"b"]] * 40)) == [None, b"\0\xff"] * 40
+        for read in (found.read_blob, found.blob_size, found.tree_entries, found.commit_info):
+            with pytest.raises(KeyError):
+                read(absent)
+        info = found.commit_info(commit)
+        assert info.subject == "First line"
+        assert (info.author_name, info.author_time, info.committer_offset) == (
+            "Ada Tester",
+            1_600_000_000,
+            120,
+        )
+        assert (info.tree, info.parents) == (resolved.tree, ())
+
+
+@pytest.mark.parametrize(
+    ("revision", "expected"),
+    [
+        ("HEAD", "HEAD"),
+        ("@", "HEAD"),
+        ("main", "main"),
+        ("HEAD~1", "main~1"),
+        (":/first", "main~1"),
+        ("HEAD^{/first}", "main~1"),
+        ("light", "main"),
+        ("heavy", "main~1"),
+        ("stash@{0}", "stash"),
+        ("main@{1}", "main~1"),
+        ("refs/tags/nested", "main~1"),
+    ],
+)
+def test_revisions(repo: Repo, revision: str, expected: str) -> None:
+    repo.commit({"a": "1"}, "first")
+    repo.git("tag", "-a", "-m", "annotated", "heavy")
+    repo.git("tag", "-a", "-m", "a tag of a tag", "nested", "heavy")
+    repo.commit({"a": "2"}, "second")
+    repo.git("tag", "light")
+    repo.write({"a": "3"})
+    repo.git("stash")
+    found = open_repository(repo.path).resolve_tree(revision)
+    assert (found.commit, found.tree) == (repo.id(f"{expected}^{{commit}}"), repo.id(f"{expected}^{{tree}}"))
+    assert found.name == revision
+    short = open_repository(repo.path).resolve_tree(repo.id(expected).hex()[:12])
+    assert short.commit == found.commit
+
+
+def test_trees_as_revisions(repo: Repo, opened: Repository) -> None:
+    repo.commit({"dir/a": "1"})
+    tree = repo.id("HEAD:dir")
+    repo.git("tag", "-a", "-m", "of a tree", "frozen", tree.hex())
+    for revision in (tree.hex(), "HEAD:dir", "main:dir", "frozen"):
+        assert opened.resolve_tree(revision) == (None, tree, revision)
+
+
+@pytest.mark.parametrize(
+    "revision",
+    ["absent", "", "HEAD:a", "HEAD\nHEAD", "--all", "HEAD..HEAD", "f" * 40, "main~7", "\udcff", "a b"],
+)
+def test_no_such_revision(repo: Repo, opened: Repository, revision: str) -> None:
+    repo.commit({"a": "1"})
+    with pytest.raises(UnknownRevision, match=r"names no commit and no tree|names a file"):
+        opened.resolve_tree(revision)
+    assert opened.resolve_tree("HEAD").tree  # and the next question is answered
+
+
+def test_unborn_and_detached(repo: Repo, opened: Repository) -> None:
+    assert opened.head() == ("refs/heads/main", None)
+    with pytest.raises(NothingCommitted, match="no commit yet"):
+        opened.resolve_tree("HEAD")
+    assert list(opened.references()) == []
+    assert opened.default_branch() is None
+    commit = repo.commit({"a": "1"})
+    repo.git("checkout", "-q", "--detach")
+    assert opened.head() == (None, commit)
+    assert opened.current_branch() is None
+
+
+def test_references_are_peeled_to_commits(repo: Repo, opened: Repository) -> None:
+    commit = repo.commit({"a": "1"})
+    repo.git("tag", "-a", "-m", "m", "heavy")
+    repo.git("tag", "-a", "-m", "m", "of-a-tree", "HEAD^{tree}")
+    repo.git("tag", "of-a-blob", "HEAD:a")
+    repo.git("branch", "caf\xe9".encode("latin-1"))
+    (repo.path / ".git" / "refs" / "heads" / "broken").write_text("1" * 40 + "\n")
+    expected = {(name, commit) for name in (b"refs/heads/main", b"refs/heads/caf\xe9", b"refs/tags/heavy")}
+    assert set(opened.references()) == expected
+    repo.git("pack-refs", "--all")
+    assert set(opened.references()) == expected
+    assert opened.resolve_tree("heavy").commit == commit
+
+
+def test_a_long_life_sees_what_changes(repo: Repo, opened: Repository) -> None:
+    first = repo.commit({"a": "1"})
+    assert opened.resolve_tree("HEAD").commit == first
+    second = repo.commit({"a": "2"})
+    assert opened.resolve_tree("HEAD").commit == second
+    repo.git("gc", "-q", "--prune=now")
+    third = repo.commit({"a": "3"})
+    repo.git("pack-refs", "--all")
+    repo.git("repack", "-adq")
+    assert opened.resolve_tree("main").commit == third
+    assert opened.read_blob(repo.id("HEAD:a")) == b"3"
+
+
+def test_default_branch(repo: Repo, make_repo: MakeRepo, tmp_path: Path) -> None:
+    repo.commit({"a": "1"})
+    repo.branch("master")
+    assert open_repository(repo.path).default_branch() == "refs/heads/main"
+    repo.git("config", "init.defaultBranch", "master")
+    assert open_repository(repo.path).default_branch() == "refs/heads/master"
+    subprocess.run(["git", "clone", "-q", str(repo.path), str(tmp_path / "clone")], check=True)
+    clone = Repo(tmp_path / "clone")
+    assert open_repository(clone.path).default_branch() == "refs/remotes/origin/master"
+    clone.git("remote", "rename", "origin", "upstream")
+    assert open_repository(clone.path).default_branch() == "refs/remotes/upstream/master"
+
+
+def test_ancestors(repo: Repo, opened: Repository, tmp_path: Path) -> None:
+    ids = [repo.commit({"a": str(number)}) for number in range(5)]
+    assert list(opened.ancestors(ids[-1], 3)) == ids[:1:-1]
+    subprocess.run(
+        ["git", "clone", "-q", "--depth=2", repo.path.as_uri(), str(tmp_path / "shallow")], check=True
+    )
+    shallow = open_repository(tmp_path / "shallow")
+    assert list(shallow.ancestors(ids[-1], 9)) == ids[:-3:-1]
+    assert shallow.commit_info(ids[-2]).parents == (ids[-3],)
+    with pytest.raises(UnknownRevision):
+        shallow.resolve_tree("HEAD~2")
+
+
+def test_entries_that_are_no_files(repo: Repo, make_repo: MakeRepo, opened: Repository) -> None:
+    inner = make_repo("inner")
+    pinned = inner.commit({"x": "1"})
+    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "sub")
+    os.symlink("a", repo.path / "link")
+    repo.write({"a": "1", "run.sh": "#!/bin/sh\n"})
+    (repo.path / "run.sh").chmod(0o755)
+    repo.commit()
+    entries = {entry.name: entry for entry in opened.tree_entries(opened.resolve_tree("HEAD").tree)}
+    assert entries[b"sub"][1:] == (0o160000, pinned)
+    assert entries[b"link"].mode == 0o120000
+    assert entries[b"run.sh"].mode == 0o100755
+
+
+def test_replace_refs_are_not_followed(repo: Repo, opened: Repository) -> None:
+    first = repo.commit({"a": "1"})
+    second = repo.commit({"a": "2"})
+    repo.git("replace", second.hex(), first.hex())
+    assert opened.resolve_tree("HEAD").tree != repo.id(f"{first.hex()}^{{tree}}")
+    assert list(opened.ancestors(second, 9)) == [second, first]
+
+
+def test_alternates(repo: Repo, tmp_path: Path) -> None:
+    repo.commit({"a": "1"})
+    subprocess.run(["git", "clone", "-q", "--shared", str(repo.path), str(tmp_path / "borrower")], check=True)
+    borrower = open_repository(tmp_path / "borrower")
+    assert borrower.read_blob(repo.id("HEAD:a")) == b"1"
+
+
+@pytest.mark.parametrize("kind", [CatFileObjects, Libgit2Objects])
+def test_missing_and_damaged_objects(repo: Repo, kind: type[Objects]) -> None:
+    repo.commit({"a": "one", "b": "two", "c": "three"})
+    lost, broken, whole = (repo.id(f"HEAD:{name}") for name in "abc")
+    repo.delete_object(lost)
+    name = broken.hex()
+    path = repo.path / ".git" / "objects" / name[:2] / name[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"no zlib stream")
+    objects = _objects(repo, kind)
+    assert [found and found.data for found in objects.read_many([lost, whole, broken, whole])] == [
+        None,
+        b"three",
+        None,
+        b"three",
+    ]
+    assert [header and header.size for header in objects.headers([broken, whole, lost])] == [None, 5, None]
+    for oid in (lost, broken):
+        with pytest.raises(KeyError):
+            objects.read(oid)
+    assert objects.find(b"HEAD:c") == (whole, "blob", b"three")
+    assert objects.find(b"HEAD:a") is None
+    assert objects.find(b"nothing") is None
+    objects.close()
+
+
+@pytest.mark.parametrize("kind", [CatFileObjects, Libgit2Objects])
+def test_the_empty_tree_is_always_there(repo: Repo, kind: type[Objects]) -> None:
+    empty = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+    objects = _objects(repo, kind)
+    assert objects.read(empty) == (empty, "tree", b"")
+    objects.close()
+
+
+def _objects(repo: Repo, kind: type[Objects]) -> Objects:
+    if kind is Libgit2Objects:
+        return Libgit2Objects(str(repo.path), str(repo.path / ".git" / "objects"))
+    return CatFileObjects(str(repo.path))
+
+
+def test_a_partial_clone_is_read_and_never_filled(repo: Repo, tmp_path: Path) -> None:
+    repo.commit({"a": "1", "dir/b": "2"}, "first")
+    repo.commit({"a": "11"}, "second")
+    repo.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "partial"
+    command = ["git", "clone", "-q", "--no-checkout", "--filter=blob:none", repo.path.as_uri(), str(clone)]
+    subprocess.run(command, check=True)
+    with open_repository(clone) as found:
+        assert isinstance(found.objects, Libgit2Objects)
+        tree = found.resolve_tree("HEAD~1").tree
+        entries = {entry.name: entry.oid for entry in found.tree_entries(tree)}
+        with pytest.raises(KeyError):
+            found.read_blob(entries[b"a"])
+        assert found.blob_sizes([entries[b"a"]]) == [None]
+        assert [name for name, _ in found.references()] == [
+            b"refs/heads/main",
+            b"refs/remotes/origin/HEAD",
+            b"refs/remotes/origin/main",
+        ]
+        # Were git asked all the same, it has no way to fetch.
+        fallback = CatFileObjects(str(clone))
+        assert [read and read.kind for read in fallback.read_many([entries[b"a"], tree])] == [None, "tree"]
+        fallback.close()
+    objects = subprocess.run(
+        ["git", "-C", str(clone), "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"],
+        capture_output=True,
+        check=True,
+    )
+    assert b"blob" not in objects.stdout
+
+
+def test_another_process_after_a_fork(repo: Repo, opened: Repository) -> None:
+    repo.commit({"a": "1", "b": "2"})
+    assert opened.read_blob(repo.id("HEAD:a")) == b"1"
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if opened.read_blob(repo.id("HEAD:b")) == b"2" else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert opened.read_blob(repo.id("HEAD:b")) == b"2"
+    opened.close()
+
+
+def test_settings(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(repo.path / ".git" / "config", "a") as stream:
+        stream.write(
+            '[Ctx]\n\tOn\n\toff = no\n\ttwo = 1\n\tTwo = 2\n\todd = perhaps\n[remote "Up"]\n\turl = x\n'
+        )
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "ctx.given")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "with\nnewline")
+    found = open_repository(repo.path)
+    assert found.config("ctx.two") == found.config("CTX.TWO") == "2"
+    assert found.settings.get_all("ctx.two") == ["1", "2"]
+    assert found.config("ctx.given") == "with\nnewline"
+    assert found.config("remote.Up.url") == "x"
+    assert found.config("remote.up.url") is found.config("ctx.absent") is None
+    assert found.settings.remotes == ["Up"]
+    assert found.config_bool("ctx.on")
+    assert not found.config_bool("ctx.off")
+    assert found.config_bool("ctx.two")
+    assert found.config_bool("ctx.absent", True)
+    with pytest.raises(CtxError, match=r"ctx\.odd is 'perhaps'"):
+        found.config_bool("ctx.odd")
+
+
+def test_odd_commits(repo: Repo, opened: Repository) -> None:
+    tree = repo.git("write-tree").decode()
+    head = f"tree {tree}\nauthor J\xf6rg <j@x> 1 -0330\ncommitter nobody\nencoding latin-1\n"
+    head += "\n\n\n caf\xe9 \nau lait\n\nbody"
+    oid = repo.git(
+        "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=head.encode("latin-1")
+    )
+    info = opened.commit_info(bytes.fromhex(oid.decode()))
+    assert (info.author_name, info.author_time, info.committer_time) == ("J\xf6rg", 1, 0)
+    assert info.subject == "caf\xe9 au lait"
+
+
+def test_a_malformed_tree(repo: Repo, opened: Repository) -> None:
+    oid = repo.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=b"100644 a\0short")
+    with pytest.raises(Damaged, match="git fsck"):
+        opened.tree_entries(bytes.fromhex(oid.decode()))
+    repo.commit({"a": "1"})
+    with pytest.raises(Damaged, match="is a blob where a tree should be"):
+        opened.tree_entries(repo.id("HEAD:a"))
