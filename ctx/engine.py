@@ -128,7 +128,7 @@ class RepositoryIndex:
 
     def text(self, hit: Hit) -> str:
         """The text of a hit, read from the git object now. Raises KeyError where the object is gone."""
-        from ctx.files import to_text
+        from ctx.contents import to_text
 
         return to_text(self.repository.read_blob(hit.blob), hit.position.start, hit.position.end)
 

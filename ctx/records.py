@@ -91,5 +91,18 @@ def decode_record(data: bytes) -> Record:
         raise Damaged(f"a document record cannot be read: {error}") from error
 
 
+def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
+    """Position, symbol, kind and whether it is a test, of one chunk. Raises `Damaged`."""
+    try:
+        _, _, starts, lengths, firsts, spans, kinds, symbols, _ = msgpack.unpackb(
+            data, unicode_errors="surrogatepass"
+        )
+        start, line = sum(starts[: place + 1]), sum(firsts[: place + 1]) + 1
+        position = Position(start, start + lengths[place], line, line + spans[place])
+        return position, symbols[place], KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
+    except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
+        raise Damaged(f"a document record cannot be read: {error}") from error
+
+
 def _gaps(values: list[int]) -> list[int]:
     return [later - earlier for earlier, later in pairwise([0, *values])]

@@ -12,6 +12,7 @@ from ctx.chunking.languages import linguist_name_to_language
 from ctx.embed.wordtable import word_table
 from ctx.errors import UsageError
 from ctx.git.repository import Repository
+from ctx.records import decode_chunk
 from ctx.rank.corpus import Corpus
 from ctx.rank.query import prepare
 from ctx.rank.ranker import Ranked, rank
@@ -99,16 +100,16 @@ def _hit(corpus: Corpus, ranked: Ranked) -> Hit:
     view = corpus.view
     document = int(corpus.document_of[ranked.row])
     segment, place = corpus.place(document)
-    record = segment.record(place)
-    at = ranked.row - int(corpus.document_start[document])
+    row = ranked.row - int(corpus.document_start[document])
+    position, symbol, kind, is_test = decode_chunk(segment.record_bytes(place), row)
     oid, language = segment.key(place)
     others = np.flatnonzero(corpus.file_document == document)
     return Hit(
         view.path(ranked.file),
-        record.positions[at],
-        record.symbols[at],
-        record.kinds[at],
-        record.tests[at],
+        position,
+        symbol,
+        kind,
+        is_test,
         language or None,
         oid,
         ranked.score,

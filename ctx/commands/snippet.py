@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from ctx.words.terms import query_terms, split_words, terms_of, tokens
+from ctx.words.query import read_query, terms_in
 
 WHOLE = 12
 """A text of at most so many lines is shown whole."""
@@ -31,8 +31,8 @@ def densest(lines: list[str], query: str) -> int:
 
     A term of few lines weighs more than one of many.
     """
-    wanted = query_terms(query)
-    found = [wanted.keys() & terms(line) for line in lines]
+    wanted = {term.hash: term.weight for term in read_query(query)}
+    found = [wanted.keys() & terms_in(line) for line in lines]
     spread = Counter(term for line in found for term in line)
     weights = [sum(wanted[term] / spread[term] for term in line) for line in found]
     size = WINDOW - 1
@@ -46,11 +46,6 @@ def densest(lines: list[str], query: str) -> int:
     # A run that begins with a match would show nothing of what leads to it.
     slack = size - (matched[-1] - matched[0] + 1)
     return min(matched[0] - slack // 2, last_start)
-
-
-def terms(line: str) -> set[str]:
-    """The terms of one line."""
-    return {term for token in tokens(line) for term in terms_of(split_words(token))}
 
 
 def harmless(line: str) -> str:

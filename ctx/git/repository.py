@@ -166,9 +166,20 @@ class Repository:
 
     def head(self) -> tuple[str | None, bytes | None]:
         """The full name of the branch that HEAD is on (None: detached) and the commit (None: none yet)."""
+        return self._head_name(), self.commit_of("HEAD")
+
+    def _head_name(self) -> str | None:
+        if self.config("extensions.refstorage") in (None, "files"):
+            # With loose references HEAD is this file (gitrepository-layout(5)); a link is left to git.
+            path = os.path.join(self.git_dir, "HEAD")
+            if not os.path.islink(path):
+                with open(path, "rb") as file:
+                    content = file.read()
+                if content.startswith(b"ref:"):
+                    return os.fsdecode(content[4:].strip())
+                return None
         done = process.run(self.place.directory, ["symbolic-ref", "--quiet", "HEAD"])
-        name = os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
-        return name, self.commit_of("HEAD")
+        return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
     def current_branch(self) -> str | None:
         """The short name of the branch that HEAD is on, born or not; None when HEAD is detached."""

@@ -88,3 +88,26 @@ class Corpus:
         """The segment of a document and its number there."""
         number = int(np.searchsorted(self.document_offset, document, side="right")) - 1
         return self.view.segments[number], document - int(self.document_offset[number])
+
+    @cached_property
+    def shown(self) -> npt.NDArray[np.int64]:
+        """For each document the file that stands for it, (documents,); -1 where the tree has none."""
+        return self.shown_among(np.flatnonzero(self.file_document >= 0))
+
+    def shown_among(self, files: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same among some files that have rows: the one with the fewest flags, then the lowest path."""
+        view = self.view
+        shown = np.full(self.documents, -1, dtype=np.int64)
+        documents = self.file_document[files]
+        order = np.argsort(documents, kind="stable")
+        documents, files = documents[order], files[order]
+        first = np.flatnonzero(np.diff(documents, prepend=-1))
+        shown[documents[first]] = files[first]
+        counts = np.diff(first, append=len(files))
+        # Paths are compared only where a document has several files.
+        for start, count in zip(first[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
+            shown[documents[start]] = min(
+                files[start : start + count].tolist(),
+                key=lambda file: (int(view.file_flags[file]).bit_count(), view.path(file)),
+            )
+        return shown

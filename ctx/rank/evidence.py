@@ -58,7 +58,9 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         weight = term.weight * _idf(n, len(found))
         if len(found):
             row_words[found] += weight * _saturation(count, corpus.lengths[found], mean)
-            owners, first = np.unique(corpus.document_of[found], return_index=True)
+            # Rows are ascending and documents are consecutive rows, so equal owners stand together.
+            first = _changes(corpus.document_of[found])
+            owners = corpus.document_of[found[first]]
             count_in_document = np.add.reduceat(count, first)
             document_weight = term.weight * _idf(n_documents, len(owners))
             document_words[owners] += document_weight * _saturation(
@@ -71,10 +73,11 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         if len(named):
             name_weight = term.weight * _idf(n, len(named))
             row_names[named] += name_weight
-            document_names[np.unique(corpus.document_of[named])] += name_weight
+            owners = corpus.document_of[named]
+            document_names[owners[_changes(owners)]] += name_weight
         in_path = path_file[np.flatnonzero(path_terms == term.hash)]
         if len(in_path):
-            file_path[np.unique(in_path)] += term.weight * _idf(corpus.view.files, len(in_path))
+            file_path[in_path] += term.weight * _idf(corpus.view.files, len(in_path))
     row_defines = np.zeros(rows)
     for name in query.names:
         defined, _ = corpus.postings(name ^ DEFINITION)
@@ -97,6 +100,11 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         file_path,
         possible,
     )
+
+
+def _changes(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """The places where a value differs from the one before it."""
+    return np.flatnonzero(np.diff(values, prepend=np.int32(-1)))
 
 
 def _idf(total: int, containing: int) -> float:

@@ -65,13 +65,10 @@ class Ranked(NamedTuple):
 def rank(corpus: Corpus, query: Query, allowed: npt.NDArray[np.bool_] | None, limit: int) -> list[Ranked]:
     """The best rows. `allowed` (files,) bool restricts the answer, never the statistics."""
     evidence = gather(corpus, query)
-    usable = corpus.file_document >= 0
-    if allowed is not None:
-        usable &= allowed
-    files = np.flatnonzero(usable)
-    if not len(files):
-        return []
-    shown = _shown_file(corpus, files)
+    if allowed is None:
+        shown = corpus.shown
+    else:
+        shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     open_documents = shown >= 0
     open_rows = open_documents[corpus.document_of]
     pool = max(POOL, limit)
@@ -80,26 +77,6 @@ def rank(corpus: Corpus, query: Query, allowed: npt.NDArray[np.bool_] | None, li
         return []
     scores = _file_scores(corpus, query, evidence, candidates, shown)
     return _rows(corpus, evidence, candidates, scores, shown, limit)
-
-
-def _shown_file(corpus: Corpus, files: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """For each document the file that stands for it: fewest flags, then path; -1 where none may be shown."""
-    shown = np.full(corpus.documents, -1, dtype=np.int64)
-    documents = corpus.file_document[files]
-    flags = corpus.view.file_flags[files]
-    # Paths are compared only where a document has several files.
-    order = np.lexsort((files, np.bitwise_count(flags), documents))
-    documents, files = documents[order], files[order]
-    first = np.flatnonzero(np.diff(documents, prepend=-1))
-    shown[documents[first]] = files[first]
-    for start, end in zip(first.tolist(), [*first[1:].tolist(), len(files)], strict=True):
-        if end - start > 1:
-            same = files[start:end].tolist()
-            shown[documents[start]] = min(
-                same,
-                key=lambda file: (int(corpus.view.file_flags[file]).bit_count(), corpus.view.path(file)),
-            )
-    return shown
 
 
 def _candidates(
@@ -118,7 +95,9 @@ def _candidates(
         _top(values, open_documents, pool)
         for values in (evidence.document_words, evidence.document_path, evidence.document_names)
     ]
-    return np.unique(np.concatenate(found)).astype(np.int64)
+    candidate = np.zeros(corpus.documents, dtype=bool)
+    candidate[np.concatenate(found)] = True
+    return np.flatnonzero(candidate & (corpus.document_rows > 0))
 
 
 def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
@@ -140,24 +119,22 @@ def _file_scores(
     candidates: npt.NDArray[np.int64],
     shown: npt.NDArray[np.int64],
 ) -> Floats:
-    start, count = corpus.document_start[candidates], corpus.document_rows[candidates]
-    rows, owner = _rows_of(start, count)
-    mean_agreement = np.bincount(owner, evidence.row_agreement[rows], len(candidates)) / np.maximum(count, 1)
-    defines = evidence.row_defines * _IS_TYPE[corpus.kinds & (TEST - 1)]
+    groups = _Groups.of(corpus, candidates)
+    rows = groups.rows
     path_bits = corpus.view.path_vectors[shown[candidates]]
-    path_agreement = (2.0 * np.unpackbits(path_bits, axis=1) - 1.0) @ query.vector
+    defines = evidence.row_defines[rows] * _IS_TYPE[corpus.kinds[rows] & (TEST - 1)]
     features = {
-        "three_rows": _best_three(evidence.row_words[rows], owner, len(candidates)),
-        "best_row": _best(evidence.row_words[rows], owner, len(candidates)),
+        "three_rows": groups.best_three(evidence.row_words[rows]),
+        "best_row": groups.best(evidence.row_words[rows]),
         "whole_file": evidence.document_words[candidates],
         "coverage": evidence.document_coverage[candidates],
         "path": evidence.file_path[shown[candidates]],
         "names": evidence.document_names[candidates],
-        "best_names": _best(evidence.row_names[rows], owner, len(candidates)),
-        "agreement": _best_three(evidence.row_agreement[rows], owner, len(candidates)),
-        "mean_agreement": mean_agreement,
-        "path_agreement": path_agreement,
-        "defines": _best(defines[rows], owner, len(candidates)),
+        "best_names": groups.best(evidence.row_names[rows]),
+        "agreement": groups.best_three(evidence.row_agreement[rows]),
+        "mean_agreement": groups.mean(evidence.row_agreement[rows]),
+        "path_agreement": (2.0 * np.unpackbits(path_bits, axis=1) - 1.0) @ query.vector,
+        "defines": groups.best(defines),
     }
     spread = {"agreement", "mean_agreement", "path_agreement"}
     weights = _SYMBOL_WEIGHTS if query.is_symbol else _WEIGHTS
@@ -183,7 +160,12 @@ def _rows(
     shown: npt.NDArray[np.int64],
     limit: int,
 ) -> list[Ranked]:
-    rows, owner = _rows_of(corpus.document_start[candidates], corpus.document_rows[candidates])
+    if len(candidates) > limit:
+        # The best row of a file has the file's score, so no other file can have a place in the answer.
+        enough = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        candidates, scores = candidates[enough], scores[enough]
+    groups = _Groups.of(corpus, candidates)
+    rows, owner = groups.rows, groups.owner
     value = (
         _scaled(evidence.row_words[rows])
         + 0.7 * _scaled(evidence.row_names[rows])
@@ -211,26 +193,37 @@ def _rows(
     return answer[:limit]
 
 
-def _rows_of(
-    start: npt.NDArray[np.int64], count: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The rows of some documents and for each the place of its document."""
-    owner = np.repeat(np.arange(len(start)), count)
-    return np.arange(int(count.sum())) + np.repeat(start - (np.cumsum(count) - count), count), owner
+class _Groups(NamedTuple):
+    """The rows of some documents: `rows` and for each its document's place `owner`, `start` of each document in them."""
 
+    rows: npt.NDArray[np.int64]
+    owner: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    count: npt.NDArray[np.int64]
 
-def _best(values: Floats, owner: npt.NDArray[np.int64], owners: int) -> Floats:
-    best = np.zeros(owners)
-    np.maximum.at(best, owner, values)
-    return best
+    @classmethod
+    def of(cls, corpus: Corpus, documents: npt.NDArray[np.int64]) -> _Groups:
+        first, count = corpus.document_start[documents], corpus.document_rows[documents]
+        start = np.cumsum(count) - count
+        rows = np.arange(int(count.sum())) + np.repeat(first - start, count)
+        return cls(rows, np.repeat(np.arange(len(documents)), count), start, count)
 
+    def mean(self, values: Floats) -> Floats:
+        return np.add.reduceat(values, self.start) / self.count
 
-def _best_three(values: Floats, owner: npt.NDArray[np.int64], owners: int) -> Floats:
-    order = np.lexsort((-values, owner))
-    values, owner = values[order], owner[order]
-    first = np.flatnonzero(np.diff(owner, prepend=-1))
-    ordinal = np.arange(len(values)) - np.repeat(first, np.diff(first, append=len(values)))
-    return np.bincount(owner[ordinal < 3], values[ordinal < 3], owners)
+    def best(self, values: Floats) -> Floats:
+        best: Floats = np.maximum.reduceat(values, self.start)
+        return best
+
+    def best_three(self, values: Floats) -> Floats:
+        """The sum of the three largest values of each document; values are at or above zero."""
+        left, total = values.copy(), np.zeros(len(self.start))
+        for _ in range(3):
+            best = np.maximum(self.best(left), 0.0)
+            total += best
+            equal = np.flatnonzero(left == best[self.owner])
+            left[equal[np.diff(self.owner[equal], prepend=-1) != 0]] = -1.0
+        return total
 
 
 def _scaled(values: Floats) -> Floats:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ctx.words import runs
-from ctx.words.terms import SHORTEST, SHORTEST_NUMBER, foreign_words, term_hash
-from ctx.words.vocabulary import compound_hash
+from ctx.words.terms import SHORTEST, SHORTEST_NUMBER, ascii_words, foreign_words, term_hash
+from ctx.words.vocabulary import compound_hashes
 
 _STOP_WORDS = frozenset(
     "a about after all also am an and any are as at be been being between but by can could did do does doing each"
@@ -37,13 +36,7 @@ def tokens(text: str) -> list[str]:
 
 def words_of(token: str) -> list[str]:
     """The lower-case words of a token, cut as those of indexed text are."""
-    if not token.isascii():
-        return foreign_words(token)
-    found = runs.find(token.encode())
-    return [
-        token[start:end].lower()
-        for start, end in zip(found.word_start.tolist(), found.word_end.tolist(), strict=True)
-    ]
+    return ascii_words(token) if token.isascii() else foreign_words(token)
 
 
 def read_query(text: str) -> list[Term]:
@@ -52,26 +45,40 @@ def read_query(text: str) -> list[Term]:
     Stop words count only where nothing else is there. Words that stand side by side are also tried as one
     compound ("session store" meets `SessionStore`).
     """
-    found: dict[int, Term] = {}
-
-    def add(word: str, hashed: int, weight: float) -> None:
-        known = found.get(hashed)
-        found[hashed] = Term(word, hashed, weight + (known.weight if known and weight >= 1 else 0.0))
-
     everything = tokens(text)
     kept = [token for token in everything if token.lower() not in _STOP_WORDS] or everything
+    words: dict[str, float] = {}
+    compounds: dict[str, float] = {}
     previous: list[str] = []
     for token in kept:
-        words = words_of(token)
-        for word in words:
+        parts = words_of(token)
+        for word in parts:
             if len(word) >= (SHORTEST_NUMBER if word.isdigit() else SHORTEST) or not word.isascii():
-                add(word, term_hash(word), 1.0)
-        if len(words) > 1 and token.isascii() and not token[0].isdigit():
-            add(token, compound_hash(token.encode()), 1.0)
-        together = "".join(previous + words)
-        if previous and words and together.isascii():
-            hashed = compound_hash(together.encode())
-            if hashed not in found:
-                add(together, hashed, _NEIGHBOUR)
-        previous = words if len(words) < 3 else []
+                words[word] = words.get(word, 0.0) + 1.0
+        if len(parts) > 1 and token.isascii() and not token[0].isdigit():
+            compounds[token] = compounds.get(token, 0.0) + 1.0
+        if previous and parts:
+            compounds.setdefault("".join(previous + parts), _NEIGHBOUR)
+        previous = parts if len(parts) < 3 else []
+    found: dict[int, Term] = {}
+    for word, weight in words.items():
+        hashed = term_hash(word)
+        known = found.get(hashed)
+        found[hashed] = Term(word, hashed, weight + (known.weight if known else 0.0))
+    whole = {word: weight for word, weight in compounds.items() if word.isascii()}
+    for (word, weight), hashed in zip(whole.items(), compound_hashes(list(whole)), strict=True):
+        if hashed not in found or weight > found[hashed].weight:
+            found[hashed] = Term(word, hashed, weight)
     return list(found.values())
+
+
+def terms_in(text: str) -> set[int]:
+    """The hashes of all terms of a short text, compounds included."""
+    found: set[int] = set()
+    compounds = []
+    for token in tokens(text):
+        words = words_of(token)
+        found.update(term_hash(word) for word in words)
+        if len(words) > 1 and token.isascii():
+            compounds.append(token)
+    return found.union(compound_hashes(compounds))

@@ -92,6 +92,6 @@ def stem(word: str) -> str:
 
 
 def _without_final_e(word: str) -> str:
-    if len(word) > 4 and word[-1] == "e" and word[-2] != "e":
+    if len(word) > 3 and word[-1] == "e" and word[-2] != "e":
         return word[:-1]
     return word

@@ -39,6 +39,11 @@ def term_hash(word: str) -> int:
     return int.from_bytes(blake2b(data, digest_size=HASH_BITS // 8).digest(), "big")
 
 
+def ascii_words(token: str) -> list[str]:
+    """The lower-case words of one ASCII token, cut as `runs.find` cuts them."""
+    return [word.lower() for word in _ASCII_WORD.findall(token)]
+
+
 def foreign_words(run: str) -> list[str]:
     """The lower-case words of a run with letters beyond ASCII; accents of Latin, Greek and Cyrillic are taken off.
 
@@ -60,7 +65,7 @@ def foreign_words(run: str) -> list[str]:
 
 def _split_case(piece: str) -> list[str]:
     if piece.isascii():
-        return [word.lower() for word in _ASCII_WORD.findall(piece)]
+        return ascii_words(piece)
     words, start = [], 0
     for i in range(1, len(piece)):
         if piece[i].isupper() and not piece[i - 1].isupper():

@@ -160,9 +160,12 @@ def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
     return count(text[inside], shorten(hashes[inside]) ^ EXACT)
 
 
-def compound_hash(letters: bytes) -> int:
-    """The term of a compound with these letters, whatever their case and the underscores between them."""
-    return int(shorten(runs.find(letters).whole)[0]) ^ COMPOUND
+def compound_hashes(names: Sequence[str]) -> list[int]:
+    """The terms of compounds with the letters of these ASCII names, whatever their case and underscores."""
+    if not names:
+        return []
+    hashed: list[int] = (shorten(runs.find("\n".join(names).encode()).whole) ^ COMPOUND).tolist()
+    return hashed
 
 
 def _texts(starts: Numbers, bounds: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
