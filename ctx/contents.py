@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 BINARY = "binary"
 TOO_LARGE = "too large"
@@ -40,22 +40,35 @@ _WIDE = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
 _LONG_LINE = 1000
 _VERY_LONG_LINE = 10_000
 _LONG_MEAN = 200
-_BLANKS = b" \t"
+_LICENCE_LINES = 40
 
 _HEADER = 1024
 """Bytes at the start of a file in which a generator names itself."""
+_BLOCKS = (
+    (b"/*", b"*/"),
+    (b"<!--", b"-->"),
+    (b'"""', b'"""'),
+    (b"'''", b"'''"),
+    (b"(*", b"*)"),
+    (b"{-", b"-}"),
+)
 _COMMENT = re.compile(
     rb"\s*(?://+!?|#+!?|/\*+!?|\*+|--+|;+|<!--|%+|\(\*|\{-|'''|\"\"\"|'|REM\b|dnl\b)\s*(.*)", re.IGNORECASE
 )
 _MARK = re.compile(
     rb"@generated\b"
-    rb"|.*\bCode generated\b.*\bDO NOT EDIT\b"
+    rb"|<auto-?generated\b"
     rb"|.*\b(?:auto-?|automatically )generated (?:by|from|with|using)\b"
-    rb"|.*\bThis (?:file|code|class|module) (?:is|was|has been) (?:auto-?|auto |automatically )?generated\b"
-    rb"|.*\bGenerated (?:by|from)\b.*\bDO NOT (?:EDIT|MODIFY)\b"
-    rb"|<auto-?generated\b",
+    rb"|.*\bThis (?:file|code|class|module) (?:is|was|has been) (?:auto-?|auto |automatically )generated\b",
     re.IGNORECASE,
 )
+_WEAK_MARK = re.compile(rb".*\bgenerated\b", re.IGNORECASE)
+"""Says that a tool made the first draft (`gradle init`), or, with the next one, that it makes each version."""
+_NO_HANDS = re.compile(rb".*\bdo not (?:edit|modify|change)\b", re.IGNORECASE)
+_PROSE = frozenset(("markdown", "rst", "asciidoc", "org"))
+"""A README that a tool keeps up to date is still what people ask about."""
+_CODE_BEFORE_HEADER = 2
+"""Lines such as `<?php` and `package a;` that may stand before the comment in which a generator signs."""
 
 
 def content_skip(blob: bytes, language: str | None = None) -> str | None:
@@ -79,7 +92,7 @@ def content_skip(blob: bytes, language: str | None = None) -> str | None:
         return EMPTY
     if _is_minified(blob):
         return MINIFIED
-    if _says_generated(blob[:_HEADER]):
+    if language not in _PROSE and _says_generated(blob[:_HEADER]):
         return GENERATED
     return None
 
@@ -136,12 +149,15 @@ def _is_minified(blob: bytes) -> bool:
     dense = len(blob) > _LONG_MEAN * len(lines)
     if not dense and max(map(len, lines)) <= _LONG_LINE:
         return False
-    least = _LONG_LINE if not dense else _LONG_MEAN
-    long = 0
-    for line in lines:
+    least = _LONG_MEAN if dense else _LONG_LINE
+    long = short_lines = 0
+    for line in blob.split(b"\n"):
         if len(line) > _VERY_LONG_LINE or (len(line) > least and _few_blanks(line)):
             long += len(line)
-    return 2 * long > len(blob)
+        elif line.strip():
+            short_lines += 1
+    # A source file with one long literal in it has many other lines; a bundle has a licence at most.
+    return long * 10 > len(blob) * (9 if short_lines > _LICENCE_LINES else 5)
 
 
 def _few_blanks(line: bytes) -> bool:
@@ -150,26 +166,33 @@ def _few_blanks(line: bytes) -> bool:
 
 def _says_generated(header: bytes) -> bool:
     """Whether a comment at the top says that a program wrote the file."""
-    inside = b""  # what ends the block comment that a line lies in
-    for line in header.split(b"\n"):
-        if inside:
-            if _MARK.match(line.strip(b" \t\r*")):
-                return True
-            if inside in line:
-                inside = b""
-            continue
-        comment = _COMMENT.match(line)
-        if comment is None:
-            continue
-        if _MARK.match(comment[1]):
+    made = untouched = False
+    for text in _comments(header.removeprefix(codecs.BOM_UTF8)):
+        if _MARK.match(text):
             return True
-        for opening, closing in (
-            (b"/*", b"*/"),
-            (b"<!--", b"-->"),
-            (b'"""', b'"""'),
-            (b"(*", b"*)"),
-            (b"{-", b"-}"),
-        ):
-            if line.lstrip().startswith(opening) and closing not in line.lstrip()[len(opening) :]:
-                inside = closing
-    return False
+        made = made or _WEAK_MARK.match(text) is not None
+        untouched = untouched or _NO_HANDS.match(text) is not None
+    return made and untouched
+
+
+def _comments(header: bytes) -> Iterator[bytes]:
+    """The lines of the comments at the top of a file, without their signs."""
+    closing = b""  # what ends the block comment that a line lies in
+    code = 0
+    for line in header.split(b"\n"):
+        text = line.strip()
+        if closing:
+            yield text.lstrip(b"*| \t")
+            if closing in text:
+                closing = b""
+            continue
+        comment = _COMMENT.match(text)
+        if comment is not None:
+            yield comment[1]
+            closing = next((end for start, end in _BLOCKS if text.startswith(start)), b"")
+            if closing and closing in text[2:]:
+                closing = b""
+        elif text:
+            code += 1
+            if code > _CODE_BEFORE_HEADER:
+                return
