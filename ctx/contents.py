@@ -63,7 +63,7 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _WEAK_MARK = re.compile(rb".*\bgenerated\b", re.IGNORECASE)
-"""Says that a tool made the first draft (`gradle init`), or, with the next one, that it makes each version."""
+"""A tool made the first draft (`gradle init`) or, where hands are forbidden, makes every version."""
 _NO_HANDS = re.compile(rb".*\bdo not (?:edit|modify|change)\b", re.IGNORECASE)
 _PROSE = frozenset(("markdown", "rst", "asciidoc", "org"))
 """A README that a tool keeps up to date is still what people ask about."""
@@ -88,7 +88,7 @@ def content_skip(blob: bytes, language: str | None = None) -> str | None:
             return BINARY
     elif b"\0" in blob[:_PROBE]:
         return BINARY
-    if not blob.removeprefix(codecs.BOM_UTF8).strip():
+    if (text := blob.removeprefix(codecs.BOM_UTF8)).isspace() or not text:
         return EMPTY
     if _is_minified(blob):
         return MINIFIED
@@ -146,12 +146,12 @@ def _is_minified(blob: bytes) -> bool:
     in a line is data, blanks or not.
     """
     lines = blob.split(b"\n")
-    dense = len(blob) > _LONG_MEAN * len(lines)
+    dense = len(blob) > max(_LONG_LINE, _LONG_MEAN * len(lines))
     if not dense and max(map(len, lines)) <= _LONG_LINE:
         return False
     least = _LONG_MEAN if dense else _LONG_LINE
     long = short_lines = 0
-    for line in blob.split(b"\n"):
+    for line in lines:
         if len(line) > _VERY_LONG_LINE or (len(line) > least and _few_blanks(line)):
             long += len(line)
         elif line.strip():
@@ -166,6 +166,8 @@ def _few_blanks(line: bytes) -> bool:
 
 def _says_generated(header: bytes) -> bool:
     """Whether a comment at the top says that a program wrote the file."""
+    if b"generated" not in header.lower():
+        return False
     made = untouched = False
     for text in _comments(header.removeprefix(codecs.BOM_UTF8)):
         if _MARK.match(text):
