@@ -27,6 +27,9 @@ _UNDERLINE = {
     "markdown": re.compile(rb" {0,3}(=+|-{2,})[ \t]*$"),
     "rst": re.compile(rb"(([=\-~^\"'`#*+.:_<>])\2{2,})[ \t]*$"),
 }
+_FRONT_MATTER = re.compile(
+    rb"---[ \t]*\r?\n(?:(?!---|\.\.\.)[^\n]*\n){0,400}(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+)
 _TITLE_LIMIT = 100
 _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[`*]+|<[^>]*>|(?<!\w)_+|_+(?!\w)")
 
@@ -55,6 +58,9 @@ def _headings(source: bytes, language: str, start: int, end: int) -> Iterator[tu
     fence = b""
     before, before_text, overline = start, b"", False
     here = start
+    matter = _FRONT_MATTER.match(source, start, end) if language == "markdown" else None
+    if matter is not None:
+        here = before = matter.end()
     while here < end:
         match = _LINE.match(source, here, end)
         if match is None or match.end() == here:
@@ -112,20 +118,44 @@ def _sections(headings: Sequence[tuple[int, int, str]], start: int, end: int) ->
     return sections
 
 
+def _reach(sections: Sequence[_Section], number: int) -> int:
+    """Where a section with all that is below it ends."""
+    level = sections[number].level
+    last = number
+    while last + 1 < len(sections) and 0 < level < sections[last + 1].level:
+        last += 1
+    return sections[last].end
+
+
 def _pack(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> None:
     """Join sections while they are small: a section with those below it, then with its next of kin."""
     waiting: list[_Section] = []
-    for section in sections:
-        if waiting:
-            size = section.end - waiting[0].start
-            below = section.level > waiting[0].level
-            stub = waiting[-1].end - waiting[0].start < TINY
-            if size > (LIMIT if below or stub else JOIN) or not (below or stub or _kin(waiting[0], section)):
+    reach = 0
+    for number, section in enumerate(sections):
+        if waiting and _heads_the_next(sections, number):
+            if section.level <= waiting[0].level or section.end - waiting[0].start > JOIN:
                 _emit(source, waiting, pieces)
                 waiting = []
+        elif waiting:
+            size = section.end - waiting[0].start
+            below = section.end <= reach <= waiting[0].start + LIMIT
+            stub = waiting[-1].end - waiting[0].start < TINY
+            related = stub or section.end <= reach or _kin(waiting[0], section)
+            if size > (LIMIT if below or stub else JOIN) or not related:
+                _emit(source, waiting, pieces)
+                waiting = []
+        if not waiting:
+            reach = _reach(sections, number)
         waiting.append(section)
     if waiting:
         _emit(source, waiting, pieces)
+
+
+def _heads_the_next(sections: Sequence[_Section], number: int) -> bool:
+    """Whether a section is a bare heading with sections below it: it goes with them."""
+    section = sections[number]
+    following = sections[number + 1] if number + 1 < len(sections) else None
+    return section.end - section.start < TINY and following is not None and following.level > section.level
 
 
 def _kin(one: _Section, other: _Section) -> bool:
@@ -148,7 +178,7 @@ def _emit(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> N
 
 def _paragraphs(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """Cut a long section between paragraphs, but no code fence of less than `HARD` bytes."""
-    blocks: list[tuple[int, int, bool]] = []
+    blocks: list[tuple[int, int]] = []
     fence, opened, here, plain = b"", start, start, start
     while here < end:
         match = _LINE.match(source, here, end)
@@ -161,14 +191,15 @@ def _paragraphs(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
             elif fenced.group(1).startswith(fence) and not match.group(1).strip(b" `~"):
                 fence = b""
                 if match.end() - opened <= HARD:
-                    blocks += [(a, b, False) for a, b in split_lines(source, plain, opened, TINY)]
-                    blocks.append((opened, match.end(), True))
+                    blocks += split_lines(source, plain, opened, TINY)
+                    blocks.append((opened, match.end()))
                     plain = match.end()
         here = match.end()
-    blocks += [(a, b, False) for a, b in split_lines(source, plain, end, TINY)]
+    blocks += split_lines(source, plain, end, TINY)
     ranges: list[tuple[int, int]] = []
-    for a, b, _ in blocks:
-        if ranges and b - ranges[-1][0] <= LIMIT:
+    for a, b in blocks:
+        stub = ranges and ranges[-1][1] - ranges[-1][0] < TINY
+        if ranges and b - ranges[-1][0] <= (LIMIT + TINY if stub else LIMIT):
             ranges[-1] = (ranges[-1][0], b)
         else:
             ranges.append((a, b))

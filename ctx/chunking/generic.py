@@ -41,10 +41,10 @@ _DEFINING = re.compile(
     r"(definition|declaration|item|def|decl|statement|spec|implementation|binding)$|^(defun|create_)"
 )
 _OPAQUE = re.compile(
-    r"(^|_)(string|heredoc|raw_text|text|regex|literal|template_string|here_doc|verbatim)(_body|_literal)?$"
+    r"(^|_)(string|heredoc|raw_text|CharData|CData|text|regex|literal|template_string|here_doc|verbatim)(_body|_literal)?$"
 )
 _SEQUENCE = re.compile(
-    r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|"
+    r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|content|element|"
     r"elements|array|object|map|table|section|stream|chunk|script|stylesheet|suite|fields|bindings|values|"
     r"cases|rules|variants)$|^(source|compound_statement|template|fragment|element|translation_unit|top_level)"
 )
@@ -56,13 +56,19 @@ _COMMENTS = re.compile(r"(^|_)(comments?|doc|haddock|docstring|shebang)(_line|_b
 _LEADS = re.compile(
     r"(^|_)(attributes?|annotations?|decorators?|pragma|modifiers?)(_list|_item|_declaration)?$"
 )
+_TAILS = re.compile(r"^(end_tag|ETag|closing_tag|end_node|endif|end)$")
 _NAMES = re.compile(r"(^|_)(identifier|name|word|constant|symbol|variable|id|path)$")
 
 
 def generic_rules(language: Language) -> Rules:
     """Rules for any grammar."""
     definitions: dict[str, Define] = {}
-    comments, leads, imports, sequences, opaque = set(), set(), set(), set(), set()
+    comments: set[str] = set()
+    leads: set[str] = set()
+    tails: set[str] = set()
+    imports: set[str] = set()
+    sequences: set[str] = set()
+    opaque: set[str] = set()
     for number in range(language.node_kind_count):
         name = language.node_kind_for_id(number)
         if not name or not language.node_kind_is_named(number) or name.startswith("_"):
@@ -73,6 +79,8 @@ def generic_rules(language: Language) -> Rules:
             leads.add(name)
         elif _IMPORTS.search(name):
             imports.add(name)
+        elif _TAILS.search(name):
+            tails.add(name)
         elif _OPAQUE.search(name):
             opaque.add(name)
         elif _SEQUENCE.search(name):
@@ -87,6 +95,7 @@ def generic_rules(language: Language) -> Rules:
         opaque=frozenset(opaque),
         comments=frozenset(comments),
         leads=frozenset(leads),
+        tails=frozenset(tails),
         imports=frozenset(imports),
     )
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Point, Tree
     from tree_sitter_language_pack import SupportedLanguage
 
-STEPS_PER_BYTE = 0.2
-FREE_STEPS = 20_000
-"""How often the parser may report progress before the file is given up. Ordinary code needs about 0.004 a
+STEPS_PER_BYTE = 0.08
+FREE_STEPS = 2_000
+"""How often the parser may report progress before the file is given up. Ordinary code needs 0.01 a
 byte; error recovery on garbage can need thousands of times that. A count, not a clock: the result has to be
 the same on every machine."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 
 _NOISE = re.compile(
     r"@(?:field:|param:|get:|set:)?(?:(?:Override|NotNull|Nullable|NonNull|Nonnull)\b(?![.(])"
@@ -20,15 +21,14 @@ def embedded_text(text: str, language: str | None) -> str:
         text = _NOISE.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = [line for line in text.split("\n") if line and not line.isspace()]
+    lines = list(filterfalse(str.isspace, filter(None, text.split("\n"))))
     if not lines:
         return ""
-    low, high = min(lines), max(lines)
-    shared = 0
-    for one, other in zip(low, high, strict=False):
-        if one != other or one not in " \t":
-            break
-        shared += 1
-    if shared:
-        lines = [line[shared:] for line in lines]
-    return "\n".join(lines).strip()
+    joined = "\n" + "\n".join(lines)
+    if joined[1] in " \t":
+        low, high = min(lines), max(lines)
+        shared = len(low) - len(low.lstrip(" \t"))
+        while not high.startswith(low[:shared]):
+            shared -= 1
+        joined = joined.replace("\n" + low[:shared], "\n")
+    return joined.strip()

@@ -79,7 +79,7 @@ class Rules:
     imports: frozenset[str] = frozenset()
     docstrings: Callable[[Node, bytes], bool] | None = None
     leads_if: Mapping[str, Callable[[Node, bytes], bool]] = field(default_factory=dict)
-    expand: Callable[[list[Node]], list[Node]] | None = None
+    expand: Callable[[list[Node], bytes], list[Node]] | None = None
     separator: str = "."
     clauses: bool = False
 
@@ -217,20 +217,31 @@ def before(node: Node, name: Node | None, at: Place) -> bytes:
     return at.source[at.lead : node.start_byte if name is None else name.start_byte]
 
 
-def release_comments(headers: frozenset[str], comments: frozenset[str]) -> Callable[[list[Node]], list[Node]]:
-    """An `expand` for grammars whose package and import nodes swallow the comment that documents what follows."""
+def release_comments(comments: frozenset[str], headers: frozenset[str]) -> Callable[..., list[Node]]:
+    """An `expand` for grammars in which a node swallows the comment that documents what follows it.
 
-    def expand(children: list[Node]) -> list[Node]:
-        if not any(child.type in headers for child in children[:8]):
-            return children
+    Looked into are the `headers` (packages, imports) and whatever ends with a block comment.
+    """
+
+    def expand(children: list[Node], source: bytes) -> list[Node]:
         expanded: list[Node] = []
         for child in children:
             expanded.append(child)
-            last = child
-            while last.type in headers and last.child_count:
-                inner = last.children
-                expanded += [one for one in inner if one.type in comments]
-                last = inner[-1]
+            if child.type in headers or source.endswith(b"*/", child.start_byte, child.end_byte):
+                expanded += _last_comments(child, comments)
         return expanded
 
     return expand
+
+
+def _last_comments(node: Node, comments: frozenset[str]) -> list[Node]:
+    """The comments with which a node ends, however deep they lie."""
+    while node.child_count and node.type not in comments:
+        inner = node.children
+        count = len(inner)
+        while count and inner[count - 1].type in comments:
+            count -= 1
+        if count < len(inner):
+            return inner[count:]
+        node = inner[-1]
+    return []

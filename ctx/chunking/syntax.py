@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ctx.chunking.limits import DEPTH, HARD, JOIN, LIMIT, TINY
 from ctx.chunking.lines import split_lines
 from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Definition, Grammar, Place
+from ctx.chunking.tiling import SPACES
 from ctx.chunking.units import Scope, Unit, group
 from ctx.values import Chunk
 
@@ -41,7 +42,8 @@ class _Splitter:
         header = (
             Unit(start, children[0].start_byte) if children and start + 3 < children[0].start_byte else None
         )
-        return self.pack(group(children, self.source, self.grammar, FILE, header, end), FILE, 0)
+        pieces = self.pack(group(children, self.source, self.grammar, FILE, header, end), FILE, 0)
+        return pieces if end - start > JOIN else [_united(pieces)]
 
     def split(
         self,
@@ -52,6 +54,7 @@ class _Splitter:
         scope: Scope,
         depth: int,
         comments: list[Node] | None = None,
+        through: bool = False,
     ) -> list[Chunk]:
         """The pieces of a unit that is too large: `node` with its leads from `start` and its tail to `end`."""
         children = node.children
@@ -59,10 +62,10 @@ class _Splitter:
             return self.by_lines(start, end, header, scope)
         if len(children) > MANY and end - start < SMALL * len(children):
             return self.by_lines(start, end, header, scope)
-        if node.kind_id in self.grammar.sequences:
+        if node.kind_id in self.grammar.sequences or (through and self.holds_definitions(children)):
             if comments:
                 children = comments + children
-            header.end = max(start, children[0].start_byte)
+            header.end = self.text_end(start, children[0].start_byte)
             name = node.child_by_field_name("name") or node.child_by_field_name("condition")
             if name is not None:
                 header.end = name.end_byte
@@ -70,7 +73,7 @@ class _Splitter:
             return self.pack(self.sequence(children, header, scope, end), scope, depth)
         large = [i for i, child in enumerate(children) if child.end_byte - child.start_byte > LIMIT]
         if not large:
-            large = self.body(node, children)
+            large = self.body(children)
         if not large:
             header.end = start
             return self.pack(
@@ -78,14 +81,24 @@ class _Splitter:
             )
         return self.construct(children, large, start, end, header, scope, depth)
 
-    def body(self, node: Node, children: list[Node]) -> list[int]:
+    def holds_definitions(self, children: list[Node]) -> bool:
+        return any(self.grammar.roles[child.kind_id] == DEFINITION for child in children)
+
+    def text_end(self, start: int, end: int) -> int:
+        """Where the text before `end` stops, white space left out."""
+        while end > start and self.source[end - 1] in SPACES:
+            end -= 1
+        return end
+
+    def body(self, children: list[Node]) -> list[int]:
         """Which child to cut when none is too large by itself: its statements or members, or what is most of it."""
-        sequences, half = self.grammar.sequences, _extent(node) / 2
+        sequences, roles = self.grammar.sequences, self.grammar.roles
+        half = sum(_extent(child) for child in children if roles[child.kind_id] != COMMENT) / 2
         best, most = -1, 0.0
         for index, child in enumerate(children):
             extent = _extent(child)
             weight = 2.0 * extent if child.kind_id in sequences else float(extent)
-            if weight > half and weight >= most:
+            if weight > half and weight >= most and roles[child.kind_id] != COMMENT:
                 best, most = index, weight
         return [best] if best >= 0 else []
 
@@ -146,8 +159,8 @@ class _Splitter:
             Chunk(a, b, "block", scope.symbol, (), scope.is_test)
             for a, b in split_lines(self.source, start, end, LIMIT)
         ]
-        if pieces and header.definition is not None:
-            pieces[0] = pieces[0]._replace(kind=header.kind, names=header.definition.names)
+        if pieces:
+            pieces[0] = pieces[0]._replace(kind=header.kind, names=tuple(header.names))
         return pieces
 
     def pack(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
@@ -156,11 +169,11 @@ class _Splitter:
         pieces: list[Chunk] = []
         waiting: list[Unit] = []
         for unit in units:
-            size = unit.end - unit.start
-            if (size > LIMIT and _divisible(unit)) or _looked_through(unit):
+            through = _looked_through(unit)
+            most = JOIN if unit.kind == "module" else LIMIT
+            if through or (unit.end - unit.start > most and _divisible(unit)):
                 start = unit.start
-                room = 3 * TINY if _looked_through(unit) else TINY
-                if waiting and unit.start - waiting[0].start >= room and not _opens(waiting):
+                if waiting and start - waiting[0].start >= (3 * TINY if through else TINY):
                     pieces.append(self.join(waiting, scope))
                     waiting = []
                 elif waiting:
@@ -168,6 +181,7 @@ class _Splitter:
                 pieces += self.descend(unit, start, waiting, scope, depth)
                 waiting = []
                 continue
+            self.look_into(unit)
             if waiting and not _joinable(waiting, unit, limit):
                 pieces.append(self.join(waiting, scope))
                 waiting = []
@@ -184,32 +198,24 @@ class _Splitter:
     def descend(
         self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int
     ) -> list[Chunk]:
-        """Split one unit; a tiny piece `before` it, or the header of what is around, joins its header."""
+        """Split one unit; what little stands `before` it joins its first piece."""
         definition = unit.definition
+        names = [name for one in before for name in one.names]
+        header = Unit(start, start, "imports" if any(one.kind == "imports" for one in before) else "block")
         inner = scope
-        if definition is not None:
+        through = _looked_through(unit)
+        if through and before and before[0].head:
+            header = before[0]
+        elif definition is not None and not through:
             symbol = self.qualify(definition, scope)
             inner = Scope(symbol, definition.kind, definition.members, definition.is_test)
-        if definition is None or _looked_through(unit):
-            imports = any(one.kind == "imports" for one in before)
-            header = Unit(start, start, "imports" if imports else "block")
-        else:
             header = Unit(start, start, unit.kind, None, definition, True)
+            names += definition.names
+        header.names = names
+        header.is_test = inner.is_test
         if unit.node is None:
             return self.by_lines(start, unit.end, header, inner)
-        pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1)
-        outer = before[0] if before and before[0].head else None
-        if outer is not None and outer.definition is not None and pieces:
-            names = tuple(n for u in before if u.definition for n in u.definition.names)
-            pieces[0] = Chunk(
-                pieces[0].start,
-                pieces[0].end,
-                outer.kind,
-                scope.symbol,
-                names + pieces[0].names,
-                scope.is_test,
-            )
-        return pieces
+        return self.split(unit.node, start, unit.end, header, inner, depth + 1, through=through)
 
     def qualify(self, definition: Definition, scope: Scope) -> str:
         if not scope.symbol:
@@ -220,52 +226,71 @@ class _Splitter:
 
     def join(self, units: Sequence[Unit], scope: Scope) -> Chunk:
         """One chunk of neighbours, named after its header or else its largest definition."""
-        names: list[str] = []
         main: Unit | None = None
         imported = loose = 0
         for unit in units:
-            definition = unit.definition
-            if definition is not None:
-                names += definition.names
-                if definition.members and unit.node is not None:
-                    self.names_inside(unit.node, definition.kind, names, 0)
-                if main is None or (not main.head and unit.end - unit.start > main.end - main.start):
+            size = unit.end - unit.start
+            if unit.definition is not None:
+                if main is None or (not main.head and size > main.end - main.start):
                     main = unit
             elif unit.kind == "imports":
-                imported += unit.end - unit.start
+                imported += size
             elif unit.node is not None:
-                loose += unit.end - unit.start
+                loose += size
         start, end = units[0].start, units[-1].end
-        if (
-            main is not None
-            and main.definition is not None
-            and (main.head or main.end - main.start >= imported)
-        ):
-            symbol = scope.symbol if main.head else self.qualify(main.definition, scope)
-            is_test = scope.is_test if main.head else main.definition.is_test
-            return Chunk(start, end, main.kind, symbol, tuple(names), is_test)
-        kind = "imports" if imported > loose else "block"
-        return Chunk(start, end, kind, scope.symbol, tuple(names), scope.is_test)
+        names = tuple(name for unit in units for name in unit.names)
+        if main is None or main.definition is None or (not main.head and main.end - main.start < imported):
+            kind = "imports" if imported > loose else "block"
+            return Chunk(start, end, kind, scope.symbol, names, scope.is_test)
+        symbol = scope.symbol if main.head else self.qualify(main.definition, scope)
+        return Chunk(start, end, main.kind, symbol, names, main.is_test)
 
-    def names_inside(self, node: Node, kind: str, names: list[str], depth: int) -> None:
-        """Add what a small class or module defines, from its members only, never from their bodies."""
-        roles, sequences, defines = self.grammar.roles, self.grammar.sequences, self.grammar.defines
+    def look_into(self, unit: Unit) -> None:
+        """Learn what a unit that stays whole defines, and whether it is or holds a test."""
+        definition = unit.definition
+        if definition is None or unit.head:
+            return
+        unit.names = list(definition.names)
+        unit.is_test = definition.is_test
+        if definition.members and unit.node is not None:
+            holds_a_test = self.names_inside(unit.node, definition.kind, unit.names, 0)
+            unit.is_test = unit.is_test or holds_a_test
+
+    def names_inside(self, node: Node, kind: str, names: list[str], depth: int) -> bool:
+        """Add what a small class or module defines, from its members only; whether a test is among them."""
+        grammar = self.grammar
+        roles, sequences, defines = grammar.roles, grammar.sequences, grammar.defines
         children = node.children
         for _ in range(8):
             if not children or node.kind_id in sequences:
                 break
             node = max(children, key=_extent)
             children = node.children
+        found = False
         for child in children:
             number = child.kind_id
+            inside = depth < 4 and number in sequences
+            inner = kind
             if roles[number] == DEFINITION:
                 definition = defines[number](child, Place(self.source, kind, child.start_byte))
-                if definition is not None:
-                    names += definition.names
-                    if definition.members and depth < 4:
-                        self.names_inside(child, definition.kind, names, depth + 1)
-            elif number in sequences and depth < 4:
-                self.names_inside(child, kind, names, depth + 1)
+                if definition is None:
+                    continue
+                names += definition.names
+                found = found or definition.is_test
+                inside = depth < 4 and definition.members
+                inner = definition.kind if definition.name else kind
+            if inside:
+                found = self.names_inside(child, inner, names, depth + 1) or found
+        return found
+
+
+def _united(pieces: Sequence[Chunk]) -> Chunk:
+    """A small file as one chunk, named after the largest definition in it."""
+    main = max(
+        pieces, key=lambda piece: (bool(piece.names) and piece.kind != "imports", piece.end - piece.start)
+    )
+    names = tuple(name for piece in pieces for name in piece.names)
+    return main._replace(start=pieces[0].start, end=pieces[-1].end, names=names)
 
 
 def _extent(node: Node) -> int:
@@ -286,11 +311,6 @@ def _looked_through(unit: Unit) -> bool:
     return unit.node is not None and unit.definition is not None and not unit.definition.name
 
 
-def _opens(units: Sequence[Unit]) -> bool:
-    """Whether what waits is only the beginning of something: a header that says little without what follows."""
-    return len(units) == 1 and units[0].head and units[0].end - units[0].start < TINY
-
-
 def _joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
     """Whether a unit may join those before it. Imports keep to themselves, unless they are hardly anything."""
     first = waiting[0]
@@ -302,10 +322,13 @@ def _joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
         return size <= LIMIT + TINY and (
             waiting[-1].end - first.start < TINY or unit.end - unit.start < small
         )
-    if (
-        waiting[-1].kind == "imports"
-        and unit.definition is not None
-        and unit.kind not in ("constant", "type")
-    ):
-        return waiting[-1].end - first.start < 3 * TINY
+    span = waiting[-1].end - first.start
+    if unit.definition is not None:
+        if unit.kind not in ("constant", "type", "macro") and span >= 3 * TINY:
+            imports = sum(one.end - one.start for one in waiting if one.kind == "imports")
+            if 2 * imports > span:
+                return False
+        for one in reversed(waiting):
+            if one.definition is not None and not one.head:
+                return one.is_test == unit.is_test or span < TINY or unit.end - unit.start < TINY
     return True

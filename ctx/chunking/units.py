@@ -39,10 +39,11 @@ class Unit:
     """Part of a file that is not to be cut unless it is too large.
 
     `node` is what may be split further, None for comments and headers. `head` marks the beginning of a
-    definition that is being split: a chunk that starts with it is named after it.
+    definition that is being split: a chunk that starts with it is named after it. `names` and `is_test` are
+    known once the unit was looked into.
     """
 
-    __slots__ = ("definition", "end", "head", "kind", "node", "start")
+    __slots__ = ("definition", "end", "head", "is_test", "kind", "names", "node", "start")
 
     def __init__(
         self,
@@ -59,13 +60,16 @@ class Unit:
         self.node = node
         self.definition = definition
         self.head = head
+        self.names: list[str] = []
+        self.is_test = False
 
 
 def group(
     children: list[Node], source: bytes, grammar: Grammar, scope: Scope, header: Unit | None, end: int
 ) -> list[Unit]:
     """The units of a sequence, in order, from the header (if any) to the byte `end`."""
-    roles, defines, rules, leads_if = grammar.roles, grammar.defines, grammar.rules, grammar.leads_if
+    roles, defines, rules = grammar.roles, grammar.defines, grammar.rules
+    leads_if, opaque = grammar.leads_if, grammar.opaque
     units: list[Unit] = []
     append = units.append
     in_header = header is not None
@@ -74,7 +78,7 @@ def group(
     lead = lead_end = -1
     firm = False
     if rules.expand is not None:
-        children = rules.expand(children)
+        children = rules.expand(children, source)
     for child in children:
         number = child.kind_id
         start = child.start_byte
@@ -113,6 +117,8 @@ def group(
                 stop -= 1
         elif role > LEAD:
             if number not in leads_if or not leads_if[number](child, source):
+                if number in opaque and source[start:stop].isspace():
+                    continue
                 begin = start
                 if lead >= 0:
                     if firm or source.count(b"\n", lead_end, start) < 2:

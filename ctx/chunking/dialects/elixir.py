@@ -52,7 +52,7 @@ def _call(node: Node, at: Place) -> Definition | None:
 
 def _attribute(node: Node, at: Place) -> Definition | None:
     match = _ATTRIBUTE.match(at.source, node.start_byte, node.end_byte)
-    if match is None:
+    if match is None or _is_lead(node, at.source) or _is_module_documentation(node, at.source):
         return None
     word = match.group(1).decode()
     if word in ("type", "typep", "opaque", "callback", "macrocallback"):

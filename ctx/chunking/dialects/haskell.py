@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import Definition, Place, Rules, by_field, field_text, release_comments, words
+from ctx.chunking.rules import (
+    Definition,
+    Place,
+    Rules,
+    by_field,
+    field_text,
+    release_comments,
+    words,
+    wrapper,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,11 +26,12 @@ def _function(node: Node, at: Place) -> Definition | None:
     if not name:
         infix = node.child(0)
         name = field_text(infix, at.source, "operator") if infix is not None else ""
+    name = name.strip("() ")
     return Definition("function", name, (name,)) if name else None
 
 
 def _signature(node: Node, at: Place) -> Definition | None:
-    name = field_text(node, at.source, "name")
+    name = field_text(node, at.source, "name").strip("() ")
     if name:
         return Definition("function", name, (name,))
     names = tuple(part.strip() for part in field_text(node, at.source, "names").split(","))
@@ -36,6 +46,7 @@ def _instance(node: Node, at: Place) -> Definition | None:
 
 HASKELL = Rules(
     definitions={
+        "declarations": wrapper,
         "function": _function,
         "bind": _function,
         "signature": _signature,
@@ -53,6 +64,6 @@ HASKELL = Rules(
     comments=_COMMENTS,
     leads=words("pragma top_pragma"),
     imports=words("header import imports"),
-    expand=release_comments(words("header imports import"), _COMMENTS),
+    expand=release_comments(_COMMENTS, words("header imports import")),
     clauses=True,
 )

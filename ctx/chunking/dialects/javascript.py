@@ -205,6 +205,7 @@ JAVASCRIPT = Rules(
     opaque=frozenset({"template_string", "string", "jsx_text", "regex"}),
     comments=frozenset({"comment", "html_comment", "hash_bang_line"}),
     leads=frozenset({"decorator"}),
+    tails=frozenset({"jsx_closing_element"}),
     imports=frozenset({"import_statement", "import_alias"}),
     clauses=True,
 )

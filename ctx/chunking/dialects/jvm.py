@@ -190,5 +190,5 @@ KOTLIN = Rules(
     leads=frozenset({"file_annotation"}),
     leads_if={"prefix_expression": _is_annotation},
     imports=_HEADERS,
-    expand=release_comments(_HEADERS, _COMMENTS),
+    expand=release_comments(_COMMENTS, _HEADERS),
 )

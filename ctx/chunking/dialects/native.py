@@ -109,6 +109,13 @@ def _template(node: Node, at: Place) -> Definition | None:
     return None if define is None else define(inner, at)
 
 
+def _linkage(node: Node, at: Place) -> Definition | None:
+    """`extern "C"` before one declaration, or around many."""
+    body = node.child_by_field_name("body")
+    define = None if body is None else DEFINITIONS.get(body.type)
+    return WRAPPER if body is None or define is None else define(body, at)
+
+
 def _conditional(_node: Node, at: Place) -> Definition | None:
     """`#if` around declarations; inside a function it is a statement like others."""
     return None if at.scope in _STATEMENTS else WRAPPER
@@ -130,9 +137,11 @@ DEFINITIONS: dict[str, Define] = {
     "preproc_function_def": by_field("macro"),
     "namespace_definition": _namespace,
     "template_declaration": _template,
-    "linkage_specification": _conditional,
+    "linkage_specification": _linkage,
     "preproc_ifdef": _conditional,
     "preproc_if": _conditional,
+    "preproc_else": _conditional,
+    "preproc_elif": _conditional,
 }
 
 CPP = Rules(

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import Definition, Place, Rules, by_field, kind_inside, text_of, words
+from ctx.chunking.rules import (
+    Definition,
+    Place,
+    Rules,
+    by_field,
+    kind_inside,
+    release_comments,
+    text_of,
+    words,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -64,5 +73,6 @@ SCALA = Rules(
     ),
     opaque=words("string interpolated_string_expression"),
     leads=words("annotation"),
+    expand=release_comments(words("comment block_comment"), words("package_clause import_declaration")),
     imports=words("package_clause import_declaration export_declaration"),
 )

@@ -54,6 +54,11 @@ def _property(node: Node, at: Place) -> Definition | None:
     return Definition(kind_inside("constant", at.scope), name, (name,)) if name.isidentifier() else None
 
 
+def _cases(node: Node, at: Place) -> Definition | None:
+    names = tuple(text_of(name, at.source) for name in node.children_by_field_name("name"))
+    return Definition("field", names[0], names) if names else None
+
+
 SWIFT = Rules(
     definitions={
         "class_declaration": _type,
@@ -68,7 +73,7 @@ SWIFT = Rules(
         "typealias_declaration": by_field("type"),
         "associatedtype_declaration": by_field("type"),
         "macro_declaration": by_field("macro"),
-        "enum_entry": by_field("field"),
+        "enum_entry": _cases,
     },
     sequences=words(
         "source_file class_body enum_class_body protocol_body statements array_literal dictionary_literal"
