@@ -13,7 +13,9 @@ from ctx.chunking.rules import Define, Definition, Place, Rules, defined, text_o
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
-_DEFINES = r"_?(definition|declaration|item|def|decl|statement|spec|signature|implementation|declarator|clause|block)?$"
+_DEFINES = (
+    r"_?(definition|declaration|item|def|decl|statement|spec|signature|implementation|declarator|clause)?$"
+)
 
 KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(r"(^|_)(" + words + ")" + _DEFINES), kind)
@@ -109,7 +111,9 @@ def _named(kind: str) -> Define:
 
 
 def name_node(node: Node) -> Node | None:
-    """What a definition is called: its `name` field, what its declarators lead to, or its first identifier."""
+    """What a definition is called: its `name` field, what its declarators lead to, or its first
+    identifier.
+    """
     for _ in range(8):
         inner = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         if inner is None:

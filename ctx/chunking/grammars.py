@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from ctx.chunking.registry import rules_of
@@ -19,7 +19,7 @@ byte; error recovery on garbage can need thousands of times that. A count, not a
 the same on every machine."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(language: str) -> tuple[Parser, Grammar] | None:
     """The parser and the rules' tables of a language; None if the wheel has no such grammar."""
     from tree_sitter_language_pack import get_parser

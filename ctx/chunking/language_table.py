@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ctx.chunking.rules import words
+
 
 def _spread(table: Mapping[str, str]) -> dict[str, str]:
     """Turn `language -> "key key key"` round into `key -> language`."""
@@ -153,11 +155,13 @@ EXTENSIONS: Mapping[str, str] = _spread(
         "vue": "vue",
         "wat": "wat wast",
         "wgsl": "wgsl",
-        "xml": "xml xsd xsl xslt svg rss atom wsdl xaml csproj vbproj fsproj vcxproj props targets nuspec resx "
-        "plist storyboard xib iml pom jelly gpx kml xmi xul ui qrc ts.xml config.xml axml sln.xml dita "
-        "ditamap launch urdf xacro glade gml grxml mxml nproj osm proj ps1xml rdf scxml shproj tml wixproj wxs wxi "
-        "x3d xht xlf xliff xproj xpl xpy xsp-config zcml filters slnx ruleset runsettings stylecop",
-        "yaml": "yml yaml yaml-tmlanguage sublime-syntax syntax clang-format clang-tidy mir reek cff yml.j2 yaml.j2",
+        "xml": "xml xsd xsl xslt svg rss atom wsdl xaml csproj vbproj fsproj vcxproj props targets "
+        "nuspec resx plist storyboard xib iml pom jelly gpx kml xmi xul ui qrc ts.xml "
+        "config.xml axml sln.xml dita ditamap launch urdf xacro glade gml grxml mxml nproj "
+        "osm proj ps1xml rdf scxml shproj tml wixproj wxs wxi x3d xht xlf xliff xproj xpl xpy "
+        "xsp-config zcml filters slnx ruleset runsettings stylecop",
+        "yaml": "yml yaml yaml-tmlanguage sublime-syntax syntax clang-format clang-tidy mir reek cff "
+        "yml.j2 yaml.j2",
         "yuck": "yuck",
         "zig": "zig zon",
     }
@@ -165,53 +169,60 @@ EXTENSIONS: Mapping[str, str] = _spread(
 
 NAMES: Mapping[str, str] = _spread(
     {
-        "bash": ".bashrc .bash_profile .bash_aliases .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .envrc "
-        ".xinitrc .xprofile .xsession PKGBUILD APKBUILD bashrc zshrc gradlew mvnw configure.ac configure.in "
-        "configure cshrc login profile .kshrc",
+        "bash": ".bashrc .bash_profile .bash_aliases .bash_logout .profile .zshrc .zshenv .zprofile "
+        ".zlogin .envrc .xinitrc .xprofile .xsession PKGBUILD APKBUILD bashrc zshrc gradlew "
+        "mvnw configure.ac configure.in configure cshrc login profile .kshrc",
         "cmake": "CMakeLists.txt",
         "dockerfile": "Dockerfile Containerfile",
         "elisp": ".emacs Cask _emacs .spacemacs",
         "elixir": "mix.lock .formatter.exs",
         "erlang": "rebar.config rebar.lock Emakefile rebar.config.lock",
         "gitattributes": ".gitattributes",
-        "gitignore": ".gitignore .dockerignore .npmignore .eslintignore .prettierignore .ctxignore .helmignore "
-        ".stylelintignore .vscodeignore .gcloudignore .ignore .hgignore .cfignore .rgignore",
+        "gitignore": ".gitignore .dockerignore .npmignore .eslintignore .prettierignore .ctxignore "
+        ".helmignore .stylelintignore .vscodeignore .gcloudignore .ignore .hgignore "
+        ".cfignore .rgignore",
         "gn": ".gn",
         "gomod": "go.mod go.work",
         "gosum": "go.sum go.work.sum",
         "groovy": "Jenkinsfile",
-        "ini": ".editorconfig .gitconfig .gitmodules .npmrc .pylintrc .flake8 .coveragerc setup.cfg tox.ini .buckconfig "
-        "pylintrc mypy.ini pytest.ini .pypirc .hgrc .gitlint",
+        "ini": ".editorconfig .gitconfig .gitmodules .npmrc .pylintrc .flake8 .coveragerc setup.cfg "
+        "tox.ini .buckconfig pylintrc mypy.ini pytest.ini .pypirc .hgrc .gitlint",
         "javascript": "Jakefile",
-        "json": ".babelrc .eslintrc .jshintrc .prettierrc .swcrc .bowerrc .stylelintrc .watchmanconfig .lintstagedrc "
-        ".arcconfig composer.lock Pipfile.lock flake.lock .nycrc .releaserc .htmlhintrc .tern-project .jscsrc "
-        "deno.lock bun.lock .all-contributorsrc mcmod.info",
+        "json": ".babelrc .eslintrc .jshintrc .prettierrc .swcrc .bowerrc .stylelintrc "
+        ".watchmanconfig .lintstagedrc .arcconfig composer.lock Pipfile.lock flake.lock "
+        ".nycrc .releaserc .htmlhintrc .tern-project .jscsrc deno.lock bun.lock "
+        ".all-contributorsrc mcmod.info",
         "kconfig": "Kconfig Kconfig.debug Kconfig.projbuild",
         "linkerscript": "ld.script",
         "lua": ".luacheckrc",
-        "make": "Makefile GNUmakefile makefile BSDmakefile Kbuild Makefile.am Makefile.in Makefile.inc Makefile.frag "
-        "Makefile.boot Makefile.PL.in",
+        "make": "Makefile GNUmakefile makefile BSDmakefile Kbuild Makefile.am Makefile.in "
+        "Makefile.inc Makefile.frag Makefile.boot Makefile.PL.in",
         "meson": "meson.build meson_options.txt meson.options",
         "perl": "cpanfile Makefile.PL ack Rexfile .latexmkrc latexmkrc",
         "php": ".php_cs .php_cs.dist artisan .php .php-cs-fixer.dist.php",
-        "properties": "gradle.properties .env .env.example .env.local .env.test .env.development .env.production",
+        "properties": "gradle.properties .env .env.example .env.local .env.test .env.development "
+        ".env.production",
         "pymanifest": "MANIFEST.in",
         "python": "SConstruct SConscript wscript Snakefile .gclient DEPS",
         "qmldir": "qmldir",
         "r": ".Rprofile",
         "readline": ".inputrc inputrc",
-        "requirements": "requirements.txt constraints.txt dev-requirements.txt requirements-dev.txt requirements.in "
-        "requirements-test.txt",
+        "requirements": "requirements.txt constraints.txt dev-requirements.txt requirements-dev.txt "
+        "requirements.in requirements-test.txt",
         "rst": "README.rst",
-        "ruby": "Gemfile Rakefile Guardfile Podfile Fastfile Vagrantfile Brewfile Capfile Appraisals Berksfile "
-        "Dangerfile Thorfile Steepfile Appfile Deliverfile Snapfile Puppetfile Buildfile .irbrc .pryrc .simplecov "
-        "config.ru Matchfile Scanfile Gymfile Mavenfile Cheffile gems.rb buildfile",
-        "starlark": "BUILD BUILD.bazel WORKSPACE WORKSPACE.bazel MODULE.bazel Tiltfile BUCK TARGETS BUILD.bzl",
-        "toml": "Cargo.lock poetry.lock Pipfile uv.lock pdm.lock Gopkg.lock Project.toml .taplo.toml pylock.toml",
+        "ruby": "Gemfile Rakefile Guardfile Podfile Fastfile Vagrantfile Brewfile Capfile Appraisals "
+        "Berksfile Dangerfile Thorfile Steepfile Appfile Deliverfile Snapfile Puppetfile "
+        "Buildfile .irbrc .pryrc .simplecov config.ru Matchfile Scanfile Gymfile Mavenfile "
+        "Cheffile gems.rb buildfile",
+        "starlark": "BUILD BUILD.bazel WORKSPACE WORKSPACE.bazel MODULE.bazel Tiltfile BUCK TARGETS "
+        "BUILD.bzl",
+        "toml": "Cargo.lock poetry.lock Pipfile uv.lock pdm.lock Gopkg.lock Project.toml .taplo.toml "
+        "pylock.toml",
         "vim": ".vimrc .gvimrc _vimrc vimrc .exrc .nvimrc",
         "xcompose": ".XCompose XCompose",
-        "yaml": ".clang-format .clang-tidy .clangd .gemrc CITATION.cff .rubocop .rspec.yml glide.lock yarn.lock "
-        "pixi.lock .yamllint pubspec.lock Podfile.lock .prettierrc.yaml .mdlrc.yml",
+        "yaml": ".clang-format .clang-tidy .clangd .gemrc CITATION.cff .rubocop .rspec.yml "
+        "glide.lock yarn.lock pixi.lock .yamllint pubspec.lock Podfile.lock .prettierrc.yaml "
+        ".mdlrc.yml",
     }
 )
 
@@ -227,23 +238,24 @@ PREFIXES: tuple[tuple[str, str], ...] = (
 )
 
 DOCS = frozenset({"markdown", "rst", "org", "latex", "typst", "bibtex", "mermaid"})
-DOCS_NAMES = frozenset(
-    "README LICENSE LICENCE COPYING NOTICE AUTHORS CONTRIBUTORS CHANGELOG CHANGES HISTORY NEWS CONTRIBUTING "
-    "INSTALL TODO MAINTAINERS CREDITS THANKS PATENTS BUGS RELEASES CODE_OF_CONDUCT SECURITY UPGRADING".split()
+DOCS_NAMES = words(
+    "README LICENSE LICENCE COPYING NOTICE AUTHORS CONTRIBUTORS CHANGELOG CHANGES HISTORY NEWS "
+    "CONTRIBUTING INSTALL TODO MAINTAINERS CREDITS THANKS PATENTS BUGS RELEASES CODE_OF_CONDUCT "
+    "SECURITY UPGRADING"
 )
-CONFIG = frozenset(
-    "yaml toml ini properties gitattributes gitignore gomod gosum requirements pymanifest kconfig editorconfig "
-    "ron kdl hyprlang udev xcompose readline qmldir hcl terraform meson ninja dockerfile make cmake starlark gn "
-    "bitbake puppet linkerscript nginx".split()
+CONFIG = words(
+    "yaml toml ini properties gitattributes gitignore gomod gosum requirements pymanifest kconfig "
+    "editorconfig ron kdl hyprlang udev xcompose readline qmldir hcl terraform meson ninja "
+    "dockerfile make cmake starlark gn bitbake puppet linkerscript nginx"
 )
-CONFIG_NAMES = frozenset(
-    "package.json tsconfig.json jsconfig.json composer.json .babelrc .eslintrc .prettierrc pom.xml codeowners "
-    "build.xml web.config app.config nuget.config gemfile podfile procfile .htaccess nginx.conf gemfile.lock "
-    "package-lock.json composer.lock jenkinsfile vagrantfile brewfile build.gradle settings.gradle "
-    "build.gradle.kts settings.gradle.kts build.sbt pipfile".split()
+CONFIG_NAMES = words(
+    "package.json tsconfig.json jsconfig.json composer.json .babelrc .eslintrc .prettierrc pom.xml "
+    "codeowners build.xml web.config app.config nuget.config gemfile podfile procfile .htaccess "
+    "nginx.conf gemfile.lock package-lock.json composer.lock jenkinsfile vagrantfile brewfile "
+    "build.gradle settings.gradle build.gradle.kts settings.gradle.kts build.sbt pipfile"
 )
-DATA = frozenset("json csv tsv psv xml po pem sparql beancount gosum dtd llvm".split())
-DATA_EXTENSIONS = frozenset("csv tsv dat data log out svg sum snap pem crt key patch diff map lst".split())
+DATA = words("json csv tsv psv xml po pem sparql beancount gosum dtd llvm")
+DATA_EXTENSIONS = words("csv tsv dat data log out svg sum snap pem crt key patch diff map lst")
 
 DISPLAY_NAMES: Mapping[str, str] = {
     "actionscript": "ActionScript",

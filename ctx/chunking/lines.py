@@ -12,10 +12,12 @@ _SPACES = b" \t\r\n\f\v"
 
 
 def split_lines(source: bytes, start: int, end: int, join: int = JOIN) -> list[tuple[int, int]]:
-    """Cut `source[start:end]` into ranges of at most about `LIMIT` bytes, at blank lines where there are some.
+    """Cut `source[start:end]` into ranges of at most about `LIMIT` bytes, at blank lines where there are
+    some.
 
-    Paragraphs are joined while the result stays within `join` bytes; a paragraph that is too large is cut
-    between lines, a line that is too large at a space, or at `HARD` bytes. Only blank text lies between ranges.
+    Paragraphs are joined while the result stays within `join` bytes; a paragraph that is too large is
+    cut between lines, a line that is too large at a space, or at `HARD` bytes. Only blank text lies
+    between ranges.
     """
     ranges: list[tuple[int, int]] = []
     here = start

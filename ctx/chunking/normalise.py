@@ -14,9 +14,11 @@ _NOISY = frozenset({"java", "kotlin"})
 
 
 def embedded_text(text: str, language: str | None) -> str:
-    """Trim the ends, drop blank lines and the indentation that all lines share, keep what lines are indented more.
+    """Trim the ends, drop blank lines and the indentation that all lines share, keep what lines are
+    indented more.
 
-    In Java and Kotlin annotations that say nothing about a declaration's sense (`@Override`, `@Nullable`, …) go too.
+    In Java and Kotlin annotations that say nothing about a declaration's sense (`@Override`,
+    `@Nullable`, …) go too.
     """
     if language in _NOISY and "@" in text:
         text = _NOISE.sub("", text)

@@ -47,7 +47,9 @@ WRAPPER = Definition("module", "", (), members=True)
 
 
 class Place(NamedTuple):
-    """Where a definition stands: the file, the kind of the scope, the byte at which its attributes and comments begin."""
+    """Where a definition stands: the file, the kind of the scope, the byte at which its attributes and
+    comments begin.
+    """
 
     source: bytes
     scope: str
@@ -63,11 +65,11 @@ class Rules:
     """One language's node types, by the part they play.
 
     `sequences` hold independent neighbours (statements, members) and may be cut between any two; every
-    other node is one construct, cut only inside a child that is too large; `opaque` ones (long strings) only
-    between lines. `leads` belong to the sibling that follows, `tails` to the one before; `leads_if` decides by
-    the node itself. `docstrings` tells what belongs to the header
-    when it comes first in a body. `clauses`: neighbours that define the same name are one unit. `expand` replaces
-    children that hold more than their name says.
+    other node is one construct, cut only inside a child that is too large; `opaque` ones (long strings)
+    only between lines. `leads` belong to the sibling that follows, `tails` to the one before; `leads_if`
+    decides by the node itself. `docstrings` tells what belongs to the header when it comes first in a
+    body. `clauses`: neighbours that define the same name are one unit. `expand` replaces children that
+    hold more than their name says.
     """
 
     definitions: Mapping[str, Define] = field(default_factory=dict)
@@ -155,6 +157,11 @@ def field_text(node: Node, source: bytes, name: str) -> str:
     """The source of the child in a field, "" if there is none."""
     child = node.child_by_field_name(name)
     return "" if child is None else text_of(child, source)
+
+
+def child_at(node: Node, index: int) -> Node | None:
+    """The child with this number, named or not, or None."""
+    return node.child(index) if index < node.child_count else None
 
 
 def child_of_type(node: Node, *types: str) -> Node | None:

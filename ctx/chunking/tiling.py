@@ -21,7 +21,9 @@ def bounds(source: bytes) -> tuple[int, int]:
 
 
 def _after_closers(source: bytes, start: int) -> int:
-    """Past lines of nothing but closing brackets, which stay with what they close where the syntax is broken."""
+    """Past lines of nothing but closing brackets, which stay with what they close where the syntax is
+    broken.
+    """
     match = _CLOSERS.match(source, start)
     return match.end() if match else start
 

@@ -23,11 +23,15 @@ from ctx.chunking.rules import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tree_sitter import Node
 
 
 class Scope(NamedTuple):
-    """The definition around a sequence: what its symbol is and whether its inside is members or statements."""
+    """The definition around a sequence: what its symbol is and whether its inside is members or
+    statements.
+    """
 
     symbol: str
     kind: str
@@ -60,7 +64,7 @@ class Unit:
         self.node = node
         self.definition = definition
         self.head = head
-        self.names: list[str] = []
+        self.names: Sequence[str] = ()
         self.is_test = False
 
 

@@ -80,9 +80,9 @@ CSHARP = Rules(
         "field_declaration": _fields,
     },
     sequences=words(
-        "compilation_unit declaration_list enum_member_declaration_list block accessor_list switch_body "
-        "switch_section initializer_expression preproc_if preproc_else preproc_elif preproc_if_in_top_level "
-        "file_scoped_namespace_declaration"
+        "compilation_unit declaration_list enum_member_declaration_list block accessor_list "
+        "switch_body switch_section initializer_expression preproc_if preproc_else preproc_elif "
+        "preproc_if_in_top_level file_scoped_namespace_declaration"
     ),
     opaque=frozenset({"string_literal", "raw_string_literal", "verbatim_string_literal"}),
     leads=frozenset({"preproc_region"}),

@@ -12,6 +12,7 @@ from ctx.chunking.rules import (
     Place,
     Rules,
     by_field,
+    child_at,
     defined,
     field_text,
     text_of,
@@ -65,7 +66,7 @@ def _declaration(kind: str) -> Define:
     def define(node: Node, at: Place) -> Definition | None:
         if at.scope in ("function", "method", "test"):
             return None
-        second = node.child(1)
+        second = child_at(node, 1)
         if second is None:
             return None
         if second.type == "(" or second.type.endswith("_list"):
@@ -89,8 +90,8 @@ GO = Rules(
         "method_elem": by_field("method"),
     },
     sequences=words(
-        "source_file block statement_list literal_value field_declaration_list interface_type var_spec_list "
-        "import_spec_list expression_case default_case type_case communication_case"
+        "source_file block statement_list literal_value field_declaration_list interface_type "
+        "var_spec_list import_spec_list expression_case default_case type_case communication_case"
     ),
     opaque=frozenset({"raw_string_literal", "interpreted_string_literal"}),
     imports=frozenset({"package_clause", "import_declaration"}),

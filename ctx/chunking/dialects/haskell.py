@@ -9,6 +9,7 @@ from ctx.chunking.rules import (
     Place,
     Rules,
     by_field,
+    child_at,
     field_text,
     release_comments,
     words,
@@ -24,7 +25,7 @@ _COMMENTS = words("comment haddock")
 def _function(node: Node, at: Place) -> Definition | None:
     name = field_text(node, at.source, "name")
     if not name:
-        infix = node.child(0)
+        infix = child_at(node, 0)
         name = field_text(infix, at.source, "operator") if infix is not None else ""
     name = name.strip("() ")
     return Definition("function", name, (name,)) if name else None
@@ -59,7 +60,8 @@ HASKELL = Rules(
         "instance": _instance,
     },
     sequences=words(
-        "haskell declarations class_declarations instance_declarations imports local_binds do list alternatives"
+        "haskell declarations class_declarations instance_declarations imports local_binds do list "
+        "alternatives"
     ),
     comments=_COMMENTS,
     leads=words("pragma top_pragma"),

@@ -1,4 +1,6 @@
-"""JavaScript, TypeScript and TSX: functions in constants, objects and assignments, exports, test callbacks."""
+"""JavaScript, TypeScript and TSX: functions in constants, objects and assignments, exports, test
+callbacks.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from ctx.chunking.rules import (
     Place,
     Rules,
     by_field,
+    child_at,
     defined,
     field_text,
     kind_inside,
@@ -91,23 +94,21 @@ def _export(node: Node, at: Place) -> Definition | None:
 
 
 def _statement(node: Node, at: Place) -> Definition | None:
-    inner = node.child(0)
-    if inner is None:
+    if at.source.startswith(_TEST_WORDS, node.start_byte):
+        found = _test(node, at)
+        if found is not None:
+            return found
+    inner = child_at(node, 0)
+    kind = None if inner is None else inner.type
+    if inner is None or kind == "call_expression":
         return None
-    if inner.type == "call_expression":
-        return _test(node, at)
-    if inner.type == "assignment_expression":
+    if kind == "assignment_expression":
         return _assignment(inner, at)
-    if inner.type == "internal_module":
-        return by_field("module")(inner, at)
-    return None
+    return by_field("module")(inner, at) if kind == "internal_module" else None
 
 
 def _test(node: Node, at: Place) -> Definition | None:
-    start = node.start_byte
-    if not at.source.startswith(_TEST_WORDS, start):
-        return None
-    match = _TEST.match(at.source, start)
+    match = _TEST.match(at.source, node.start_byte)
     if match is None or match.end() > node.end_byte:
         return None
     name = (match.group(2) or match.group(3) or match.group(4)).decode("utf-8", "replace")
@@ -117,7 +118,7 @@ def _test(node: Node, at: Place) -> Definition | None:
 
 def _assignment(node: Node, at: Place) -> Definition | None:
     """`module.exports = …`, `exports.name = …`, `Type.prototype.name = …`, `object.name = function …`."""
-    target = text_of(node.child(0) or node, at.source)
+    target = text_of(child_at(node, 0) or node, at.source)
     value = node.child_by_field_name("right")
     while value is not None and value.type == "assignment_expression":
         value = value.child_by_field_name("right")
@@ -199,8 +200,9 @@ JAVASCRIPT = Rules(
         "pair": _pair,
     },
     sequences=words(
-        "program statement_block class_body interface_body object array enum_body object_type switch_body "
-        "switch_case switch_default jsx_element jsx_fragment named_imports export_clause union_type"
+        "program statement_block class_body interface_body object array enum_body object_type "
+        "switch_body switch_case switch_default jsx_element jsx_fragment named_imports "
+        "export_clause union_type"
     ),
     opaque=frozenset({"template_string", "string", "jsx_text", "regex"}),
     comments=frozenset({"comment", "html_comment", "hash_bang_line"}),

@@ -13,6 +13,7 @@ from ctx.chunking.rules import (
     before,
     by_field,
     by_type,
+    child_at,
     child_of_type,
     defined,
     field_text,
@@ -63,9 +64,9 @@ JAVA = Rules(
         "module_declaration": by_field("module"),
     },
     sequences=words(
-        "program class_body interface_body enum_body enum_body_declarations annotation_type_body block "
-        "constructor_body switch_block switch_block_statement_group array_initializer module_body "
-        "element_value_array_initializer"
+        "program class_body interface_body enum_body enum_body_declarations annotation_type_body "
+        "block constructor_body switch_block switch_block_statement_group array_initializer "
+        "module_body element_value_array_initializer"
     ),
     opaque=frozenset({"string_literal", "text_block"}),
     imports=frozenset({"package_declaration", "import_declaration"}),
@@ -133,11 +134,11 @@ def _kotlin_constructor(_node: Node, _at: Place) -> Definition:
 def _kotest(node: Node, at: Place) -> Definition | None:
     """`"name" { … }`, `test("name") { … }` and their kin."""
     source = at.source
-    callee = node.child(0)
+    callee = child_at(node, 0)
     for _ in range(3):
         if callee is None or callee.type != "call_expression":
             break
-        callee = callee.child(0)
+        callee = child_at(callee, 0)
     if callee is None or source[node.end_byte - 1] != 0x7D:
         return None
     if callee.type == "simple_identifier":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import IMPORTS, Definition, Place, Rules, field_text, text_of, words
+from ctx.chunking.rules import IMPORTS, Definition, Place, Rules, child_at, field_text, text_of, words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,8 +33,8 @@ def _assignment(node: Node, at: Place) -> Definition | None:
         inner = next((child for child in node.named_children if child.type == "assignment_statement"), None)
     if inner is None or inner.child_count < 3:
         return None
-    target, values = inner.child(0), inner.child(inner.child_count - 1)
-    value = values.child(0) if values is not None else None
+    target, values = child_at(inner, 0), child_at(inner, inner.child_count - 1)
+    value = child_at(values, 0) if values is not None else None
     if target is None or value is None:
         return None
     name = text_of(target, at.source)

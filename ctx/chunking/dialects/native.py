@@ -147,8 +147,9 @@ DEFINITIONS: dict[str, Define] = {
 CPP = Rules(
     definitions=DEFINITIONS,
     sequences=words(
-        "translation_unit compound_statement declaration_list field_declaration_list enumerator_list "
-        "initializer_list preproc_ifdef preproc_if preproc_else preproc_elif case_statement"
+        "translation_unit compound_statement declaration_list field_declaration_list "
+        "enumerator_list initializer_list preproc_ifdef preproc_if preproc_else preproc_elif "
+        "case_statement"
     ),
     opaque=words("string_literal raw_string_literal concatenated_string preproc_arg"),
     leads=words("access_specifier attribute_declaration"),

@@ -13,6 +13,7 @@ from ctx.chunking.rules import (
     Rules,
     before,
     by_field,
+    child_at,
     child_of_type,
     defined,
     field_text,
@@ -67,7 +68,7 @@ def _statement(node: Node, at: Place) -> Definition | None:
     if match is not None:
         name = match.group(3).decode("utf-8", "replace")
         return Definition("test", name, (name,), match.group(1) == b"describe", True, " > ")
-    inner = node.child(0)
+    inner = child_at(node, 0)
     if at.scope != "module" or inner is None or inner.type != "assignment_expression":
         return None
     value = inner.child_by_field_name("right")
@@ -91,8 +92,9 @@ PHP = Rules(
         "expression_statement": _statement,
     },
     sequences=words(
-        "program declaration_list enum_declaration_list compound_statement array_creation_expression switch_block "
-        "case_statement default_statement match_block colon_block"
+        "program declaration_list enum_declaration_list compound_statement "
+        "array_creation_expression switch_block case_statement default_statement match_block "
+        "colon_block"
     ),
     opaque=frozenset({"string", "encapsed_string", "heredoc", "nowdoc", "text", "text_interpolation"}),
     leads=frozenset({"attribute_list"}),

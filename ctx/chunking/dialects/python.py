@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import Definition, Place, Rules, field_text, kind_inside, text_of
+from ctx.chunking.rules import Definition, Place, Rules, child_at, field_text, kind_inside, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,7 +44,7 @@ def _assignment(node: Node, at: Place) -> Definition | None:
     """`NAME = value` and `name: type = value` at the level of a module or class."""
     if at.scope not in ("module", "class"):
         return None
-    inner = node if node.type == "assignment" else node.child(0)
+    inner = node if node.type == "assignment" else child_at(node, 0)
     if inner is None or inner.type != "assignment":
         return None
     target = inner.child_by_field_name("left")
@@ -70,7 +70,7 @@ def _alias(node: Node, at: Place) -> Definition | None:
 
 
 def _docstring(node: Node, _source: bytes) -> bool:
-    inner = node.child(0) if node.type == "expression_statement" else node
+    inner = child_at(node, 0) if node.type == "expression_statement" else node
     return inner is not None and inner.type in ("string", "concatenated_string")
 
 

@@ -55,8 +55,8 @@ RUST = Rules(
         "macro_definition": by_field("macro"),
     },
     sequences=words(
-        "source_file declaration_list block enum_variant_list field_declaration_list match_block token_tree "
-        "array_expression use_list macro_definition field_initializer_list"
+        "source_file declaration_list block enum_variant_list field_declaration_list match_block "
+        "token_tree array_expression use_list macro_definition field_initializer_list"
     ),
     opaque=frozenset({"string_literal", "raw_string_literal"}),
     leads=frozenset({"attribute_item"}),

@@ -68,8 +68,8 @@ SCALA = Rules(
         "infix_expression": _test,
     },
     sequences=words(
-        "compilation_unit template_body enum_body block indented_block case_block indented_cases enum_case_definitions "
-        "with_template_body"
+        "compilation_unit template_body enum_body block indented_block case_block indented_cases "
+        "enum_case_definitions with_template_body"
     ),
     opaque=words("string interpolated_string_expression"),
     leads=words("annotation"),

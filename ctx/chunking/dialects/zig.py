@@ -11,6 +11,7 @@ from ctx.chunking.rules import (
     Place,
     Rules,
     by_field,
+    child_at,
     defined,
     field_text,
     kind_inside,
@@ -26,7 +27,7 @@ _IMPORT = re.compile(rb"const\s+\w+\s*=\s*@import\(")
 
 
 def _declaration(node: Node, at: Place) -> Definition | None:
-    inner = node.child(0)
+    inner = child_at(node, 0)
     if inner is None:
         return None
     if inner.type == "FnProto":
