@@ -16,6 +16,7 @@ from ctx.errors import Damaged, NotARepository, NothingCommitted, UnknownRevisio
 from ctx.git import process
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
 from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
+from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
 
 _ID_SIZE = {"sha1": 20, "sha256": 32}
@@ -29,18 +30,6 @@ class Resolved(NamedTuple):
     name: str
 
 
-class Place(NamedTuple):
-    """Where a repository lies. `prefix` is the directory relative to the root, empty or ending in "/"."""
-
-    directory: str
-    git_dir: str
-    common_dir: str
-    work_tree: str | None
-    is_bare: bool
-    object_format: str
-    prefix: bytes
-
-
 def open_repository(path: str | os.PathLike[str] = ".") -> Repository:
     """The repository that `path`, or a directory above it, belongs to, found as git finds it.
 
@@ -51,7 +40,7 @@ def open_repository(path: str | os.PathLike[str] = ".") -> Repository:
         directory = os.path.dirname(directory)
     if not os.path.isdir(directory):
         raise NotARepository(f"there is no directory '{path}'; pass one inside a repository with -C")
-    return Repository(_locate(directory))
+    return Repository(locate(directory))
 
 
 class Repository:
@@ -168,19 +157,6 @@ class Repository:
         """The full name of the branch that HEAD is on (None: detached) and the commit (None: none yet)."""
         return self._head_name(), self.commit_of("HEAD")
 
-    def _head_name(self) -> str | None:
-        if self.config("extensions.refstorage") in (None, "files"):
-            # With loose references HEAD is this file (gitrepository-layout(5)); a link is left to git.
-            path = os.path.join(self.git_dir, "HEAD")
-            if not os.path.islink(path):
-                with open(path, "rb") as file:
-                    content = file.read()
-                if content.startswith(b"ref:"):
-                    return os.fsdecode(content[4:].strip())
-                return None
-        done = process.run(self.place.directory, ["symbolic-ref", "--quiet", "HEAD"])
-        return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
-
     def current_branch(self) -> str | None:
         """The short name of the branch that HEAD is on, born or not; None when HEAD is detached."""
         name = self.head()[0]
@@ -239,6 +215,20 @@ class Repository:
             return None
         return found
 
+    def _head_name(self) -> str | None:
+        storage = os.environ.get("GIT_REFERENCE_BACKEND") or self.config("extensions.refStorage")
+        if storage in (None, "files"):
+            # With loose references HEAD is this file (gitrepository-layout(5)); a link is left to git.
+            path = os.path.join(self.git_dir, "HEAD")
+            if not os.path.islink(path):
+                with open(path, "rb") as file:
+                    content = file.read()
+                if content.startswith(b"ref:"):
+                    return os.fsdecode(content[4:].strip())
+                return None
+        done = process.run(self.place.directory, ["symbolic-ref", "--quiet", "HEAD"])
+        return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
+
     def _remotes(self) -> list[str]:
         """The remotes, the one that this work tree most likely follows first."""
         branch = self.current_branch()
@@ -265,39 +255,3 @@ class Repository:
     def config_bool(self, key: str, default: bool = False) -> bool:
         """A setting as git reads truth values. Raises CtxError when it is none."""
         return self.settings.get_bool(key, default)
-
-
-def _locate(directory: str) -> Place:
-    questions = (
-        "--is-bare-repository",
-        "--show-object-format",
-        "--absolute-git-dir",
-        "--git-common-dir",
-        "--show-prefix",
-        "--show-toplevel",  # last: it fails where there is no work tree
-    )
-    done = process.run(directory, ["rev-parse", *questions])
-    answers = done.stdout.split(b"\n")[:-1]
-    if len(answers) < len(questions) - 1:
-        raise NotARepository(_refusal(directory, process.complaint(done)))
-    if len(answers) > len(questions) - (done.returncode != 0):  # a directory name holds a newline
-        answers = [
-            process.output(directory, ["rev-parse", question])[:-1]
-            for question in questions[: len(questions) - (done.returncode != 0)]
-        ]
-    is_bare, object_format, git_dir, common_dir, prefix, *top = answers
-    return Place(
-        directory,
-        os.path.realpath(os.fsdecode(git_dir)),
-        os.path.realpath(os.path.join(directory, os.fsdecode(common_dir))),
-        os.fsdecode(top[0]) if top else None,
-        is_bare == b"true",
-        object_format.decode(),
-        prefix,
-    )
-
-
-def _refusal(directory: str, said: str) -> str:
-    if said.startswith("not a git repository"):
-        return f"'{directory}' lies in no git repository; go into one, pass -C <path>, or run `git init`"
-    return said

@@ -1,0 +1,58 @@
+"""Where a repository lies on disk, as git finds it."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from ctx.errors import NotARepository
+from ctx.git import process
+
+
+class Place(NamedTuple):
+    """Where a repository lies. `prefix` is the directory relative to the root, empty or ending in "/"."""
+
+    directory: str
+    git_dir: str
+    common_dir: str
+    work_tree: str | None
+    is_bare: bool
+    object_format: str
+    prefix: bytes
+
+
+def locate(directory: str) -> Place:
+    """Ask git, in one process, for the repository around a directory. Raises NotARepository."""
+    questions = (
+        "--is-bare-repository",
+        "--show-object-format",
+        "--absolute-git-dir",
+        "--git-common-dir",
+        "--show-prefix",
+        "--show-toplevel",  # last: it fails where there is no work tree
+    )
+    done = process.run(directory, ["rev-parse", *questions])
+    answers = done.stdout.split(b"\n")[:-1]
+    if len(answers) < len(questions) - 1:
+        raise NotARepository(_refusal(directory, process.complaint(done)))
+    if len(answers) > len(questions) - (done.returncode != 0):  # a directory name holds a newline
+        answers = [
+            process.output(directory, ["rev-parse", question])[:-1]
+            for question in questions[: len(questions) - (done.returncode != 0)]
+        ]
+    is_bare, object_format, git_dir, common_dir, prefix, *top = answers
+    return Place(
+        directory,
+        os.path.realpath(os.fsdecode(git_dir)),
+        os.path.realpath(os.path.join(directory, os.fsdecode(common_dir))),
+        os.fsdecode(top[0]) if top else None,
+        is_bare == b"true",
+        object_format.decode(),
+        prefix,
+    )
+
+
+def _refusal(directory: str, said: str) -> str:
+    if said.startswith("not a git repository"):
+        return f"'{directory}' lies in no git repository; go into one, pass -C <path>, or run `git init`"
+    return said
