@@ -41,6 +41,6 @@ class BuildPy(build_py):
 class SDist(sdist):
     """Stamps the source distribution, which leaves git behind."""
 
-    def make_release_tree(self, base_dir: str, files: list[str]) -> None:  # type: ignore[override]
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         super().make_release_tree(base_dir, files)
         write_stamped(os.path.join(base_dir, VERSION_FILE))

@@ -83,7 +83,7 @@ def print_text(status: Status) -> None:
 
 def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     """One snapshot as lines."""
-    names = ", ".join(snapshot.revisions) or "no branch or tag"
+    names = ", ".join(map(short_name, snapshot.revisions)) or "no branch or tag"
     lines = [
         f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}  ({names})",
         f"  {snapshot.files:,} files, {size(snapshot.files_size)}, {snapshot.lines:,} lines",
@@ -98,6 +98,14 @@ def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
         lines.append(f"  left out: {reasons}")
     lines += [f"  made {when(line.created_at)} for {origin(line)}" for line in snapshot.provenance[-1:]]
     return lines
+
+
+def short_name(revision: str) -> str:
+    """The name of a ref without what tells its kind."""
+    for kind in ("refs/heads/", "refs/tags/", "refs/remotes/", "refs/"):
+        if revision.startswith(kind):
+            return revision.removeprefix(kind)
+    return revision
 
 
 def origin(line: Provenance) -> str:

@@ -79,7 +79,7 @@ def test_revisions(git_ctx, project):
     for arguments in (["--branch", "main"], [first], [f"{first}^{{tree}}"], ["HEAD~1"]):
         run = git_ctx("index", *arguments, "--json-output", cwd=project.path)
         assert run.json_lines == [{"type": "skipped", "reason": "ALREADY_INDEXED"}]
-    assert finished(git_ctx("index", "--json-output", "--jobs", "1", cwd=project.path))["reusedClusters"] > 0
+    assert finished(git_ctx("index", "--json-output", "--jobs", "1", cwd=project.path))["embeddedChunks"] == 1
 
 
 def test_nothing_is_written_in_the_work_tree(git_ctx, project):

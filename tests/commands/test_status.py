@@ -35,9 +35,9 @@ def test_status_of_what_is_indexed(git_ctx, project):
         "chunks", "languages", "indexSizeBytes", "descriptor", "descriptorFields", "skippedFiles",
     ]  # fmt: skip
     assert snapshot["tree"] == project.git("rev-parse", "HEAD^{tree}")
-    assert {"main", "v1"} <= set(snapshot["revisions"])
+    assert {"HEAD", "refs/heads/main", "refs/tags/v1"} == set(snapshot["revisions"])
     assert snapshot["files"] == 5
-    assert snapshot["chunks"] > 5
+    assert snapshot["chunks"] >= 5
     assert snapshot["filesSizeKb"] > 0
     assert snapshot["linesOfCode"] > 40
     assert snapshot["indexSizeBytes"] > 0
