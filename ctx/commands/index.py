@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import click
 
 from ctx.commands import options
@@ -35,7 +33,7 @@ def command(
     import ctx
 
     reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
-    with reporter, closing(ctx.open(".")) as index:
+    with reporter, ctx.open(".") as index:
         try:
             report = index.index(
                 revision,

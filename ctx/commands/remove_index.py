@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
 
 import click
 
@@ -25,9 +24,9 @@ def command(yes: bool, json_output: bool) -> int:
     """
     import ctx
 
-    with closing(ctx.open(".")) as index:
+    with ctx.open(".") as index:
         if not (yes or json_output) and sys.stdin.isatty() and sys.stderr.isatty():
-            place = click.format_filename(index.status().store_path)
+            place = click.format_filename(index.store.path)
             if not click.confirm(f"Remove the index in {place}?", err=True):
                 click.echo("nothing was removed", err=True)
                 return NOT_REMOVED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
 
 import click
 
@@ -84,7 +83,7 @@ def command(
     import ctx
 
     reporter = reporter_for()
-    with reporter, closing(ctx.open(".")) as index:
+    with reporter, ctx.open(".") as index:
         answer = index.search(
             text,
             limit=limit or (LIMIT_FOR_PROGRAMS if json_output or nul else LIMIT_FOR_EYES),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import click
 
 from ctx.commands import options
@@ -17,7 +15,7 @@ def command(json_output: bool) -> int:
     import ctx
     from ctx.commands import status_output
 
-    with closing(ctx.open(".")) as index:
+    with ctx.open(".") as index:
         status = index.status()
     if json_output:
         status_output.print_json_status(status)
