@@ -12,7 +12,7 @@ from ctx.records import decode_record
 from ctx.snapshots import Totals
 from ctx.views.segments import Key, Part
 
-_PART_BYTES = 1 << 17
+_PART_BYTES = 1 << 18
 """Text that is counted at once: sixteen bytes of arrays are needed for each byte."""
 
 
@@ -53,10 +53,13 @@ def make_batch(
     for part in parts:
         documents |= documents_of(part)
     totals = {}
+    vectors = maker.path_vectors([member.path for cluster in clusters for member in cluster.members])
+    start = 0
     for cluster in clusters:
         reasons = [skips.get(document_key(member)) for member in cluster.members]
-        vectors = maker.path_vectors([member.path for member in cluster.members])
-        payload = encode_cluster(descriptor, cluster.members, reasons, vectors.tobytes(), documents)
+        own = vectors[start : start + len(cluster.members)].tobytes()
+        start += len(cluster.members)
+        payload = encode_cluster(descriptor, cluster.members, reasons, own, documents)
         write(cluster.key, payload)
         totals[cluster.key] = cluster_totals(cluster.members, reasons, documents)
     return Made(totals, parts, sum(len(part.lengths) for part in parts))

@@ -22,6 +22,8 @@ from ctx.views.segments import Key, Part
 from ctx.words.terms import DEFINITION
 from ctx.words.vocabulary import Counts, Reading, Vocabulary, exact_names
 
+_NAMES = 1
+"""The names come after the texts when the words of a part are read."""
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
 
@@ -71,14 +73,19 @@ class Maker:
 
     def part(self, sources: Sequence[Source], vectors: Sequence[bytes] | None = None) -> Part:
         """Count the words of documents and embed their chunks, unless their vectors are known already."""
-        buffer = b"\n".join(without_noise(source.text, source.key[1] or None) for source in sources)
-        bounds: list[tuple[int, int]] = []
-        base = 0
-        for source in sources:
-            bounds += [(base + piece.start, base + piece.end) for piece in source.chunks]
-            base += len(source.text) + 1
-        reading = self._vocabulary.read(buffer, bounds)
         chunks = [piece for source in sources for piece in source.chunks]
+        names = [" ".join(piece.names).encode("utf-8", "surrogatepass") for piece in chunks]
+        # A method is also found by the name of its class, which its own text rarely has.
+        symbols = [piece.symbol.encode("utf-8", "surrogatepass") for piece in chunks]
+        texts_read = [without_noise(source.text, source.key[1] or None) for source in sources]
+        buffer, places = _joined([*texts_read, *names, *symbols])
+        bounds = [
+            (base + piece.start, base + piece.end)
+            for (base, _), source in zip(places, sources, strict=False)
+            for piece in source.chunks
+        ]
+        # One pass reads the chunks' texts, then the names that they define, then what they lie in.
+        reading = self._vocabulary.read(buffer, bounds + places[len(sources) :])
 
         def texts() -> list[str]:
             return [
@@ -88,7 +95,7 @@ class Maker:
             ]
 
         if vectors is None:
-            batch = Batch(len(chunks), reading.rows, texts)
+            batch = Batch(len(chunks), _first(reading.rows, len(chunks)), texts)
             bits = self._embedder.embed_documents(batch)
         else:
             bits = np.frombuffer(b"".join(vectors), dtype=np.uint8).reshape(len(chunks), -1)
@@ -99,11 +106,11 @@ class Maker:
             [source.record for source in sources],
             bits,
             np.frombuffer(hashes, dtype=np.uint8).reshape(-1, 8),
-            reading.lengths,
+            reading.lengths[: len(chunks)],
             np.array(
                 [_KIND_NUMBERS[piece.kind] | (TEST if piece.is_test else 0) for piece in chunks], dtype=np.uint8
             ),
-            self._packed(reading.terms, chunks),
+            _packed(reading.terms, exact_names(*_joined(names)), len(chunks)),
         )
 
     def path_vectors(self, paths: Sequence[bytes]) -> npt.NDArray[np.uint8]:
@@ -119,24 +126,20 @@ class Maker:
     def _read_lines(self, lines: Sequence[bytes]) -> Reading:
         return self._vocabulary.read(*_joined(lines))
 
-    def _packed(self, terms: Counts, chunks: Sequence[Chunk]) -> npt.NDArray[np.uint64]:
-        """Postings of the chunks' texts, of the names that they define, and of what they lie in."""
-        names = [" ".join(piece.names).encode("utf-8", "surrogatepass") for piece in chunks]
-        # A method is also found by the name of its class, which its own text rarely has.
-        symbols = [piece.symbol.encode("utf-8", "surrogatepass") for piece in chunks]
-        defined = self._read_lines(names).terms
-        exact = exact_names(*_joined(names))
-        inside = self._read_lines(symbols).terms
-        text = np.concatenate([terms.text, inside.text])
-        word = np.concatenate([terms.word, inside.word])
-        times = np.concatenate([terms.count, inside.count])
-        return np.concatenate(
-            [
-                postings.pack(word, text, times),
-                postings.pack(defined.word ^ DEFINITION, defined.text, defined.count),
-                postings.pack(exact.word ^ DEFINITION, exact.text, exact.count),
-            ]
-        )
+
+def _first(counts: Counts, texts: int) -> Counts:
+    """The counts of the first texts of a batch."""
+    end = int(np.searchsorted(counts.text, texts))
+    return Counts(counts.text[:end], counts.word[:end], counts.count[:end])
+
+
+def _packed(terms: Counts, exact: Counts, chunks: int) -> npt.NDArray[np.uint64]:
+    """Postings of `chunks` texts, then as many lists of names, then as many symbols."""
+    field, row = np.divmod(terms.text, chunks) if chunks else (terms.text, terms.text)
+    word = np.where(field == _NAMES, terms.word ^ DEFINITION, terms.word)
+    return np.concatenate(
+        [postings.pack(word, row, terms.count), postings.pack(exact.word ^ DEFINITION, exact.text, exact.count)]
+    )
 
 
 def _joined(lines: Sequence[bytes]) -> tuple[bytes, list[tuple[int, int]]]:

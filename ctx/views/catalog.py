@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+
 from ctx.arrays import Arrays, encode, map_file
 from ctx.errors import Damaged, StoreUnusable
 from ctx.store import Store
@@ -53,7 +55,10 @@ class Catalog:
     def segment(self, name: str) -> Segment:
         """A segment by name. Raises `Damaged` and OSError."""
         if name not in self._segments:
-            self._segments[name] = Segment(*map_file(self._file(name)))
+            arrays, meta = map_file(self._file(name))
+            if meta.get("name") != name:
+                raise Damaged("a segment is not the one that its name says")
+            self._segments[name] = Segment(arrays, meta)
         return self._segments[name]
 
     def segments(self) -> Iterator[tuple[str, Segment]]:
@@ -66,10 +71,13 @@ class Catalog:
 
     def add_segment(self, arrays: Arrays, meta: dict[str, Any]) -> str:
         """Keep a new segment; gives its name, which is a hash of its content."""
-        data = encode(arrays, meta)
-        name = f"segment-{blake2b(data, digest_size=16).hexdigest()}"
-        if not os.path.exists(self._file(name)):
-            self._write(name, data)
+        digest = blake2b(repr(meta).encode(), digest_size=16)
+        for array in arrays.values():
+            digest.update(np.ascontiguousarray(array))
+        name = f"segment-{digest.hexdigest()}"
+        meta = meta | {"name": name}
+        # Written even where it is: what is there may be damaged.
+        self._write(name, encode(arrays, meta))
         self._segments[name] = Segment(arrays, meta)
         return name
 
@@ -81,7 +89,8 @@ class Catalog:
         return view
 
     def prune(self) -> None:
-        """Remove the views that were not used for longest and the segments that no view names."""
+        """Remove the views that were not used for longest, the segments that no view names, and scraps."""
+        self._store.sweep()
         views = self._by_age("view-")
         named: set[str] = set()
         for name in views[:_KEPT_VIEWS]:

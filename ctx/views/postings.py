@@ -56,6 +56,16 @@ def pack(terms: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.
     return key
 
 
+def united(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Sorted packed values with the counts of equal (term, row) pairs summed, so that each stands once."""
+    place = packed >> np.uint64(COUNT_BITS)
+    first = np.flatnonzero(np.diff(place, prepend=~place[:1]))
+    if len(first) == len(packed):
+        return packed
+    counts = np.add.reduceat(packed & np.uint64(_MAX_COUNT), first)
+    return (place[first] << np.uint64(COUNT_BITS)) | np.minimum(counts, np.uint64(_MAX_COUNT))
+
+
 def encode(packed: npt.NDArray[np.uint64]) -> Postings:
     """Postings from sorted packed values, each (term, row) once."""
     terms = packed >> np.uint64(ROW_BITS + COUNT_BITS)

@@ -65,7 +65,7 @@ def build(parts: Sequence[Part]) -> tuple[Arrays, dict[str, Any]]:
         ]
     )
     packed.sort()
-    terms = postings.encode(packed)
+    terms = postings.encode(postings.united(packed))
     width = len(documents[0][0])
     ids = np.frombuffer(b"".join(oid for oid, _ in documents), dtype=np.uint8).reshape(-1, width)
     blocks, block_ends = _pack_records(list(chain.from_iterable(part.records for part in parts)))

@@ -38,20 +38,22 @@ Flags = npt.NDArray[np.bool_]
 class Found(NamedTuple):
     """The runs and the words of a text, in order.
 
-    Runs, all (runs,): `run_start`, `run_end` half open byte offsets, `whole` the hash of the letters and digits
-    in lower case, `foreign` has bytes above 127, `numeric` begins with a digit. Words, all (words,):
-    `word_start`, `word_end`, `word` the hash in lower case, `word_run` the run. Foreign runs have no words here.
+    Runs, all (runs,): `run_start`, `run_end` half open byte offsets, `foreign` has bytes above 127, `numeric`
+    begins with a digit. Words, all (words,): `word_start`, `word_end`, `word` the hash in lower case, `word_run`
+    the run. Foreign runs have no words here. Compounds, (compounds,): `compound` the runs that have several words
+    and are neither foreign nor numeric, `whole` the hash of their letters and digits in lower case.
     """
 
     run_start: Offsets
     run_end: Offsets
-    whole: Hashes
     foreign: Flags
     numeric: Flags
     word_start: Offsets
     word_end: Offsets
     word: Hashes
     word_run: Offsets
+    compound: Offsets
+    whole: Hashes
 
 
 def find(source: bytes) -> Found:
@@ -70,9 +72,6 @@ def find(source: bytes) -> Found:
     stops[:-1] &= ~in_word[1:] | begins[1:]
     word_start, word_end = np.flatnonzero(begins), np.flatnonzero(stops) + 1
 
-    lower = _LOWER[octets]
-    joins = np.zeros(len(octets) + 1, dtype=np.int32)
-    np.cumsum(here == _JOIN, out=joins[1:])
     word_run = (np.cumsum(run_begins, dtype=np.int32)[word_start] - 1).astype(np.int64)
     foreign = np.zeros(len(run_start), dtype=bool)
     far = np.flatnonzero(here == _FOREIGN)
@@ -80,17 +79,31 @@ def find(source: bytes) -> Found:
         foreign[np.searchsorted(run_start, far, "right") - 1] = True
         own = ~foreign[word_run]
         word_start, word_end, word_run = word_start[own], word_end[own], word_run[own]
+    numeric = here[run_start] == _DIGIT
+    several = np.bincount(word_run, minlength=len(run_start)) > 1
+    compound = np.flatnonzero(several & ~numeric)
+    lower = _LOWER[octets]
+    joins = np.zeros(len(octets) + 1, dtype=np.int32)
+    np.cumsum(here == _JOIN, out=joins[1:])
+    start, end = run_start[compound], run_end[compound]
     return Found(
         run_start,
         run_end,
-        _hash(lower[here != _JOIN], run_start - joins[run_start], run_end - joins[run_end]),
         foreign,
-        here[run_start] == _DIGIT,
+        numeric,
         word_start,
         word_end,
         _hash(lower, word_start, word_end),
         word_run,
+        compound,
+        _hash(lower[here != _JOIN], start - joins[start], end - joins[end]),
     )
+
+
+def joined_hash(name: bytes) -> Hashes:
+    """The hash of one ASCII name's letters and digits, as `whole` has it, even where it is a single word; (1,)."""
+    letters = np.frombuffer(name.lower().replace(b"_", b""), dtype=np.uint8)
+    return _hash(letters, np.zeros(1, dtype=np.int64), np.array([len(letters)]))
 
 
 def exact_runs(source: bytes) -> tuple[Offsets, Hashes]:

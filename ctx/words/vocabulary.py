@@ -87,16 +87,12 @@ class Vocabulary:
         )
         counted = (text >= 0) & (terms >= 0) & (~numeric | all_digits)
         embedded = (text >= 0) & ~numeric
-        compound = (
-            (np.bincount(found.word_run, minlength=len(found.run_start)) > 1)
-            & ~found.numeric
-            & ~found.foreign
-            & (text_of_run >= 0)
-        )
+        text_of_compound = text_of_run[found.compound]
+        compound = text_of_compound >= 0
         foreign_texts, foreign_terms, foreign_rows = self._read_foreign(source, found, text_of_run)
         return Reading(
             count(
-                np.concatenate([text[counted], text_of_run[compound], foreign_texts[foreign_terms >= 0]]),
+                np.concatenate([text[counted], text_of_compound[compound], foreign_texts[foreign_terms >= 0]]),
                 np.concatenate(
                     [
                         terms[counted],
@@ -162,10 +158,7 @@ def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
 
 def compound_hashes(names: Sequence[str]) -> list[int]:
     """The terms of compounds with the letters of these ASCII names, whatever their case and underscores."""
-    if not names:
-        return []
-    hashed: list[int] = (shorten(runs.find("\n".join(names).encode()).whole) ^ COMPOUND).tolist()
-    return hashed
+    return [int(shorten(runs.joined_hash(name.encode()))[0]) ^ COMPOUND for name in names]
 
 
 def _texts(starts: Numbers, bounds: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
