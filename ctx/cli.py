@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; never raises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     streams.prepare()
-    # Importing numpy takes half the time when OpenBLAS starts no threads; the products here are too small for them.
+    # numpy is imported in half the time when OpenBLAS starts no threads, and nothing here needs them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if not given:
         with click.Context(program, info_name="git ctx", **SETTINGS) as context:
