@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from ctx.chunking.documents import LANGUAGES, split_document
-from ctx.chunking.lines import split_lines
+from ctx.chunking import documents, embedded
+from ctx.chunking.lines import has_long_line, split_lines
 from ctx.chunking.tiling import bounds, tile
 from ctx.values import Chunk
 
@@ -20,20 +20,27 @@ def chunk(source: bytes, language: str | None) -> list[Chunk]:
     `source` is UTF-8, or bytes in which ASCII means itself; `language` is what `language_of` answered. The
     chunks are sorted, do not overlap and hold every byte that is not ASCII white space. Raises nothing.
     """
+    if language in embedded.LANGUAGES:
+        return tile(source, embedded.split_embedded(source, language, _split))
+    return tile(source, _split(source, language))
+
+
+def _split(source: bytes, language: str | None) -> list[Chunk]:
+    """Where chunks begin and what they are; `tile` makes them meet."""
     start, end = bounds(source)
     if start == end:
         return []
-    if language in LANGUAGES:
-        return tile(source, split_document(source, language, start, end))
-    if language is not None:
+    if language in documents.LANGUAGES:
+        return documents.split_document(source, language, start, end)
+    if language is not None and not has_long_line(source):
         from ctx.chunking.grammars import parse
         from ctx.chunking.syntax import split_tree
 
         parsed = parse(source, language)
         if parsed is not None:
             tree, grammar = parsed
-            return tile(source, split_tree(source, tree.root_node, grammar, start, end))
-    return tile(source, [Chunk(a, b, "block", "", (), False) for a, b in split_lines(source, start, end)])
+            return split_tree(source, tree.root_node, grammar, start, end)
+    return [Chunk(a, b, "block", "", (), False) for a, b in split_lines(source, start, end)]
 
 
 __all__ = ["VERSION", "chunk"]

@@ -111,9 +111,7 @@ def _named(kind: str) -> Define:
 
 
 def name_node(node: Node) -> Node | None:
-    """What a definition is called: its `name` field, what its declarators lead to, or its first
-    identifier.
-    """
+    """What names a definition: its `name` field, the end of its declarators, or its first identifier."""
     for _ in range(8):
         inner = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         if inner is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -12,11 +13,15 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Point, Tree
     from tree_sitter_language_pack import SupportedLanguage
 
-STEPS_PER_BYTE = 0.08
-FREE_STEPS = 2_000
+STEPS_PER_BYTE = 0.04
+FREE_STEPS = 4_000
 """How often the parser may report progress before the file is given up. Ordinary code needs 0.01 a
 byte; error recovery on garbage can need thousands of times that. A count, not a clock: the result has to be
 the same on every machine."""
+
+
+_TOO_DEEP = {"yaml": re.compile(rb"^ {100}|(?:[-?:][ \t]+){50}", re.MULTILINE)}
+"""Nesting that nobody writes, and that overflows the state of a grammar's scanner and ends the process."""
 
 
 @cache
@@ -38,6 +43,9 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
     if loaded is None:
         return None
     parser, grammar = loaded
+    too_deep = _TOO_DEEP.get(language)
+    if too_deep is not None and too_deep.search(source):
+        return None
     view = memoryview(source)
     steps = FREE_STEPS + int(len(source) * STEPS_PER_BYTE)
 

@@ -11,6 +11,21 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n)?")
 _SPACES = b" \t\r\n\f\v"
 
 
+LONG = 20_000
+"""A line of this many bytes was not written by hand; a file that has one is not worth a parse."""
+
+
+def has_long_line(source: bytes) -> bool:
+    """Whether a line of about `LONG` bytes or more lies in the source."""
+    here = 0
+    while here + LONG < len(source):
+        newline = source.rfind(b"\n", here, here + LONG)
+        if newline < 0:
+            return True
+        here = newline + 1
+    return False
+
+
 def split_lines(source: bytes, start: int, end: int, join: int = JOIN) -> list[tuple[int, int]]:
     """Cut `source[start:end]` into ranges of at most about `LIMIT` bytes, at blank lines where there are
     some.

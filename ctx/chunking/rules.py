@@ -47,9 +47,7 @@ WRAPPER = Definition("module", "", (), members=True)
 
 
 class Place(NamedTuple):
-    """Where a definition stands: the file, the kind of the scope, the byte at which its attributes and
-    comments begin.
-    """
+    """Where a definition stands: the file, the kind of the scope, where its comments and attributes begin."""
 
     source: bytes
     scope: str

@@ -22,17 +22,13 @@ if TYPE_CHECKING:
 
 MANY = 200
 SMALL = 20
-"""A node with more than `MANY` children of less than `SMALL` bytes on average is a table of values, cut
-by lines.
-"""
+"""A node with more than `MANY` children of under `SMALL` bytes on average is a table, cut by lines."""
 
 FILE = Scope("", "module", True, False)
 
 
 def split_tree(source: bytes, root: Node, grammar: Grammar, start: int, end: int) -> list[Chunk]:
-    """The chunks of `source[start:end]`, whose syntax is `root`, in order; ends are still to be laid by
-    `tile`.
-    """
+    """The chunks of `source[start:end]`, whose syntax is `root`; `tile` is still to lay their ends."""
     return _Splitter(source, grammar).file(root, start, end)
 
 
@@ -60,9 +56,7 @@ class _Splitter:
         comments: list[Node] | None = None,
         through: bool = False,
     ) -> list[Chunk]:
-        """The pieces of a unit that is too large: `node` with its leads from `start` and its tail to
-        `end`.
-        """
+        """The pieces of a unit that is too large, `node` with what belongs to it from `start` to `end`."""
         children = node.children
         if not children or depth > DEPTH or node.kind_id in self.grammar.opaque:
             return self.by_lines(start, end, header, scope)
@@ -97,9 +91,7 @@ class _Splitter:
         return end
 
     def body(self, children: list[Node]) -> list[int]:
-        """Which child to cut when none is too large by itself: its statements or members, or what is
-        most of it.
-        """
+        """Which child to cut when none is too large by itself: the body, or what is most of the node."""
         sequences, roles = self.grammar.sequences, self.grammar.roles
         half = sum(_extent(child) for child in children if roles[child.kind_id] != COMMENT) / 2
         best, most = -1, 0.0
@@ -308,9 +300,7 @@ def _extent(node: Node) -> int:
 
 
 def _divisible(unit: Unit) -> bool:
-    """Whether a unit that is too large may be cut: a header and a short declaration keep their
-    documentation.
-    """
+    """Whether a large unit may be cut: a header and a short declaration keep their documentation."""
     if unit.end - unit.start > HARD:
         return True
     if unit.node is None:
@@ -324,9 +314,7 @@ def _looked_through(unit: Unit) -> bool:
 
 
 def _joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
-    """Whether a unit may join those before it. Imports keep to themselves, unless they are hardly
-    anything.
-    """
+    """Whether a unit may join those before it. Imports keep to themselves unless they are hardly anything."""
     first = waiting[0]
     size = unit.end - first.start
     if unit.kind == "imports" and first.kind == "imports" and waiting[-1].kind == "imports":

@@ -21,9 +21,7 @@ def bounds(source: bytes) -> tuple[int, int]:
 
 
 def _after_closers(source: bytes, start: int) -> int:
-    """Past lines of nothing but closing brackets, which stay with what they close where the syntax is
-    broken.
-    """
+    """Past lines of nothing but closing brackets: they stay with what they close where syntax is broken."""
     match = _CLOSERS.match(source, start)
     return match.end() if match else start
 
@@ -34,6 +32,8 @@ def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
     A piece begins at the start of its first line where nothing else of that line belongs to another chunk.
     """
     chunks: list[Chunk] = []
+    if not pieces:
+        return chunks
     edge, stop = bounds(source)
     cuts = [_after_closers(source, piece.start) for piece in pieces[1:]]
     cuts.append(stop)

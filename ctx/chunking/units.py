@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+NEWLINE = 10
+
+
 class Scope(NamedTuple):
-    """The definition around a sequence: what its symbol is and whether its inside is members or
-    statements.
-    """
+    """The definition around a sequence: its symbol, and whether its inside is members or statements."""
 
     symbol: str
     kind: str
@@ -72,95 +73,147 @@ def group(
     children: list[Node], source: bytes, grammar: Grammar, scope: Scope, header: Unit | None, end: int
 ) -> list[Unit]:
     """The units of a sequence, in order, from the header (if any) to the byte `end`."""
-    roles, defines, rules = grammar.roles, grammar.defines, grammar.rules
-    leads_if, opaque = grammar.leads_if, grammar.opaque
-    units: list[Unit] = []
-    append = units.append
-    in_header = header is not None
+    if grammar.rules.expand is not None:
+        children = grammar.rules.expand(children, source)
+    grouping = _Grouping(source, grammar, scope)
+    first = 0
     if header is not None:
-        append(header)
-    lead = lead_end = -1
-    firm = False
-    if rules.expand is not None:
-        children = rules.expand(children, source)
-    for child in children:
-        number = child.kind_id
-        start = child.start_byte
+        grouping.units.append(header)
+        first = _complete_header(header, children, source, grammar)
+    for child in children[first:] if first else children:
+        grouping.add(child)
+    return grouping.finish(end)
+
+
+def _complete_header(header: Unit, children: Sequence[Node], source: bytes, grammar: Grammar) -> int:
+    """Let a header reach over opening syntax, a comment beside it and a docstring; the number of children taken."""
+    roles, docstrings = grammar.roles, grammar.rules.docstrings
+    for count, child in enumerate(children):
+        role = roles[child.kind_id]
         stop = child.end_byte
+        if role in (OPEN, CLOSE):
+            header.end = max(header.end, stop)
+        elif role == COMMENT:
+            if source.find(b"\n", header.end, child.start_byte) >= 0 or source[stop - 1] == NEWLINE:
+                return count
+            header.end = stop
+        elif docstrings is not None and docstrings(child, source):
+            header.end = stop
+            return count + 1
+        else:
+            return count
+    return len(children)
+
+
+class _Grouping:
+    """A sequence as far as it was read: its units, and the comments and attributes that wait.
+
+    `firm` says that an attribute or an opening bracket waits, which no blank line parts from its construct.
+    """
+
+    def __init__(self, source: bytes, grammar: Grammar, scope: Scope) -> None:
+        self.source = source
+        self.grammar = grammar
+        self.scope = scope
+        self.units: list[Unit] = []
+        self.lead = self.lead_end = -1
+        self.firm = False
+
+    def add(self, child: Node) -> None:
+        """Take the next child."""
+        number, start, stop = child.kind_id, child.start_byte, child.end_byte
         if start == stop:
-            continue
-        role = roles[number]
-        if in_header and header is not None:
-            if role in (OPEN, CLOSE):
-                header.end = stop
-                continue
-            if role == COMMENT and source.find(b"\n", header.end, start) < 0 and source[stop - 1] != 10:
-                header.end = stop
-                continue
-            in_header = False
-            if rules.docstrings is not None and rules.docstrings(child, source):
-                header.end = stop
-                continue
-        if role == CLOSE:
-            if lead >= 0:
-                lead_end = stop
-            elif units:
-                units[-1].end = stop
-            else:
-                lead, lead_end, firm = start, stop, True
-            continue
-        if role == COMMENT:
-            if lead < 0 and units:
-                before = units[-1]
-                if before.end > start:
-                    before.end = start
-                elif source[before.end - 1] != 10 and source.find(b"\n", before.end, start) < 0:
-                    before.end = stop - (source[stop - 1] == 10)
-                    continue
-            if source[stop - 1] == 10:
+            return
+        role = self.grammar.roles[number]
+        if role > LEAD:
+            leads_if = self.grammar.leads_if
+            if number not in leads_if or not leads_if[number](child, self.source):
+                if number not in self.grammar.opaque or not self.source[start:stop].isspace():
+                    self.member(child, number, role, start, stop)
+                return
+        elif role == CLOSE:
+            self.close(start, stop)
+            return
+        elif role == COMMENT:
+            if self.beside(start, stop):
+                return
+            if self.source[stop - 1] == NEWLINE:
                 stop -= 1
-        elif role > LEAD:
-            if number not in leads_if or not leads_if[number](child, source):
-                if number in opaque and source[start:stop].isspace():
-                    continue
-                begin = start
-                if lead >= 0:
-                    if firm or source.count(b"\n", lead_end, start) < 2:
-                        begin = lead
-                    else:
-                        append(Unit(lead, lead_end))
-                    lead = -1
-                    firm = False
-                if role == DEFINITION:
-                    definition = defines[number](child, Place(source, scope.kind, begin))
-                    if definition is None:
-                        append(Unit(begin, stop, "block", child))
-                    elif definition is IMPORTS:
-                        append(Unit(begin, stop, "imports", child))
-                    elif rules.clauses and units and _same_clause(units[-1], definition, stop):
-                        units[-1].end = stop
-                    else:
-                        append(Unit(begin, stop, definition.kind, child, definition))
-                elif role == IMPORT:
-                    append(Unit(begin, stop, "imports", child))
-                else:
-                    append(Unit(begin, stop, "block", child))
-                continue
-            role = LEAD
-        if lead >= 0 and not firm and source.count(b"\n", lead_end, start) > 1:
-            append(Unit(lead, lead_end))
-            lead = -1
-        if lead < 0:
-            lead = start
-        lead_end = stop
-        if role != COMMENT:
-            firm = True
-    if lead >= 0:
-        append(Unit(lead, lead_end))
-    if not units:
-        append(Unit(children[0].start_byte if children else end, end))
-    units[-1].end = max(units[-1].end, end)
-    return units
+        if self.lead >= 0 and not self.firm and self.parted(start):
+            self.flush()
+        if self.lead < 0:
+            self.lead = start
+        self.lead_end = stop
+        self.firm = self.firm or role != COMMENT
+
+    def member(self, child: Node, number: int, role: int, start: int, stop: int) -> None:
+        """A statement or a declaration, with what waited for it."""
+        begin = start
+        if self.lead >= 0:
+            if self.firm or not self.parted(start):
+                begin = self.lead
+                self.lead = -1
+                self.firm = False
+            else:
+                self.flush()
+        kind = "block"
+        definition = None
+        if role == DEFINITION:
+            definition = self.grammar.defines[number](child, Place(self.source, self.scope.kind, begin))
+            if definition is IMPORTS:
+                kind, definition = "imports", None
+            elif definition is not None:
+                kind = definition.kind
+                if (
+                    self.grammar.rules.clauses
+                    and self.units
+                    and _same_clause(self.units[-1], definition, stop)
+                ):
+                    self.units[-1].end = stop
+                    return
+        elif role == IMPORT:
+            kind = "imports"
+        self.units.append(Unit(begin, stop, kind, child, definition))
+
+    def close(self, start: int, stop: int) -> None:
+        """Closing syntax goes with what came before."""
+        if self.lead >= 0:
+            self.lead_end = stop
+        elif self.units:
+            self.units[-1].end = stop
+        else:
+            self.lead, self.lead_end, self.firm = start, stop, True
+
+    def beside(self, start: int, stop: int) -> bool:
+        """Whether a comment ends the line of the unit before it, which then takes it."""
+        if self.lead >= 0 or not self.units:
+            return False
+        before = self.units[-1]
+        if before.end > start:  # the grammar let the unit swallow the comment
+            before.end = start
+            return False
+        if self.source[before.end - 1] == NEWLINE or self.source.find(b"\n", before.end, start) >= 0:
+            return False
+        before.end = stop - (self.source[stop - 1] == NEWLINE)
+        return True
+
+    def parted(self, start: int) -> bool:
+        """Whether a blank line lies between what waits and the byte `start`."""
+        return self.source.count(b"\n", self.lead_end, start) > 1
+
+    def flush(self) -> None:
+        """What waited belongs to nothing: a comment of its own."""
+        self.units.append(Unit(self.lead, self.lead_end))
+        self.lead = -1
+        self.firm = False
+
+    def finish(self, end: int) -> list[Unit]:
+        if self.lead >= 0:
+            self.flush()
+        if not self.units:
+            self.units.append(Unit(end, end))
+        self.units[-1].end = max(self.units[-1].end, end)
+        return self.units
 
 
 def _same_clause(before: Unit, definition: Definition, stop: int) -> bool:

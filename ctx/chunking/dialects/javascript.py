@@ -1,6 +1,4 @@
-"""JavaScript, TypeScript and TSX: functions in constants, objects and assignments, exports, test
-callbacks.
-"""
+"""JavaScript and TypeScript: functions in constants, objects and assignments, exports, test callbacks."""
 
 from __future__ import annotations
 
