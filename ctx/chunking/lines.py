@@ -6,7 +6,10 @@ import re
 
 from ctx.chunking.limits import HARD, JOIN, LIMIT
 
-_PARAGRAPH_GAP = re.compile(rb"(?:\r\n?|\n)[ \t\f\v]*(?:(?:\r\n?|\n)[ \t\f\v]*)+")
+_PARAGRAPH_GAP = re.compile(
+    rb"(?:\r\n?|\n)[ \t\f\v]*(?:(?://[/!]?|[#*;]|--)?[ \t\f\v]*(?:\r\n?|\n)[ \t\f\v]*)+"
+)
+"""Blank lines, and lines of a comment in which nothing is said."""
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n)?")
 _SPACES = b" \t\r\n\f\v"
 

@@ -28,12 +28,12 @@ def embedded_text(text: str, language: str | None) -> str:
     if not lines:
         return ""
     joined = "\n" + "\n".join(lines)
-    if joined[1] in " \t":
-        low, high = min(lines), max(lines)
-        shared = len(low) - len(low.lstrip(" \t"))
-        while not high.startswith(low[:shared]):
-            shared -= 1
-        joined = joined.replace("\n" + low[:shared], "\n")
+    first = lines[0]
+    shared = "\n" + first[: len(first) - len(first.lstrip(" \t"))]
+    while len(shared) > 1 and joined.count(shared) < len(lines):
+        shared = shared[:-1]
+    if len(shared) > 1:
+        joined = joined.replace(shared, "\n")
     return joined.strip()
 
 

@@ -86,7 +86,7 @@ def group(
 
 
 def _complete_header(header: Unit, children: Sequence[Node], source: bytes, grammar: Grammar) -> int:
-    """Let a header reach over opening syntax, a comment beside it and a docstring; the number of children taken."""
+    """Let a header reach over opening syntax, a comment beside it, a docstring; how many children it took."""
     roles, docstrings = grammar.roles, grammar.rules.docstrings
     for count, child in enumerate(children):
         role = roles[child.kind_id]

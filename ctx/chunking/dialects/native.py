@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 _TEST = re.compile(rb"(?:TEST|TYPED_TEST|BENCHMARK|FUZZ_TEST|SCENARIO)\w*\s*\(([^){};]{1,300})\)")
+_MACRO_TYPE = re.compile(
+    rb"(class|struct)\s+(?:[A-Z][A-Z0-9_]{2,}(?:\([^()]*\))?\s+)+(\w+)\s*(?:final\s*)?[:{]"
+)
+"""A class with an attribute macro before its name, which the grammar takes for a function."""
+_CALLED = re.compile(rb"[^;{}()]*?(~?\w+)\s*\(")
 _STATEMENTS = frozenset({"function", "method", "test"})
 _BODIES = words("struct_specifier union_specifier enum_specifier class_specifier")
 _SPECIFIER_KINDS = {"class_specifier": "class", "enum_specifier": "enum"}
@@ -49,16 +54,28 @@ def _declared(node: Node, at: Place) -> tuple[str, bool]:
     return (text.replace(" ", "") if "operator" not in text else text), is_function
 
 
+def _plain(name: str, node: Node, at: Place) -> str:
+    """The name itself where an attribute macro after the parameters was taken for it."""
+    if "_" in name and name.isupper():
+        called = _CALLED.match(at.source, node.start_byte, node.end_byte)
+        if called is not None:
+            return called.group(1).decode("utf-8", "replace")
+    return name
+
+
 def _function(node: Node, at: Place) -> Definition | None:
     test = _TEST.match(at.source, node.start_byte)
     if test is not None:
         parts = [part.strip(' \n"') for part in test.group(1).decode("utf-8", "replace").split(",")]
         name = ".".join(part for part in parts[:2] if part)
         return Definition("test", name, (name,), is_test=True)
+    macro = _MACRO_TYPE.match(at.source, node.start_byte)
+    if macro is not None:
+        return defined(macro.group(1).decode(), at, macro.group(2).decode())
     declarator = node.child_by_field_name("declarator")
     if declarator is None:
         return None
-    name, _ = _declared(declarator, at)
+    name = _plain(_declared(declarator, at)[0], node, at)
     if not name:
         return None
     kind = "method" if "::" in name and not name.startswith("operator") else kind_inside("function", at.scope)
@@ -70,6 +87,7 @@ def _declaration(node: Node, at: Place) -> Definition | None:
     if at.scope in _STATEMENTS:
         return None
     found = [_declared(one, at) for one in node.children_by_field_name("declarator")]
+    found = [(_plain(name, node, at), is_function) for name, is_function in found]
     names = tuple(name.rpartition("::")[2] for name, _ in found if name)
     if not names:
         inner = node.child_by_field_name("type")
