@@ -76,7 +76,7 @@ def decode(data: bytes | mmap.mmap, *, check: bool | None = None) -> tuple[Array
             count = prod(shape)
             arrays[name] = np.frombuffer(data, dtype=dtype, count=count, offset=offset).reshape(shape)
         return arrays, dict(header["meta"])
-    except (struct.error, ValueError, KeyError, TypeError, msgpack.UnpackException) as error:
+    except (struct.error, ValueError, KeyError, TypeError, OverflowError, msgpack.UnpackException) as error:
         raise Damaged(f"an array file cannot be read: {error}") from error
 
 

@@ -121,8 +121,11 @@ class Snapshots:
             try:
                 entry = json.loads(line)
                 commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
-                found.append(Provenance(commit, *(entry[name] for name in Provenance._fields[1:])))
-            except (ValueError, KeyError, TypeError):
+                committed = None if entry["committer_time"] is None else int(entry["committer_time"])
+                created = int(entry["created_at"])
+                words = (str(entry[name]) for name in ("tool_version", "trigger"))
+                found.append(Provenance(commit, str(entry["revision"]), committed, created, *words))
+            except (ValueError, KeyError, TypeError, OverflowError):
                 continue
         return found
 

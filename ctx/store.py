@@ -19,6 +19,7 @@ import errno
 import os
 import struct
 import tempfile
+import time
 from collections.abc import Iterator
 from hashlib import blake2b
 
@@ -33,15 +34,17 @@ _HEAD = struct.Struct("<4sBBHI16s")
 _MAGIC = b"CTXO"
 _RAW, _ZSTD = 0, 1
 _WORTH_COMPRESSING = 200
+_ABANDONED = 3600.0
+"""Seconds after which nobody writes a temporary file any more."""
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This directory holds the index of git-ctx, which can be made anew at any time.\n"
 )
 
 
-def encode_object(payload: bytes) -> bytes:
-    """The file that holds a payload: head, digest of the payload, the payload as zstd (RFC 8878) or raw."""
-    digest = blake2b(payload, digest_size=16).digest()
+def encode_object(name: str, payload: bytes) -> bytes:
+    """The file that holds a payload: head, digest of name and payload, payload as zstd (RFC 8878) or raw."""
+    digest = _digest(name, payload)
     coding, body = _RAW, payload
     if len(payload) >= _WORTH_COMPRESSING:
         packed = zstandard.ZstdCompressor(level=6, write_content_size=True).compress(payload)
@@ -50,8 +53,11 @@ def encode_object(payload: bytes) -> bytes:
     return _HEAD.pack(_MAGIC, LAYOUT, coding, 0, len(payload), digest) + body
 
 
-def decode_object(data: bytes) -> bytes:
-    """The payload of a file. Raises `Damaged`; never makes more than MAX_PAYLOAD bytes of it."""
+def decode_object(name: str, data: bytes) -> bytes:
+    """The payload of a file that was written under this name.
+
+    Raises `Damaged`, also for what was written under another one; never makes more than MAX_PAYLOAD bytes.
+    """
     try:
         magic, layout, coding, _, size, digest = _HEAD.unpack_from(data)
     except struct.error as error:
@@ -64,9 +70,13 @@ def decode_object(data: bytes) -> bytes:
             payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size)
         except zstandard.ZstdError as error:
             raise Damaged(f"an object cannot be unpacked: {error}") from error
-    if len(payload) != size or blake2b(payload, digest_size=16).digest() != digest:
+    if len(payload) != size or _digest(name, payload) != digest:
         raise Damaged("an object does not match its digest")
     return payload
+
+
+def _digest(name: str, payload: bytes) -> bytes:
+    return blake2b(payload, digest_size=16, key=name.encode()).digest()
 
 
 class Store:
@@ -84,7 +94,7 @@ class Store:
             return kept
         try:
             with open(self.file(area, name), "rb") as file:
-                return decode_object(file.read(MAX_PAYLOAD))
+                return decode_object(name, file.read(MAX_PAYLOAD))
         except (OSError, Damaged):
             return None
 
@@ -97,7 +107,7 @@ class Store:
         """Store a payload under its name, whole or not at all."""
         path = self.file(area, name)
         try:
-            self.write_file(path, encode_object(payload))
+            self.write_file(path, encode_object(name, payload))
         except StoreUnusable:
             if not self.may_use_memory:
                 raise
@@ -136,8 +146,8 @@ class Store:
         return os.path.join(self.path, area, name[:2], name[2:])
 
     def prepare(self) -> None:
-        """Make the directory and what marks it, once."""
-        if os.path.isdir(os.path.join(self.path, "tmp")):
+        """Make the directory and what marks it, where they are not there."""
+        if self._layout() == str(LAYOUT) and os.path.isdir(os.path.join(self.path, "tmp")):
             return
         try:
             os.makedirs(os.path.join(self.path, "tmp"), exist_ok=True)
@@ -147,18 +157,33 @@ class Store:
         except OSError as error:
             raise unusable(self.path, error) from error
 
-    def check_layout(self) -> None:
-        """Raises `StoreUnusable` where a newer program has laid the directory out in another way."""
+    def sweep(self) -> None:
+        """Remove what killed processes left half written."""
+        folder = os.path.join(self.path, "tmp")
         try:
-            with open(os.path.join(self.path, "version"), encoding="ascii") as file:
-                found = file.read(32).strip()
-        except (OSError, UnicodeDecodeError):
-            return
-        if found != str(LAYOUT):
+            for name in os.listdir(folder):
+                path = os.path.join(folder, name)
+                if time.time() - os.lstat(path).st_mtime > _ABANDONED:
+                    _remove(path)
+        except OSError:
+            pass
+
+    def check_layout(self) -> None:
+        """Raises `StoreUnusable` where another program has laid the directory out in another way."""
+        found = self._layout()
+        # What is no number was damaged; the objects say their layout themselves.
+        if found.isdigit() and found != str(LAYOUT):
             raise StoreUnusable(
                 f"{self.path} has layout {found!r}, this program knows layout {LAYOUT}: "
                 "use the newer git-ctx, or remove the directory and index again"
             )
+
+    def _layout(self) -> str:
+        try:
+            with open(os.path.join(self.path, "version"), encoding="ascii") as file:
+                return file.read(32).strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
 
     def size(self) -> int:
         """Bytes of all files below the directory."""

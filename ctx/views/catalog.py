@@ -73,7 +73,7 @@ class Catalog:
         """Keep a new segment; gives its name, which is a hash of its content."""
         digest = blake2b(repr(meta).encode(), digest_size=16)
         for array in arrays.values():
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).tobytes())
         name = f"segment-{digest.hexdigest()}"
         meta = meta | {"name": name}
         # Written even where it is: what is there may be damaged.
