@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ctx import words
 from ctx._version import __version__
 from ctx.descriptor import Descriptor, embedded_model
-from ctx.errors import Damaged, StoreUnusable, UsageError
+from ctx.errors import Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
 from ctx.resolve import Resolution, resolve
@@ -34,6 +34,7 @@ from ctx.values import (
 from ctx.views.catalog import Catalog
 
 if TYPE_CHECKING:
+    from ctx.git.formats import TreeEntry
     from ctx.indexing.cover import Coverer
     from ctx.partition import Node
     from ctx.views.view import View
@@ -94,9 +95,9 @@ class RepositoryIndex:
             if not lock.acquire():
                 return self._report(asked, None, started, INDEXING_IN_PROGRESS)
         with lock:
-            lock.granted(asked.tree)
             report = self._cover(asked, started, jobs, background, progress)
             self._log(asked, trigger)
+            lock.granted(asked.tree)
             self._grant_wishes(lock, jobs, background)
         # A wish that came in between is seen by its process, or here.
         while lock.wishes() and lock.acquire():
@@ -121,6 +122,8 @@ class RepositoryIndex:
         started = time.monotonic()
         if not query.strip():
             raise UsageError("the query is empty: say in a few words what you look for")
+        if limit < 1:
+            raise UsageError(f"the limit is {limit}: ask for one hit at least")
         asked = self.resolve(revision, branch)
         view = self.view(asked, progress)
         record = self._covered(asked.tree) or NodeRecord([], [], Totals())
@@ -153,6 +156,8 @@ class RepositoryIndex:
                     if name != "lock":
                         _remove_tree(os.path.join(self.store.path, name))
                 shutil.rmtree(self.store.path, ignore_errors=True)
+        elif os.path.lexists(self.store.path):
+            _remove_tree(self.store.path)
         return Removal(self.repository_id, removed, os.path.exists(os.path.join(self.store.path, "snapshots")))
 
     @property
@@ -164,18 +169,19 @@ class RepositoryIndex:
     def view(self, asked: Resolution, progress: Report | None = None) -> View:
         """The search-ready arrays of a tree; made where they are lacking, in memory if need be."""
         found = self.catalog.view(asked.tree)
-        if found is not None:
+        covered = self._covered(asked.tree) is not None
+        if found is not None and covered:
             return found
         self.store.may_use_memory = True
-        if self._covered(asked.tree) is None:
-            lock = IndexLock(self.store)
+        if not covered:
+            lock, jobs = IndexLock(self.store), None
             try:
                 lock.acquire(_SEARCH_WAITS)
             except StoreUnusable:
-                pass
+                jobs = 1
             with lock:
                 if self._covered(asked.tree) is None:
-                    self._cover(asked, time.monotonic(), None, False, progress)
+                    self._cover_in_memory(asked, jobs, progress)
                     self._log(asked, "search")
                 found = self.catalog.view(asked.tree)
         return found or self._prepare(asked.tree)
@@ -189,8 +195,17 @@ class RepositoryIndex:
             str(self.descriptor),
             tree,
             lambda entries: PathRules.root(self.repository, entries),
-            self.repository.tree_entries,
+            self._entries,
         )
+
+    def _entries(self, tree: bytes) -> Sequence[TreeEntry]:
+        try:
+            return self.repository.tree_entries(tree)
+        except KeyError:
+            raise GitFailed(
+                f"the tree {tree.hex()} is not in this repository: fetch it (`git fetch`, "
+                "`git checkout` in a partial clone), or look for damage with `git fsck`"
+            ) from None
 
     @cached_property
     def coverer(self) -> Coverer:
@@ -215,7 +230,8 @@ class RepositoryIndex:
             covered = self.coverer.cover(
                 asked.tree, root, jobs=jobs, background=background, progress=progress, trust=False
             )
-        self._prepare(asked.tree)
+        if self.catalog.view(asked.tree) is None:
+            self._prepare(asked.tree)
         record = NodeRecord([], [], covered.totals)
         report = self._report(asked, record, started, None)
         return report._replace(
@@ -224,6 +240,14 @@ class RepositoryIndex:
             embedded_chunks=covered.embedded_chunks,
             reused_chunks=covered.totals.chunks - covered.embedded_chunks,
         )
+
+    def _cover_in_memory(self, asked: Resolution, jobs: int | None, progress: Report | None) -> None:
+        """Cover a tree, and keep in this process what cannot be written."""
+        try:
+            self._cover(asked, time.monotonic(), jobs, False, progress)
+        except StoreUnusable:
+            # Only what this process makes itself can stay in its memory.
+            self._cover(asked, time.monotonic(), 1, False, progress)
 
     def _prepare(self, tree: bytes) -> View:
         from ctx.indexing.prepare import prepare_view
@@ -248,8 +272,11 @@ class RepositoryIndex:
             for tree in wishes:
                 if self._covered(tree) is None:
                     wished = Resolution(tree, None, tree.hex(), "wish")
-                    self._cover(wished, time.monotonic(), jobs, background, None)
-                    self._log(wished, "wish")
+                    try:
+                        self._cover(wished, time.monotonic(), jobs, background, None)
+                        self._log(wished, "wish")
+                    except (GitFailed, Damaged):
+                        pass  # whoever wished for it will be told when asking again
                 lock.granted(tree)
 
     def _covered(self, tree: bytes) -> NodeRecord | None:

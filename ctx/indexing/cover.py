@@ -54,7 +54,7 @@ class Coverer:
     def worker(self) -> Worker:
         """The worker of this process, made when first needed."""
         if self._worker is None:
-            self._worker = Worker(self._place)
+            self._worker = Worker(self._place, self._store)
         return self._worker
 
     def missing(self, root: Node, trust: bool = True) -> tuple[list[_Directory], list[Cluster]]:

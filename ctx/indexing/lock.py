@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import time
 from types import TracebackType
 
 from ctx.store import Store, unusable
+
+_TREE = re.compile("(?:[0-9a-f]{2})+")
 
 
 class IndexLock:
@@ -63,9 +66,10 @@ class IndexLock:
     def wishes(self) -> list[bytes]:
         """The trees that were wished for."""
         try:
-            return [bytes.fromhex(name) for name in sorted(os.listdir(self._wishes))]
-        except (OSError, ValueError):
+            names = sorted(os.listdir(self._wishes))
+        except OSError:
             return []
+        return [bytes.fromhex(name) for name in names if _TREE.fullmatch(name)]
 
     def granted(self, tree: bytes) -> None:
         """Forget a wish."""

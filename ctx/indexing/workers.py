@@ -5,14 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
 from typing import NamedTuple
 
 from ctx.clusters import Document
 from ctx.descriptor import Descriptor
 from ctx.embed.wordtable import word_table
+from ctx.errors import CtxError
 from ctx.git.repository import open_repository
 from ctx.indexing.batch import Made, make_batch
 from ctx.indexing.documents import Maker
@@ -42,10 +46,10 @@ class Place(NamedTuple):
 class Worker:
     """Makes batches in this process."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, store: Store) -> None:
         repository = open_repository(place.git_dir)
         self.maker = Maker(repository, word_table())
-        self._store = Store(place.common_dir)
+        self._store = store
         self._area = os.path.join("objects", str(place.descriptor))
         self._descriptor = str(place.descriptor)
 
@@ -62,9 +66,21 @@ _worker: Worker | None = None
 
 def _start(place: Place, background: bool) -> None:
     global _worker
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if background:
         os.nice(NICENESS)
-    _worker = Worker(place)
+    _worker = Worker(place, Store(place.common_dir))
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as its parent has ended, however that was.
+
+    It would wait for work for ever, and hold the lock that it inherited.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker is the child of the process that started it"
+    connection.wait([parent.sentinel])
+    os._exit(1)
 
 
 def _run(task: Task) -> Made:
@@ -89,6 +105,11 @@ def in_processes(
             while running:
                 first, future = running.popleft()
                 yield first, future.result()
+        except BrokenProcessPool:
+            raise CtxError(
+                "a worker process was ended from outside, perhaps for want of memory: run the command again, "
+                "it goes on from what is done; --jobs 1 needs the least memory"
+            ) from None
         finally:
             for _, future in running:
                 future.cancel()
