@@ -157,6 +157,8 @@ def _merged(
     for pair in small:
         if len(taken) >= _SMALL_SEGMENTS and pair[1].rows > _GROWTH * rows:
             break
+        if rows + pair[1].rows > segments.TARGET_ROWS:
+            break
         taken.append(pair)
         rows += pair[1].rows
     if len(taken) < _SMALL_SEGMENTS:
