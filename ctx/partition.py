@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
-from ctx.chunking.languages import language_of
+from ctx.chunking.languages import language_of, linguist_name_to_language
 
 SMALL = 16
 """A subtree of at most so many files is never cut."""
@@ -155,7 +155,8 @@ class _Walk:
             if reason is not None:
                 skipped[reason] = skipped.get(reason, 0) + 1
                 continue
-            language = rules.language(entry.name) or language_of(entry.name)
+            named = rules.language(entry.name)
+            language = linguist_name_to_language(named) if named else language_of(entry.name)
             members.append(Member(path + below + entry.name, entry.mode, entry.oid, language))
         return members
 
