@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
 import sys
-import time
+
+import pytest
 
 
 def finished(run):
@@ -99,23 +103,70 @@ def test_nothing_is_written_in_the_work_tree(git_ctx, project):
     assert project.git("status", "--porcelain", "--ignored") == ""
 
 
-def test_killed_and_started_again(environment, git_ctx, project):
+def many_files(project):
+    """Enough work that a run can be caught in the middle of it."""
+    body = "".join(f"    if value > {i}:\n        value -= step_{i}(value)\n" for i in range(40))
     project.commit(
         {
-            f"many/d{i}/f{j}.py": f"def compute_{i}_{j}():\n    return {i * j}\n"
+            f"many/d{i}/f{j}.py": f"def compute_{i}_{j}(value):\n{body}    return value\n"
             for i in range(40)
             for j in range(10)
         }
     )
+
+
+def started(environment, project, *options):
+    """An indexing run that has begun, in a process group of its own as a shell makes it."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "ctx", "index", "--jobs", "1", "--silent"], cwd=project.path, env=environment
+        [sys.executable, "-m", "ctx", "index", "--json-output", *options],
+        cwd=project.path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
-    time.sleep(0.4)
+    assert json.loads(process.stdout.readline()) == {"type": "progress", "percent": 0}
+    return process
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killed_and_started_again(environment, git_ctx, project, jobs):
+    many_files(project)
+    process = started(environment, project, "--jobs", jobs)
     process.kill()
-    process.wait()
+    process.communicate()
     run = git_ctx("index", "--json-output", cwd=project.path)
     assert run.status == 0
     assert run.json_lines[-1]["type"] in ("finished", "skipped")
     answer = git_ctx("search", "compute_39_9", "--json-output", cwd=project.path).json
     assert answer["coverage"]["complete"] is True
     assert answer["results"][0]["result"]["sourcePosition"]["relativePath"] == "many/d39/f9.py"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupted(environment, git_ctx, project, jobs):
+    many_files(project)
+    process = started(environment, project, "--jobs", jobs)
+    os.killpg(process.pid, signal.SIGINT)  # what a terminal does at ctrl-c
+    _, err = process.communicate(timeout=60)
+    assert err.decode() == "interrupted; what is done is kept, `git ctx index` goes on from there\n"
+    assert process.returncode == 130
+    assert git_ctx("index", cwd=project.path).status == 0
+
+
+def test_second_run_leaves_its_wish_with_the_first(environment, git_ctx, project):
+    many_files(project)
+    project.git("branch", "wished")
+    project.git("checkout", "-q", "wished")
+    project.commit({"src/hats.py": "def wear_hat(head):\n    return head.hat\n"})
+    project.git("checkout", "-q", "main")
+    process = started(environment, project, "--jobs", "1")
+    process.send_signal(signal.SIGSTOP)
+    wish = git_ctx("index", "wished", "--json-output", cwd=project.path)
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=60)
+    assert (wish.status, wish.json_lines) == (0, [{"type": "skipped", "reason": "INDEXING_IN_PROGRESS"}])
+    assert (process.returncode, err) == (0, b"")
+    assert json.loads(out.splitlines()[-1])["type"] == "finished"
+    again = git_ctx("index", "wished", "--json-output", cwd=project.path)
+    assert again.json_lines == [{"type": "skipped", "reason": "ALREADY_INDEXED"}]
