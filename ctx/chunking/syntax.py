@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctx.chunking.joining import halved, join, joinable, qualify, united
 from ctx.chunking.limits import DEPTH, HARD, JOIN, LIMIT, TINY
 from ctx.chunking.lines import split_lines
-from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Definition, Grammar, Place
+from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Grammar, Place
 from ctx.chunking.tiling import SPACES
 from ctx.chunking.units import Scope, Unit, group
 from ctx.values import Chunk
@@ -43,7 +44,7 @@ class _Splitter:
             Unit(start, children[0].start_byte) if children and start + 3 < children[0].start_byte else None
         )
         pieces = self.pack(group(children, self.source, self.grammar, FILE, header, end), FILE, 0)
-        return pieces if end - start > JOIN else [_united(pieces)]
+        return pieces if end - start > JOIN else [united(pieces)]
 
     def split(
         self,
@@ -168,26 +169,31 @@ class _Splitter:
         limit = JOIN if scope.members else LIMIT
         pieces: list[Chunk] = []
         waiting: list[Unit] = []
+        before: list[Unit] = []
         for unit in units:
             through = _looked_through(unit)
             most = JOIN if unit.kind == "module" else LIMIT
             if through or (unit.end - unit.start > most and _divisible(unit)):
                 start = unit.start
                 if waiting and start - waiting[0].start >= (3 * TINY if through else TINY):
-                    pieces.append(self.join(waiting, scope))
+                    pieces.append(join(waiting, scope, self.grammar.rules.separator))
                     waiting = []
                 elif waiting:
                     start = waiting[0].start
                 pieces += self.descend(unit, start, waiting, scope, depth)
-                waiting = []
+                waiting, before = [], []
                 continue
             self.look_into(unit)
-            if waiting and not _joinable(waiting, unit, limit):
-                pieces.append(self.join(waiting, scope))
-                waiting = []
+            if waiting and not joinable(waiting, unit, limit):
+                pieces.append(join(waiting, scope, self.grammar.rules.separator))
+                before, waiting = waiting, []
             waiting.append(unit)
+        if before and limit == LIMIT and waiting[-1].end - waiting[0].start < LIMIT // 4:
+            pieces.pop()
+            left, waiting = halved(before + waiting)
+            pieces.append(join(left, scope, self.grammar.rules.separator))
         if waiting:
-            last = self.join(waiting, scope)
+            last = join(waiting, scope, self.grammar.rules.separator)
             room = max(LIMIT, pieces[-1].end - pieces[-1].start) + TINY if pieces else 0
             if pieces and last.end - last.start < TINY and last.end - pieces[-1].start <= room:
                 pieces[-1] = pieces[-1]._replace(end=last.end, names=pieces[-1].names + last.names)
@@ -207,7 +213,7 @@ class _Splitter:
         if through and before and before[0].head:
             header = before[0]
         elif definition is not None and not through:
-            symbol = self.qualify(definition, scope)
+            symbol = qualify(definition, scope, self.grammar.rules.separator)
             inner = Scope(symbol, definition.kind, definition.members, definition.is_test)
             header = Unit(start, start, unit.kind, None, definition, True)
             names += definition.names
@@ -216,34 +222,6 @@ class _Splitter:
         if unit.node is None:
             return self.by_lines(start, unit.end, header, inner)
         return self.split(unit.node, start, unit.end, header, inner, depth + 1, through=through)
-
-    def qualify(self, definition: Definition, scope: Scope) -> str:
-        if not scope.symbol:
-            return definition.name
-        if not definition.name:
-            return scope.symbol
-        return scope.symbol + (definition.separator or self.grammar.rules.separator) + definition.name
-
-    def join(self, units: Sequence[Unit], scope: Scope) -> Chunk:
-        """One chunk of neighbours, named after its header or else its largest definition."""
-        main: Unit | None = None
-        imported = loose = 0
-        for unit in units:
-            size = unit.end - unit.start
-            if unit.definition is not None:
-                if main is None or (not main.head and size > main.end - main.start):
-                    main = unit
-            elif unit.kind == "imports":
-                imported += size
-            elif unit.node is not None:
-                loose += size
-        start, end = units[0].start, units[-1].end
-        names = tuple(name for unit in units for name in unit.names)
-        if main is None or main.definition is None or (not main.head and main.end - main.start < imported):
-            kind = "imports" if imported > loose else "block"
-            return Chunk(start, end, kind, scope.symbol, names, scope.is_test)
-        symbol = scope.symbol if main.head else self.qualify(main.definition, scope)
-        return Chunk(start, end, main.kind, symbol, names, main.is_test)
 
     def look_into(self, unit: Unit) -> None:
         """Learn what a unit that stays whole defines, and whether it is or holds a test."""
@@ -286,15 +264,6 @@ class _Splitter:
         return found
 
 
-def _united(pieces: Sequence[Chunk]) -> Chunk:
-    """A small file as one chunk, named after the largest definition in it."""
-    main = max(
-        pieces, key=lambda piece: (bool(piece.names) and piece.kind != "imports", piece.end - piece.start)
-    )
-    names = tuple(name for piece in pieces for name in piece.names)
-    return main._replace(start=pieces[0].start, end=pieces[-1].end, names=names)
-
-
 def _extent(node: Node) -> int:
     return node.end_byte - node.start_byte
 
@@ -311,26 +280,3 @@ def _divisible(unit: Unit) -> bool:
 def _looked_through(unit: Unit) -> bool:
     """Whether a unit is a wrapper without a name of its own, such as a C# namespace."""
     return unit.node is not None and unit.definition is not None and not unit.definition.name
-
-
-def _joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
-    """Whether a unit may join those before it. Imports keep to themselves unless they are hardly anything."""
-    first = waiting[0]
-    size = unit.end - first.start
-    if unit.kind == "imports" and first.kind == "imports" and waiting[-1].kind == "imports":
-        return size <= LIMIT
-    if size > limit:
-        small = TINY if unit.definition is None else TINY // 2
-        return size <= LIMIT + TINY and (
-            waiting[-1].end - first.start < TINY or unit.end - unit.start < small
-        )
-    span = waiting[-1].end - first.start
-    if unit.definition is not None:
-        if unit.kind not in ("constant", "type", "macro") and span >= 3 * TINY:
-            imports = sum(one.end - one.start for one in waiting if one.kind == "imports")
-            if 2 * imports > span:
-                return False
-        for one in reversed(waiting):
-            if one.definition is not None and not one.head:
-                return one.is_test == unit.is_test or span < TINY or unit.end - unit.start < TINY
-    return True
