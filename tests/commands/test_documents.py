@@ -75,3 +75,11 @@ def test_links_between_documents_lead_somewhere():
     for page in (ROOT / "README.md", ROOT / "docs/README.md"):
         for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             assert target.startswith("https://") or (page.parent / target).exists(), (page.name, target)
+
+
+def test_index_page_lists_every_page():
+    listed = set(re.findall(r"\]\(([^)#]+)", (ROOT / "docs/README.md").read_text(encoding="utf-8")))
+    there = {
+        path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*") if path.is_file()
+    }
+    assert there - listed == {"README.md"}

@@ -1,0 +1,46 @@
+"""Which commit the program says that it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctx import _version
+
+
+def test_commit_of_a_checkout(repo):
+    commit = repo.commit({"a": "1"}).hex()
+    assert _version.checkout_commit(str(repo.path)) == commit
+    repo.git("tag", "-a", "v1", "-m", "a tag must not take its place")
+    assert _version.checkout_commit(str(repo.path)) == commit
+    repo.write({"a": "2"})
+    assert _version.checkout_commit(str(repo.path)) == f"{commit}-dirty"
+
+
+def test_sources_inside_another_repository_are_no_checkout(repo):
+    repo.commit({"vendor/git-ctx/a": "1"})
+    assert _version.checkout_commit(str(repo.path / "vendor" / "git-ctx")) is None
+
+
+def test_repository_of_a_hook_is_not_taken_for_it(make_repo, monkeypatch):
+    mine, other = make_repo("mine"), make_repo("other")
+    commit = mine.commit({"a": "1"}).hex()
+    other.commit({"b": "2"})
+    monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
+    assert _version.checkout_commit(str(mine.path)) == commit
+
+
+@pytest.mark.parametrize("broken", ["unborn", "empty .git", "no git"])
+def test_what_git_cannot_tell_is_unknown(broken, repo, tmp_path, monkeypatch):
+    place = repo.path
+    if broken == "empty .git":
+        place = tmp_path / "other"
+        (place / ".git").mkdir(parents=True)
+    if broken == "no git":
+        repo.commit({"a": "1"})
+        monkeypatch.setenv("PATH", "")
+    assert _version.checkout_commit(str(place)) is None
+
+
+def test_stamp_wins(monkeypatch):
+    monkeypatch.setattr(_version, "COMMIT", "f" * 40)
+    assert _version.commit() == "f" * 40
