@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctx.chunking.rules import words
+from ctx.chunking.wordlists import words
 
 
 def _spread(table: Mapping[str, str]) -> dict[str, str]:

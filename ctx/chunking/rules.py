@@ -10,16 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.chunking.wordlists import words
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 NAME_LIMIT = 120
 """Names longer than this (characters) are cut: test names are sentences, a name is no paragraph."""
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text as a set: how the tables of node types are written."""
-    return frozenset(text.split())
 
 
 class Definition(NamedTuple):

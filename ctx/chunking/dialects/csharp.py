@@ -15,9 +15,9 @@ from ctx.chunking.rules import (
     defined,
     field_text,
     text_of,
-    words,
     wrapper,
 )
+from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import WRAPPER, Define, Definition, Place, Rules, field_text, text_of, words, wrapper
+from ctx.chunking.rules import WRAPPER, Define, Definition, Place, Rules, field_text, text_of, wrapper
+from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node

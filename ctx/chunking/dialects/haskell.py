@@ -12,9 +12,9 @@ from ctx.chunking.rules import (
     child_at,
     field_text,
     release_comments,
-    words,
     wrapper,
 )
+from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import IMPORTS, Definition, Place, Rules, child_at, field_text, text_of, words
+from ctx.chunking.rules import IMPORTS, Definition, Place, Rules, child_at, field_text, text_of
+from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node

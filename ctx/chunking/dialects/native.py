@@ -16,8 +16,8 @@ from ctx.chunking.rules import (
     defined,
     kind_inside,
     text_of,
-    words,
 )
+from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node

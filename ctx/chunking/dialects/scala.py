@@ -13,8 +13,8 @@ from ctx.chunking.rules import (
     kind_inside,
     release_comments,
     text_of,
-    words,
 )
+from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node

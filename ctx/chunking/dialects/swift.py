@@ -15,8 +15,8 @@ from ctx.chunking.rules import (
     field_text,
     kind_inside,
     text_of,
-    words,
 )
+from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
