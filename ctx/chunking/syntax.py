@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ctx.chunking.joining import halved, join, joinable, qualify, united
 from ctx.chunking.limits import DEPTH, HARD, JOIN, LIMIT, TINY
 from ctx.chunking.lines import split_lines
-from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Grammar, Place
+from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Definition, Grammar, Place
 from ctx.chunking.tiling import SPACES
 from ctx.chunking.units import Scope, Unit, group
 from ctx.values import Chunk
@@ -171,7 +171,7 @@ class _Splitter:
         waiting: list[Unit] = []
         before: list[Unit] = []
         for unit in units:
-            through = _looked_through(unit)
+            through = _looked_through(unit) and unit.end - unit.start > JOIN
             most = JOIN if unit.kind == "module" else LIMIT
             if through or (unit.end - unit.start > most and _divisible(unit)):
                 start = unit.start
@@ -205,6 +205,8 @@ class _Splitter:
         self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int
     ) -> list[Chunk]:
         """Split one unit; what little stands `before` it joins its first piece."""
+        if unit.head:
+            return self.by_lines(start, unit.end, unit, scope)
         definition = unit.definition
         names = [name for one in before for name in one.names]
         header = Unit(start, start, "imports" if any(one.kind == "imports" for one in before) else "block")
@@ -224,43 +226,49 @@ class _Splitter:
         return self.split(unit.node, start, unit.end, header, inner, depth + 1, through=through)
 
     def look_into(self, unit: Unit) -> None:
-        """Learn what a unit that stays whole defines, and whether it is or holds a test."""
+        """Learn what a unit that stays whole defines, and whether it is or holds a test.
+
+        A wrapper without a name is called after the first definition in it.
+        """
         definition = unit.definition
         if definition is None or unit.head:
             return
         unit.names = definition.names
         unit.is_test = definition.is_test
         if definition.members and unit.node is not None:
-            names = list(definition.names)
-            if self.names_inside(unit.node, definition.kind, names, 0):
-                unit.is_test = True
-            unit.names = names
+            inner = self.definitions_inside(unit.node, definition, definition.kind, 0)
+            unit.names = [*definition.names, *(name for one in inner for name in one.names)]
+            unit.is_test = unit.is_test or any(one.is_test for one in inner)
+            if not definition.name:
+                unit.definition = inner[0] if inner else None
+                unit.kind = inner[0].kind if inner else "block"
 
-    def names_inside(self, node: Node, kind: str, names: list[str], depth: int) -> bool:
-        """Add what a small class or module defines, from its members only; whether a test is among them."""
+    def definitions_inside(self, node: Node, around: Definition, kind: str, depth: int) -> list[Definition]:
+        """What the members of a small class or module define, and theirs; nothing from function bodies."""
         grammar = self.grammar
         roles, sequences, defines = grammar.roles, grammar.sequences, grammar.defines
         children = node.children
         for _ in range(8):
             if not children or node.kind_id in sequences:
                 break
+            if not around.name and self.holds_definitions(children):
+                break
             node = max(children, key=_extent)
             children = node.children
-        found = False
+        found: list[Definition] = []
         for child in children:
             number = child.kind_id
-            inside = depth < 4 and number in sequences
+            inside = around if number in sequences else None
             inner = kind
             if roles[number] == DEFINITION:
                 definition = defines[number](child, Place(self.source, kind, child.start_byte))
                 if definition is None:
                     continue
-                names += definition.names
-                found = found or definition.is_test
-                inside = depth < 4 and definition.members
+                found.append(definition)
+                inside = definition if definition.members else None
                 inner = definition.kind if definition.name else kind
-            if inside:
-                found = self.names_inside(child, inner, names, depth + 1) or found
+            if inside is not None and depth < 4:
+                found += self.definitions_inside(child, inside, inner, depth + 1)
         return found
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 NEWLINE = 10
 
+SIGNATURE = 300
+"""A clause up to this many bytes joins the next one of its function even if the whole is too large."""
+
 
 class Scope(NamedTuple):
     """The definition around a sequence: its symbol, and whether its inside is members or statements."""
@@ -164,13 +167,13 @@ class _Grouping:
                 kind, definition = "imports", None
             elif definition is not None:
                 kind = definition.kind
-                if (
-                    self.grammar.rules.clauses
-                    and self.units
-                    and _same_clause(self.units[-1], definition, stop)
-                ):
-                    self.units[-1].end = stop
-                    return
+                before = self.units[-1] if self.grammar.rules.clauses and self.units else None
+                if before is not None and _same_clause(before, definition):
+                    if stop - before.start <= LIMIT:
+                        before.end = stop
+                        return
+                    if before.end - before.start < SIGNATURE:
+                        begin = self.units.pop().start
         elif role == IMPORT:
             kind = "imports"
         self.units.append(Unit(begin, stop, kind, child, definition))
@@ -216,12 +219,11 @@ class _Grouping:
         return self.units
 
 
-def _same_clause(before: Unit, definition: Definition, stop: int) -> bool:
+def _same_clause(before: Unit, definition: Definition) -> bool:
     """Whether a definition goes on with the one before: a clause, an overload, a body after its signature."""
     return (
         before.definition is not None
         and before.definition.name == definition.name
         and before.node is not None
         and definition.kind in ("function", "method")
-        and stop - before.start <= LIMIT
     )

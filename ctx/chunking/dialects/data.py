@@ -78,7 +78,11 @@ def _variable(node: Node, at: Place) -> Definition | None:
 
 
 MAKE = Rules(
-    definitions={"rule": _target, "variable_assignment": _variable, "define_directive": _variable},
+    definitions={
+        "rule": _target,
+        "variable_assignment": _variable,
+        "define_directive": _variable,
+    },
     sequences=words("makefile conditional else_directive recipe"),
     imports=words("include_directive"),
 )
