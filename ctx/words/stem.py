@@ -8,9 +8,20 @@ Porter's (1980) because identifiers are: a wrong merge of two names costs more t
 from __future__ import annotations
 
 _VOWELS = frozenset("aeiouy")
+_IRREGULAR = {"used": "use", "using": "use"}
 
 # Longest first; each with what stands in its place and the letters that must remain before it.
 _SUFFIXES = (
+    ("strations", "st", 3),
+    ("stration", "st", 3),
+    ("urations", "ur", 3),
+    ("uration", "ur", 3),
+    ("irations", "ir", 3),
+    ("iration", "ir", 3),
+    ("olutions", "olv", 1),
+    ("olution", "olv", 1),
+    ("etions", "et", 3),
+    ("etion", "et", 3),
     ("izations", "iz", 3),
     ("isations", "iz", 3),
     ("ization", "iz", 3),
@@ -80,6 +91,16 @@ def stem(word: str) -> str:
     """The stem of a lower-case word. Words of up to three letters and words with other letters than a-z stay."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    shorter = _shorten(word)
+    # What an inflection leaves may be derived itself (clustered, cluster, clust), but it is no plural any more.
+    while len(shorter) < len(word) and shorter[-1] != "s":
+        word, shorter = shorter, _shorten(shorter)
+    return shorter
+
+
+def _shorten(word: str) -> str:
     for suffix, replacement, remain in _BY_LAST.get(word[-1], ()):
         if word.endswith(suffix) and len(word) - len(suffix) >= remain:
             head = word[: -len(suffix)]
