@@ -114,9 +114,13 @@ class _Grouping:
     `firm` says that an attribute or an opening bracket waits, which no blank line parts from its construct.
     """
 
+    __slots__ = ("clauses", "firm", "grammar", "lead", "lead_end", "roles", "scope", "source", "units")
+
     def __init__(self, source: bytes, grammar: Grammar, scope: Scope) -> None:
         self.source = source
         self.grammar = grammar
+        self.roles = grammar.roles
+        self.clauses = grammar.rules.clauses
         self.scope = scope
         self.units: list[Unit] = []
         self.lead = self.lead_end = -1
@@ -127,7 +131,7 @@ class _Grouping:
         number, start, stop = child.kind_id, child.start_byte, child.end_byte
         if start == stop:
             return
-        role = self.grammar.roles[number]
+        role = self.roles[number]
         if role > LEAD:
             leads_if = self.grammar.leads_if
             if number not in leads_if or not leads_if[number](child, self.source):
@@ -138,13 +142,14 @@ class _Grouping:
             self.close(start, stop)
             return
         elif role == COMMENT:
-            if self.beside(start, stop):
+            if self.lead < 0 and self.units and self.beside(start, stop):
                 return
             if self.source[stop - 1] == NEWLINE:
                 stop -= 1
-        if self.lead >= 0 and not self.firm and self.parted(start):
-            self.flush()
         if self.lead < 0:
+            self.lead = start
+        elif not self.firm and self.parted(start):
+            self.flush()
             self.lead = start
         self.lead_end = stop
         self.firm = self.firm or role != COMMENT
@@ -167,7 +172,7 @@ class _Grouping:
                 kind, definition = "imports", None
             elif definition is not None:
                 kind = definition.kind
-                before = self.units[-1] if self.grammar.rules.clauses and self.units else None
+                before = self.units[-1] if self.clauses and self.units else None
                 if before is not None and _same_clause(before, definition):
                     if stop - before.start <= LIMIT:
                         before.end = stop
@@ -189,8 +194,6 @@ class _Grouping:
 
     def beside(self, start: int, stop: int) -> bool:
         """Whether a comment ends the line of the unit before it, which then takes it."""
-        if self.lead >= 0 or not self.units:
-            return False
         before = self.units[-1]
         if before.end > start:  # the grammar let the unit swallow the comment
             before.end = start
