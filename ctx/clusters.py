@@ -29,7 +29,6 @@ class Stored(NamedTuple):
 
     members: tuple[Member, ...]
     skips: list[str | None]
-    path_vectors: bytes
     documents: dict[Key, Document]
 
 
@@ -42,7 +41,6 @@ def encode_cluster(
     descriptor: str,
     members: Sequence[Member],
     skips: Sequence[str | None],
-    path_vectors: bytes,
     documents: dict[Key, Document],
 ) -> bytes:
     """The payload of a cluster; `documents` has one for every member without a skip, and may have more."""
@@ -57,7 +55,6 @@ def encode_cluster(
                 (member.path, member.mode, member.oid, member.language, skip)
                 for member, skip in zip(members, skips, strict=True)
             ],
-            path_vectors,
             [document.record for document in kept],
             b"".join(document.hashes for document in kept),
             b"".join(document.vectors for document in kept),
@@ -69,13 +66,11 @@ def encode_cluster(
 def decode_cluster(payload: bytes, descriptor: str, key: bytes, vector_bytes: int) -> Stored:
     """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together."""
     try:
-        name, files, path_vectors, records, hashes, vectors = msgpack.unpackb(payload)
+        name, files, records, hashes, vectors = msgpack.unpackb(payload)
         members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
         skips: list[str | None] = [skip for *_, skip in files]
         if name != descriptor or cluster_key(descriptor, members) != key:
             raise Damaged("a cluster is not what its name says")
-        if len(path_vectors) != len(members) * vector_bytes:
-            raise Damaged("a cluster's path vectors do not fit its members")
         keys = dict.fromkeys(
             document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
         )
@@ -89,6 +84,16 @@ def decode_cluster(payload: bytes, descriptor: str, key: bytes, vector_bytes: in
             at = end
         if len(hashes) != at * 8 or len(vectors) != at * vector_bytes:
             raise Damaged("a cluster's vectors do not fit its chunks")
-        return Stored(members, skips, path_vectors, documents)
+        return Stored(members, skips, documents)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a cluster cannot be read: {error}") from error
+
+
+def cluster_records(payload: bytes) -> dict[Key, bytes]:
+    """The record of each document of a cluster whose payload was checked before. Raises `Damaged`."""
+    try:
+        _, files, records, *_ = msgpack.unpackb(payload)
+        keys = dict.fromkeys((oid, language or "") for _, _, oid, language, skip in files if skip is None)
+        return dict(zip(keys, records, strict=True))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise Damaged(f"a cluster cannot be read: {error}") from error

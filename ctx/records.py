@@ -7,7 +7,6 @@ version alone, holds no path and no source text, and is stored as it is in clust
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import msgpack
@@ -52,12 +51,12 @@ def encode_record(
     fields = (
         size,
         len(newlines) + (bool(text) and not text.endswith(b"\n")),
-        _gaps(starts),
-        [end - start for start, end in zip(starts, ends, strict=True)],
-        _gaps(first),
-        [end - start for start, end in zip(first, last, strict=True)],
+        _gaps(starts, ends),
+        _differences(starts, ends),
+        _gaps(first, last),
+        _differences(first, last),
         bytes(_KIND_NUMBERS[chunk.kind] | (TEST if chunk.is_test else 0) for chunk in chunks),
-        [chunk.symbol for chunk in chunks],
+        _pack_symbols(chunks),
         [list(chunk.names) for chunk in chunks],
     )
     packed: bytes = msgpack.packb(fields, unicode_errors="surrogatepass")
@@ -70,10 +69,7 @@ def decode_record(data: bytes) -> Record:
         size, lines, starts, lengths, firsts, spans, kinds, symbols, names = msgpack.unpackb(
             data, unicode_errors="surrogatepass"
         )
-        places = zip(accumulate(starts), lengths, accumulate(firsts), spans, strict=True)
-        positions = [
-            Position(start, start + length, line + 1, line + span + 1) for start, length, line, span in places
-        ]
+        positions = _positions(starts, lengths, firsts, spans)
         if not (len(positions) == len(kinds) == len(symbols) == len(names)) or (
             positions and positions[-1].end > size
         ):
@@ -84,7 +80,7 @@ def decode_record(data: bytes) -> Record:
             positions,
             [KINDS[kind & ~TEST] for kind in kinds],
             [bool(kind & TEST) for kind in kinds],
-            symbols,
+            _unpack_symbols(symbols, names),
             names,
         )
     except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
@@ -94,15 +90,74 @@ def decode_record(data: bytes) -> Record:
 def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
     """Position, symbol, kind and whether it is a test, of one chunk. Raises `Damaged`."""
     try:
-        _, _, starts, lengths, firsts, spans, kinds, symbols, _ = msgpack.unpackb(
+        _, _, gaps, lengths, line_gaps, spans, kinds, symbols, names = msgpack.unpackb(
             data, unicode_errors="surrogatepass"
         )
-        start, line = sum(starts[: place + 1]), sum(firsts[: place + 1]) + 1
-        position = Position(start, start + lengths[place], line, line + spans[place])
-        return position, symbols[place], KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
+        end = place + 1
+        position = _positions(gaps[:end], lengths[:end], line_gaps[:end], spans[:end])[place]
+        symbol = _unpack_symbols(symbols[:end], names[:end])[place]
+        return position, symbol, KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
     except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
         raise Damaged(f"a document record cannot be read: {error}") from error
 
 
-def _gaps(values: list[int]) -> list[int]:
-    return [later - earlier for earlier, later in pairwise([0, *values])]
+def _differences(starts: list[int], ends: list[int]) -> list[int]:
+    return [end - start for start, end in zip(starts, ends, strict=True)]
+
+
+def _gaps(starts: list[int], ends: list[int]) -> list[int]:
+    """From the end of each chunk to the start of the next one."""
+    return [start - end for start, end in zip(starts, [0, *ends], strict=False)]
+
+
+def _positions(gaps: list[int], lengths: list[int], line_gaps: list[int], spans: list[int]) -> list[Position]:
+    positions = []
+    end = line = 0
+    for gap, length, line_gap, span in zip(gaps, lengths, line_gaps, spans, strict=True):
+        start, first = end + gap, line + line_gap
+        end, line = start + length, first + span
+        positions.append(Position(start, end, first + 1, line + 1))
+    return positions
+
+
+_SAME_SYMBOL = 0
+_SAME_PREFIX = 1
+
+
+def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
+    """Symbols without what the names or the chunk before say already.
+
+    0: the symbol of the chunk before. 1: its prefix and the chunk's first name. Bytes: a new prefix (UTF-8), before
+    the first name. A string: the whole symbol, which has no prefix.
+    """
+    packed: list[int | str | bytes] = []
+    symbol, prefix = "", ""
+    for chunk in chunks:
+        name = chunk.names[0] if chunk.names else ""
+        if chunk.symbol == symbol:
+            packed.append(_SAME_SYMBOL)
+            continue
+        symbol = chunk.symbol
+        if not name or not symbol.endswith(name):
+            packed.append(symbol)
+            prefix = ""
+        elif symbol == prefix + name:
+            packed.append(_SAME_PREFIX)
+        else:
+            prefix = symbol[: -len(name)]
+            packed.append(prefix.encode("utf-8", "surrogatepass"))
+    return packed
+
+
+def _unpack_symbols(packed: list[int | str | bytes], names: list[list[str]]) -> list[str]:
+    symbols = []
+    symbol, prefix = "", ""
+    for value, own in zip(packed, names, strict=True):
+        if isinstance(value, str):
+            symbol, prefix = value, ""
+        elif value != _SAME_SYMBOL:
+            if isinstance(value, bytes):
+                prefix = value.decode("utf-8", "surrogatepass")
+            symbol = prefix + own[0]
+        symbols.append(symbol)
+    return symbols

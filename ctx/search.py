@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,11 @@ from ctx.rank.ranker import Ranked, rank
 from ctx.resolve import Resolution
 from ctx.snapshots import Totals
 from ctx.values import Answer, Coverage, Hit
+from ctx.views.segments import Key
 from ctx.views.view import View
+
+Records = Callable[[bytes, Key], bytes]
+"""Gives the record of a document of a cluster."""
 
 _corpora: dict[int, tuple[View, Corpus]] = {}
 _KEPT_CORPORA = 4
@@ -28,6 +32,7 @@ _KEPT_CORPORA = 4
 def search(
     repository: Repository,
     view: View,
+    records: Records,
     totals: Totals,
     asked: Resolution,
     text: str,
@@ -36,13 +41,13 @@ def search(
     languages: Sequence[str],
     started: float,
 ) -> Answer:
-    """Answer one question from one view. `started` is `time.monotonic()` at the beginning of the request."""
+    """Answer one question from one view. Raises `Damaged` when a cluster of it cannot be read. `started` is `time.monotonic()` at the beginning of the request."""
     corpus = _corpus(view)
     allowed, message = _allowed(repository, view, paths, languages)
     hits: list[Hit] = []
     if allowed is None or allowed.any():
         query = prepare(text, word_table())
-        hits = [_hit(corpus, ranked) for ranked in rank(corpus, query, allowed, limit)]
+        hits = [_hit(corpus, records, ranked) for ranked in rank(corpus, query, allowed, limit)]
     return Answer(
         hits,
         asked.revision,
@@ -96,13 +101,14 @@ def _language(name: str) -> str:
     return found
 
 
-def _hit(corpus: Corpus, ranked: Ranked) -> Hit:
+def _hit(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
     view = corpus.view
     document = int(corpus.document_of[ranked.row])
     segment, place = corpus.place(document)
-    row = ranked.row - int(corpus.document_start[document])
-    position, symbol, kind, is_test = decode_chunk(segment.record_bytes(place), row)
     oid, language = segment.key(place)
+    row = ranked.row - int(corpus.document_start[document])
+    record = records(view.cluster_of(ranked.file), (oid, language))
+    position, symbol, kind, is_test = decode_chunk(record, row)
     others = np.flatnonzero(corpus.file_document == document)
     return Hit(
         view.path(ranked.file),

@@ -47,7 +47,7 @@ def encode_object(name: str, payload: bytes) -> bytes:
     digest = _digest(name, payload)
     coding, body = _RAW, payload
     if len(payload) >= _WORTH_COMPRESSING:
-        packed = zstandard.ZstdCompressor(level=6, write_content_size=True).compress(payload)
+        packed = zstandard.ZstdCompressor(level=9, write_content_size=True).compress(payload)
         if len(packed) < len(payload):
             coding, body = _ZSTD, packed
     return _HEAD.pack(_MAGIC, LAYOUT, coding, 0, len(payload), digest) + body

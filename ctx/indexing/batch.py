@@ -46,23 +46,23 @@ def make_batch(
         sources.append(source)
         size += len(source.text)
         if size >= _PART_BYTES:
-            parts.append(maker.part(sources))
+            parts.append(_part(sources, maker, documents))
             sources, size = [], 0
     if sources:
-        parts.append(maker.part(sources))
-    for part in parts:
-        documents |= documents_of(part)
+        parts.append(_part(sources, maker, documents))
     totals = {}
-    vectors = maker.path_vectors([member.path for cluster in clusters for member in cluster.members])
-    start = 0
     for cluster in clusters:
         reasons = [skips.get(document_key(member)) for member in cluster.members]
-        own = vectors[start : start + len(cluster.members)].tobytes()
-        start += len(cluster.members)
-        payload = encode_cluster(descriptor, cluster.members, reasons, own, documents)
+        payload = encode_cluster(descriptor, cluster.members, reasons, documents)
         write(cluster.key, payload)
         totals[cluster.key] = cluster_totals(cluster.members, reasons, documents)
     return Made(totals, parts, sum(len(part.lengths) for part in parts))
+
+
+def _part(sources: Sequence[Source], maker: Maker, documents: dict[Key, Document]) -> Part:
+    part = maker.part(sources)
+    documents |= documents_of(sources, part)
+    return part
 
 
 def cluster_totals(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctx.clusters import Document, decode_cluster, document_key
+from ctx.clusters import Document, Stored, decode_cluster, document_key
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged
 from ctx.indexing.batch import Made, cluster_totals
@@ -17,7 +17,7 @@ from ctx.store import Store
 from ctx.values import Progress
 from ctx.views import segments
 from ctx.views.catalog import Catalog
-from ctx.views.segments import Key, Part, Segment
+from ctx.views.segments import Key, Part
 
 _BATCH_FILES = 48
 _ALONE = 200
@@ -155,16 +155,17 @@ class Coverer:
                 yield one, self.worker.run(one)
 
     def _known(self, keys: Sequence[Key]) -> dict[Key, Document]:
+        """Documents that the clusters of earlier trees have: no file that stays is cut or embedded anew."""
         found: dict[Key, Document] = {}
         wanted = list(dict.fromkeys(keys))
-        for _, segment in self._catalog.segments():
+        for view in self._catalog.views():
             if not wanted:
                 break
-            places = segment.find(wanted).tolist()
-            for key, place in zip(wanted, places, strict=True):
-                if place >= 0:
-                    found[key] = document(segment, place)
-            wanted = [key for key, place in zip(wanted, places, strict=True) if place < 0]
+            for cluster in dict.fromkeys(view.clusters_of(wanted).values()):
+                stored = self._stored(cluster)
+                if stored is not None:
+                    found |= {key: stored.documents[key] for key in wanted if key in stored.documents}
+            wanted = [key for key in wanted if key not in found]
         return found
 
     def _write_node(self, directory: _Directory, made: dict[bytes, Totals]) -> None:
@@ -186,16 +187,17 @@ class Coverer:
         self._snapshots.write_node(directory.node.key, record)
 
     def _totals(self, cluster: Cluster) -> Totals | None:
-        payload = self._store.read(self._area, cluster.key.hex())
+        stored = self._stored(cluster.key)
+        return stored and cluster_totals(stored.members, stored.skips, stored.documents)
+
+    def _stored(self, key: bytes) -> Stored | None:
+        payload = self._store.read(self._area, key.hex())
         if payload is None:
             return None
         try:
-            stored = decode_cluster(
-                payload, str(self._descriptor), cluster.key, self._descriptor.vector_bytes
-            )
+            return decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
         except Damaged:
             return None
-        return cluster_totals(stored.members, stored.skips, stored.documents)
 
 
 class _SegmentWriter:
@@ -218,9 +220,3 @@ class _SegmentWriter:
         if self._parts:
             self._catalog.add_segment(*segments.build(self._parts))
         self._parts, self._rows = [], 0
-
-
-def document(segment: Segment, place: int) -> Document:
-    """A document of a segment in the form that clusters store."""
-    rows = slice(int(segment.document_start[place]), int(segment.document_end[place]))
-    return Document(segment.record_bytes(place), segment.hashes[rows].tobytes(), segment.bits[rows].tobytes())

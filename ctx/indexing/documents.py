@@ -72,7 +72,7 @@ class Maker:
             yield None if blob is None else _recut(key, record, blob)
 
     def part(self, sources: Sequence[Source], vectors: Sequence[bytes] | None = None) -> Part:
-        """Count the words of documents and embed their chunks, unless their vectors are known already."""
+        """Count the words of documents, and embed their chunks unless their vectors are known already."""
         chunks = [piece for source in sources for piece in source.chunks]
         names = [" ".join(piece.names).encode("utf-8", "surrogatepass") for piece in chunks]
         # A method is also found by the name of its class, which its own text rarely has.
@@ -87,25 +87,19 @@ class Maker:
         # One pass reads the chunks' texts, then the names that they define, then what they lie in.
         reading = self._vocabulary.read(buffer, bounds + places[len(sources) :])
 
-        def texts() -> list[str]:
-            return [
-                embedded_text(files.to_text(source.text, piece.start, piece.end), source.key[1] or None)
-                for source in sources
-                for piece in source.chunks
-            ]
-
         if vectors is None:
-            batch = Batch(len(chunks), _first(reading.rows, len(chunks)), texts)
+            batch = Batch(
+                len(chunks),
+                _first(reading.rows, len(chunks)),
+                lambda: [text for source in sources for text in _embedded_texts(source)],
+            )
             bits = self._embedder.embed_documents(batch)
         else:
             bits = np.frombuffer(b"".join(vectors), dtype=np.uint8).reshape(len(chunks), -1)
-        hashes = b"".join(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts())
         return Part(
             [source.key for source in sources],
             [len(source.chunks) for source in sources],
-            [source.record for source in sources],
             bits,
-            np.frombuffer(hashes, dtype=np.uint8).reshape(-1, 8),
             reading.lengths[: len(chunks)],
             np.array(
                 [_KIND_NUMBERS[piece.kind] | (TEST if piece.is_test else 0) for piece in chunks], dtype=np.uint8
@@ -113,18 +107,11 @@ class Maker:
             _packed(reading.terms, exact_names(*_joined(names)), len(chunks)),
         )
 
-    def path_vectors(self, paths: Sequence[bytes]) -> npt.NDArray[np.uint8]:
-        """The stored vector of each path, (n, vector bytes) uint8."""
-        reading = self._read_lines([without_extension(path) for path in paths])
+    def paths(self, paths: Sequence[bytes]) -> tuple[Counts, npt.NDArray[np.uint8]]:
+        """The terms of each path without its last extension, and its vector (n, vector bytes) uint8."""
+        reading = self._vocabulary.read(*_joined([without_extension(path) for path in paths]))
         batch = Batch(len(paths), reading.rows, lambda: [path.decode("utf-8", "replace") for path in paths])
-        return self._embedder.embed_documents(batch)
-
-    def path_terms(self, paths: Sequence[bytes]) -> Counts:
-        """The terms of each path."""
-        return self._read_lines([without_extension(path) for path in paths]).terms
-
-    def _read_lines(self, lines: Sequence[bytes]) -> Reading:
-        return self._vocabulary.read(*_joined(lines))
+        return reading.terms, self._embedder.embed_documents(batch)
 
 
 def _first(counts: Counts, texts: int) -> Counts:
@@ -185,13 +172,25 @@ def without_extension(path: bytes) -> bytes:
     return path[:dot] if dot > path.rfind(b"/") + 1 else path
 
 
-def documents_of(part: Part) -> dict[Key, Document]:
-    """What clusters store of the documents of a part."""
-    vectors, hashes = part.bits.tobytes(), part.hashes.tobytes()
-    width = part.bits.shape[1] if part.bits.ndim == 2 else 0
+def documents_of(sources: Sequence[Source], part: Part) -> dict[Key, Document]:
+    """What clusters store of the documents of a part that was made of these sources."""
+    vectors = part.bits.tobytes()
+    width = part.bits.shape[1]
     found: dict[Key, Document] = {}
     at = 0
-    for key, rows, record in zip(part.documents, part.rows, part.records, strict=True):
-        found[key] = Document(record, hashes[at * 8 : (at + rows) * 8], vectors[at * width : (at + rows) * width])
-        at += rows
+    for source in sources:
+        end = at + len(source.chunks)
+        hashes = b"".join(
+            blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            for text in _embedded_texts(source)
+        )
+        found[source.key] = Document(source.record, hashes, vectors[at * width : end * width])
+        at = end
     return found
+
+
+def _embedded_texts(source: Source) -> list[str]:
+    return [
+        embedded_text(files.to_text(source.text, piece.start, piece.end), source.key[1] or None)
+        for piece in source.chunks
+    ]

@@ -50,9 +50,10 @@ def prepare_view(
     have = {key for _, segment in used for key, place in _places(segment, wanted) if place >= 0}
     lacking = [key for key in wanted if key not in have]
     if lacking:
-        for key in lacking:
-            if key not in fresh:
-                raise Damaged("a document is in no segment and its cluster was not read")
+        for group in groups:
+            # A segment got lost that the base view was built on: its clusters say what was in it.
+            if any(key is not None and key not in have and key not in fresh for key in group.documents):
+                _read_group(group.key, store, descriptor, maker, fresh)
         used += _count_anew({key: fresh[key] for key in lacking}, descriptor, catalog, maker)
     used = _merged(wanted, used, catalog)
     arrays, meta = view.build(groups, [segment for _, segment in used], [name for name, _ in used], tree)
@@ -70,7 +71,7 @@ def _read_group(
     stored = decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes)
     fresh |= stored.documents
     paths = [member.path for member in stored.members]
-    terms = maker.path_terms(paths)
+    terms, vectors = maker.paths(paths)
     ends = np.searchsorted(terms.text, np.arange(len(paths)), side="right").tolist()
     return Group(
         key,
@@ -80,7 +81,7 @@ def _read_group(
             for member, skip in zip(stored.members, stored.skips, strict=True)
         ],
         np.array([flags(member.path, member.language) for member in stored.members], dtype=np.uint8),
-        np.frombuffer(stored.path_vectors, dtype=np.uint8).reshape(len(paths), -1),
+        vectors,
         [terms.word[start:end] for start, end in zip([0, *ends], ends, strict=False)],
     )
 

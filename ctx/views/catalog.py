@@ -16,7 +16,7 @@ from ctx.store import Store
 from ctx.views.segments import Segment
 from ctx.views.view import View
 
-_KEPT_VIEWS = 16
+_KEPT_VIEWS = 4
 _GRACE = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""
 
@@ -45,12 +45,16 @@ class Catalog:
 
     def latest(self) -> View | None:
         """The view that was used last, to build the next one from."""
+        return next(self.views(), None)
+
+    def views(self) -> Iterator[View]:
+        """All usable views, the one that was used last first."""
         for name in self._by_age("view-"):
             try:
-                return self._load(self._file(name), None)
+                yield self._load(self._file(name), None)
             except (OSError, Damaged):
                 continue
-        return next(reversed(self._views.values()), None)
+        yield from reversed(self._views.values())
 
     def segment(self, name: str) -> Segment:
         """A segment by name. Raises `Damaged` and OSError."""

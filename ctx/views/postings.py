@@ -1,55 +1,93 @@
 """Postings: which rows of a segment a term stands in, and how often.
 
-The rows of a term are written as gaps from the last one, three bits of frequency below each, seven bits
-a byte, the lowest first, the top bit set on all but the last byte (LEB128).
+The rows of a term are written as gaps from the last one, two bits of frequency below each, seven bits
+a byte, the lowest first, the top bit set on all but the last byte (LEB128). Terms are sorted by hash; the first
+bits of a hash are the bucket that a term lies in, only the rest is written for each.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+
+from ctx.arrays import Arrays
+from ctx.errors import Damaged
+from ctx.words.runs import HASH_BITS
 
 ROW_BITS = 16
 COUNT_BITS = 8
 MAX_ROWS = 1 << ROW_BITS
 
 _MAX_COUNT = (1 << COUNT_BITS) - 1
-_FREQUENCIES = np.array([1, 2, 3, 4, 6, 10, 16, 32], dtype=np.int64)
-"""What the three bits stand for; a count is written as the nearest one below or equal."""
+_CODE_BITS = 2
+_FREQUENCIES = np.array([1, 2, 3, 6], dtype=np.int64)
+"""What the codes stand for; a count is written as the nearest one below or equal. BM25 hardly tells 6 from 60."""
+_CODE_MASK = (1 << _CODE_BITS) - 1
 _CODES = (np.searchsorted(_FREQUENCIES, np.arange(_MAX_COUNT + 1), side="right") - 1).clip(0).astype(np.uint64)
 
-
-class Postings(NamedTuple):
-    """All postings of a segment. Terms are in the order of their 40-bit hashes.
-
-    `high` (t,) uint32 and `low` (t,) uint8 are the upper and lower bits of the hashes, `ends` (t,) uint32 the
-    ends of the terms' bytes in `data` (b,) uint8.
-    """
-
-    high: npt.NDArray[np.uint32]
-    low: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.uint32]
-    data: npt.NDArray[np.uint8]
-
-    def find(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The rows of a term, ascending, and its frequency in each; both empty for an unknown term."""
-        wanted = np.uint32(term >> 8)
-        place = int(np.searchsorted(self.high, wanted))
-        while place < len(self.high) and self.high[place] == wanted:
-            if self.low[place] == term & 0xFF:
-                start = int(self.ends[place - 1]) if place else 0
-                return decode(self.data[start : int(self.ends[place])])
-            place += 1
-        return _NONE, _NONE
-
-
+_FEW_BUCKETS, _MANY_BUCKETS = 4, 12
+"""Bits of a hash that choose the bucket: a whole number of bytes is left."""
+_MANY_TERMS = 1 << 15
+_LONG = 255
 _NONE = np.zeros(0, dtype=np.int64)
 
 
+class Postings:
+    """All postings of a segment, terms in the order of their hashes.
+
+    `bucket` (2**b + 1,) uint32 the first term of each bucket, `rest` (terms, bytes) uint8 what the bucket does not say
+    of a hash, highest byte first, `length` (terms,) uint8 bytes of the term in `data`, 255 where the next of `long_length`
+    uint32 says it, `data` uint8. Raises `Damaged` where these do not fit.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._bucket: npt.NDArray[np.uint32] = arrays["term_bucket"]
+        self._rest: npt.NDArray[np.uint8] = arrays["term_rest"]
+        self._length: npt.NDArray[np.uint8] = arrays["term_length"]
+        self._long_length: npt.NDArray[np.uint32] = arrays["term_long_length"]
+        self.data: npt.NDArray[np.uint8] = arrays["postings"]
+        self.terms = len(self._length)
+        self._bits = (len(self._bucket) - 1).bit_length() - 1
+        if (
+            len(self._bucket) != (1 << self._bits) + 1
+            or self._rest.shape != (self.terms, (HASH_BITS - self._bits) // 8)
+            or int(self._bucket[-1]) != self.terms
+        ):
+            raise Damaged("a segment's terms do not fit each other")
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """The end of each term in `data`, (terms,)."""
+        lengths = self._length.astype(np.int64)
+        lengths[lengths == _LONG] = self._long_length
+        return np.cumsum(lengths)
+
+    def hashes(self) -> npt.NDArray[np.int64]:
+        """The hash of each term, (terms,)."""
+        width = self._rest.shape[1]
+        padded = np.zeros((self.terms, 8), dtype=np.uint8)
+        padded[:, 8 - width :] = self._rest
+        bucket = np.repeat(np.arange(1 << self._bits, dtype=np.int64), np.diff(self._bucket))
+        return (bucket << (HASH_BITS - self._bits)) | padded.view(">i8").reshape(-1).astype(np.int64)
+
+    def find(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The rows of a term, ascending, and its frequency in each; both empty for an unknown term."""
+        rest = HASH_BITS - self._bits
+        bucket = term >> rest
+        first, last = int(self._bucket[bucket]), int(self._bucket[bucket + 1])
+        wanted = np.frombuffer((term & ((1 << rest) - 1)).to_bytes(rest // 8, "big"), dtype=np.uint8)
+        found = np.flatnonzero((self._rest[first:last] == wanted).all(axis=1))
+        if not len(found):
+            return _NONE, _NONE
+        place = first + int(found[0])
+        start = int(self.ends[place - 1]) if place else 0
+        return decode(self.data[start : int(self.ends[place])])
+
+
 def pack(terms: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """One uint64 for each posting, which sorts by term, then row: 40 bits of term, 16 of row, 8 of count."""
+    """One uint64 for each posting, which sorts by term, then row: the term, 16 bits of row, 8 of count."""
     key = terms.astype(np.uint64) << np.uint64(ROW_BITS + COUNT_BITS)
     key |= rows.astype(np.uint64) << np.uint64(COUNT_BITS)
     key |= np.minimum(counts, _MAX_COUNT).astype(np.uint64)
@@ -66,23 +104,27 @@ def united(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return (place[first] << np.uint64(COUNT_BITS)) | np.minimum(counts, np.uint64(_MAX_COUNT))
 
 
-def encode(packed: npt.NDArray[np.uint64]) -> Postings:
-    """Postings from sorted packed values, each (term, row) once."""
+def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
+    """The arrays of `Postings` from sorted packed values, each (term, row) once."""
     terms = packed >> np.uint64(ROW_BITS + COUNT_BITS)
     rows = (packed >> np.uint64(COUNT_BITS)) & np.uint64(MAX_ROWS - 1)
     codes = _CODES[(packed & np.uint64(_MAX_COUNT)).astype(np.intp)]
     first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
     gaps = np.diff(rows, prepend=np.uint64(0))
     gaps[first] = rows[first]
-    data, lengths = _leb128((gaps << np.uint64(3)) | codes)
-    ends = np.cumsum(lengths)[np.append(first[1:], len(packed)) - 1] if len(packed) else lengths
+    data, sizes = _leb128((gaps << np.uint64(_CODE_BITS)) | codes)
+    lengths = np.add.reduceat(sizes, first) if len(first) else sizes
     distinct = terms[first]
-    return Postings(
-        (distinct >> np.uint64(8)).astype(np.uint32),
-        (distinct & np.uint64(0xFF)).astype(np.uint8),
-        ends.astype(np.uint32),
-        data,
-    )
+    bits = _MANY_BUCKETS if len(distinct) >= _MANY_TERMS else _FEW_BUCKETS
+    bounds = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(HASH_BITS - bits)
+    octets = distinct.astype(">u8").view(np.uint8).reshape(-1, 8)
+    return {
+        "term_bucket": np.searchsorted(distinct, bounds).astype("<u4"),
+        "term_rest": octets[:, 8 - (HASH_BITS - bits) // 8 :],
+        "term_length": np.minimum(lengths, _LONG).astype(np.uint8),
+        "term_long_length": lengths[lengths >= _LONG].astype("<u4"),
+        "postings": data,
+    }
 
 
 def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -98,7 +140,7 @@ def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDAr
         place -= np.repeat(starts, last - starts + 1)
         shifted = (data[: len(place)] & 0x7F).astype(np.int64) << (7 * place)
         values = np.add.reduceat(shifted, starts) if len(starts) else _NONE
-    return np.cumsum(values >> 3), _FREQUENCIES[values & 7]
+    return np.cumsum(values >> _CODE_BITS), _FREQUENCIES[values & _CODE_MASK]
 
 
 def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
@@ -110,12 +152,12 @@ def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
     starts[1:] = last[:-1] + 1
     place = np.arange(len(data)) - np.repeat(starts, last - starts + 1)
     values = np.add.reduceat((data & 0x7F).astype(np.int64) << (7 * place), starts) if len(starts) else _NONE
-    per_term = np.diff(np.searchsorted(last, postings.ends, side="left"), prepend=0)
+    per_term = np.diff(np.searchsorted(last, postings.ends), prepend=0)
     first = np.cumsum(per_term) - per_term
-    rows = np.cumsum(values >> 3)
-    rows -= np.repeat(rows[first] - (values[first] >> 3), per_term)
-    terms = np.repeat((postings.high.astype(np.int64) << 8) | postings.low, per_term)
-    return pack(terms, rows, _FREQUENCIES[values & 7])
+    rows = np.cumsum(values >> _CODE_BITS)
+    rows -= np.repeat(rows[first] - (values[first] >> _CODE_BITS), per_term)
+    terms = np.repeat(postings.hashes(), per_term)
+    return pack(terms, rows, _FREQUENCIES[values & _CODE_MASK])
 
 
 def _leb128(values: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

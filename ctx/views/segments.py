@@ -6,19 +6,16 @@ and no tree: a view masks what its tree does not have.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import zstandard
 
 from ctx.arrays import Arrays
 from ctx.errors import Damaged
-from ctx.records import Record, decode_record
 from ctx.views import postings
 from ctx.views.postings import Postings
 
@@ -26,10 +23,6 @@ FORMAT = 1
 TARGET_ROWS = 32_000
 """A segment is closed when it has so many rows; it never has more than `postings.MAX_ROWS`."""
 
-_BLOCK = 16
-"""Documents whose records are compressed together."""
-_MAX_BLOCK = 64 << 20
-_NO_LANGUAGE = ""
 Key = tuple[bytes, str]
 """A document: object id and language, "" where the text is read by lines."""
 
@@ -37,15 +30,13 @@ Key = tuple[bytes, str]
 class Part(NamedTuple):
     """Documents on their way into a segment, all arrays in the order of their rows.
 
-    `bits` (rows, vector bytes) uint8, `hashes` (rows, 8) uint8, `lengths` (rows,) number of tokens,
-    `kinds` (rows,) uint8 as in records, `packed` (postings,) uint64 in no order, see `postings.pack`.
+    `bits` (rows, vector bytes) uint8, `lengths` (rows,) number of tokens, `kinds` (rows,) uint8 as in records,
+    `packed` (postings,) uint64 in no order, see `postings.pack`.
     """
 
     documents: list[Key]
     rows: list[int]
-    records: list[bytes]
     bits: npt.NDArray[np.uint8]
-    hashes: npt.NDArray[np.uint8]
     lengths: npt.NDArray[np.int64]
     kinds: npt.NDArray[np.uint8]
     packed: npt.NDArray[np.uint64]
@@ -65,25 +56,17 @@ def build(parts: Sequence[Part]) -> tuple[Arrays, dict[str, Any]]:
         ]
     )
     packed.sort()
-    terms = postings.encode(postings.united(packed))
     width = len(documents[0][0])
     ids = np.frombuffer(b"".join(oid for oid, _ in documents), dtype=np.uint8).reshape(-1, width)
-    blocks, block_ends = _pack_records(list(chain.from_iterable(part.records for part in parts)))
     arrays: Arrays = {
         "document_id": ids,
         "document_language": np.array(numbers, dtype=np.uint8),
         "document_end": np.array(ends, dtype="<u4"),
         "document_order": np.argsort(_sortable(ids), kind="stable").astype("<u4"),
         "row_bits": np.concatenate([part.bits for part in parts]),
-        "row_hash": np.concatenate([part.hashes for part in parts]),
         "row_length": np.minimum(np.concatenate([part.lengths for part in parts]), 0xFFFF).astype("<u2"),
         "row_kind": np.concatenate([part.kinds for part in parts]),
-        "term_high": terms.high,
-        "term_low": terms.low,
-        "term_end": terms.ends,
-        "postings": terms.data,
-        "records": blocks,
-        "block_end": block_ends,
+        **postings.encode(postings.united(packed)),
     }
     return arrays, {"format": FORMAT, "languages": list(languages)}
 
@@ -95,18 +78,13 @@ class Segment:
         try:
             self.languages: list[str] = meta["languages"]
             self.document_end = arrays["document_end"]
+            self.document_language: npt.NDArray[np.uint8] = arrays["document_language"]
             self.bits: npt.NDArray[np.uint8] = arrays["row_bits"]
-            self.hashes: npt.NDArray[np.uint8] = arrays["row_hash"]
             self.lengths: npt.NDArray[np.uint16] = arrays["row_length"]
             self.kinds: npt.NDArray[np.uint8] = arrays["row_kind"]
-            self.postings = Postings(
-                arrays["term_high"], arrays["term_low"], arrays["term_end"], arrays["postings"]
-            )
+            self.postings = Postings(arrays)
             self._ids = arrays["document_id"]
-            self.document_language: npt.NDArray[np.uint8] = arrays["document_language"]
             self._order = arrays["document_order"]
-            self._records = arrays["records"]
-            self._block_end = arrays["block_end"]
         except KeyError as error:
             raise Damaged(f"a segment lacks its array {error}") from error
         self.documents = len(self.document_end)
@@ -116,11 +94,9 @@ class Segment:
             or not self.documents
             or int(self.document_end[-1]) != self.rows
             or not len(self._ids) == len(self._order) == len(self.document_language) == self.documents
-            or not len(self.bits) == len(self.hashes) == len(self.kinds) == self.rows
-            or len(self._block_end) != -(-self.documents // _BLOCK)
+            or not len(self.bits) == len(self.kinds) == self.rows
         ):
             raise Damaged("a segment's arrays do not fit each other")
-        self._blocks: dict[int, list[bytes]] = {}
 
     @cached_property
     def document_start(self) -> npt.NDArray[np.int64]:
@@ -168,19 +144,6 @@ class Segment:
     def _sorted(self) -> npt.NDArray[np.void]:
         return _sortable(self._ids[self._order])
 
-    def record_bytes(self, document: int) -> bytes:
-        """The record of a document as it was written. Raises `Damaged`."""
-        number = document // _BLOCK
-        if number not in self._blocks:
-            start = int(self._block_end[number - 1]) if number else 0
-            block = self._records[start : int(self._block_end[number])].tobytes()
-            self._blocks[number] = _unpack_block(block)
-        return self._blocks[number][document % _BLOCK]
-
-    def record(self, document: int) -> Record:
-        """The structure of a document. Raises `Damaged`."""
-        return decode_record(self.record_bytes(document))
-
     def part(self, wanted: Iterable[int]) -> Part:
         """Some documents as a part of another segment."""
         documents = sorted(set(wanted))
@@ -198,9 +161,7 @@ class Segment:
         return Part(
             [self.key(document) for document in documents],
             counts.tolist(),
-            [self.record_bytes(document) for document in documents],
             self.bits[rows],
-            self.hashes[rows],
             self.lengths[rows].astype(np.int64),
             self.kinds[rows],
             postings.pack(terms, row, (packed & np.uint64(0xFF)).astype(np.int64)),
@@ -211,28 +172,3 @@ def _sortable(ids: npt.NDArray[np.uint8]) -> npt.NDArray[np.void]:
     # The first eight bytes of an object id order it well enough; equal ones are told apart one by one.
     sortable: npt.NDArray[Any] = np.ascontiguousarray(ids[:, :8]).view(">u8").reshape(-1)
     return sortable
-
-
-def _pack_records(records: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint32]]:
-    blocks = []
-    compressor = zstandard.ZstdCompressor(level=6)
-    for start in range(0, len(records), _BLOCK):
-        group = records[start : start + _BLOCK]
-        head = struct.pack(f"<B{len(group)}I", len(group), *map(len, group))
-        blocks.append(compressor.compress(head + b"".join(group)))
-    ends = np.array(list(accumulate(map(len, blocks))), dtype="<u4")
-    return np.frombuffer(b"".join(blocks), dtype=np.uint8), ends
-
-
-def _unpack_block(block: bytes) -> list[bytes]:
-    try:
-        data = zstandard.ZstdDecompressor().decompress(block, max_output_size=_MAX_BLOCK)
-    except zstandard.ZstdError as error:
-        raise Damaged(f"a block of records cannot be unpacked: {error}") from error
-    count = data[0] if data else 0
-    if not 0 < count <= _BLOCK or len(data) < 1 + 4 * count:
-        raise Damaged("a block of records is cut short")
-    ends = list(accumulate(struct.unpack_from(f"<{count}I", data, 1), initial=1 + 4 * count))
-    if ends[-1] != len(data):
-        raise Damaged("a block of records does not add up")
-    return [data[start:end] for start, end in pairwise(ends)]

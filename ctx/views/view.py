@@ -16,8 +16,11 @@ import numpy.typing as npt
 from ctx.arrays import Arrays
 from ctx.errors import Damaged
 from ctx.views.segments import Key, Segment
+from ctx.words.runs import HASH_BITS
 
 FORMAT = 1
+_MOST_TERMS = 255
+_TERM_BYTES = -(-HASH_BITS // 8)
 NO_SEGMENT = 0xFFFF
 """The segment of a file that its content kept out."""
 
@@ -51,7 +54,7 @@ def build(groups: Sequence[Group], segments: Sequence[Segment], names: Sequence[
     if wanted:
         raise Damaged("a view's documents are in none of its segments")
     paths = [path for group in groups for path in group.paths]
-    terms = [term for group in groups for term in group.terms]
+    terms = [term[:_MOST_TERMS] for group in groups for term in group.terms]
     arrays: Arrays = {
         "cluster_key": np.frombuffer(b"".join(group.key for group in groups), dtype=np.uint8).reshape(-1, 20),
         "cluster_end": np.cumsum([len(group.paths) for group in groups]).astype("<u4"),
@@ -61,8 +64,8 @@ def build(groups: Sequence[Group], segments: Sequence[Segment], names: Sequence[
         "file_document": place,
         "file_flags": np.concatenate([group.flags for group in groups] or [np.zeros(0, np.uint8)]),
         "path_vector": np.concatenate([group.vectors for group in groups] or [np.zeros((0, 1), np.uint8)]),
-        "path_term": np.concatenate(terms or [np.zeros(0, np.int64)]).astype("<i8"),
-        "path_term_end": np.cumsum([len(term) for term in terms]).astype("<u4"),
+        "path_term": _octets(np.concatenate(terms or [np.zeros(0, np.int64)])),
+        "path_term_count": np.minimum([len(term) for term in terms], _MOST_TERMS).astype(np.uint8),
     }
     return arrays, {"format": FORMAT, "segments": list(names), "tree": tree}
 
@@ -80,8 +83,8 @@ class View:
             self.file_document: npt.NDArray[np.uint32] = arrays["file_document"]
             self.file_flags: npt.NDArray[np.uint8] = arrays["file_flags"]
             self.path_vectors: npt.NDArray[np.uint8] = arrays["path_vector"]
-            self.path_terms: npt.NDArray[np.int64] = arrays["path_term"]
-            self.path_term_end = arrays["path_term_end"]
+            self.path_terms = _numbers(arrays["path_term"])
+            self.path_term_end = np.cumsum(arrays["path_term_count"], dtype=np.uint32)
             self._path = arrays["path"].tobytes()
             self._path_end = arrays["path_end"]
         except KeyError as error:
@@ -92,6 +95,7 @@ class View:
         if meta.get("format") != FORMAT or not (
             len(self._path_end) == len(self.file_document) == len(self.file_flags) == self.files
             and len(self.path_vectors) == len(self.path_term_end) == self.files
+            and int(self.path_term_end[-1] if self.files else 0) == len(self.path_terms)
             and bool((self.file_segment[live] < len(self.segments)).all())
             and (not self.files or int(self._path_end[-1]) == len(self._path))
         ):
@@ -138,3 +142,35 @@ class View:
         live = np.zeros(self.segments[segment].documents, dtype=bool)
         live[self.file_document[self.file_segment == segment]] = True
         return live
+
+    def clusters_of(self, keys: Sequence[Key]) -> dict[Key, bytes]:
+        """For each of these documents that the tree has, the key of a cluster that holds it."""
+        found: dict[Key, bytes] = {}
+        for number, segment in enumerate(self.segments):
+            here = np.flatnonzero(self.file_segment == number)
+            order = np.argsort(self.file_document[here], kind="stable")
+            here = here[order]
+            documents = self.file_document[here]
+            places = segment.find(keys)
+            for key, place in zip(keys, places.tolist(), strict=True):
+                if place < 0 or key in found:
+                    continue
+                at = int(np.searchsorted(documents, place))
+                if at < len(documents) and documents[at] == place:
+                    found[key] = self.cluster_of(int(here[at]))
+        return found
+
+    def cluster_of(self, file: int) -> bytes:
+        """The key of the cluster that a file is in."""
+        return self.cluster_keys[int(np.searchsorted(self.cluster_end, file, side="right"))].tobytes()
+
+
+def _octets(hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    """Hashes of HASH_BITS as (n, 5) uint8, the lowest byte first."""
+    return np.ascontiguousarray(hashes.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :_TERM_BYTES])
+
+
+def _numbers(octets: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    padded = np.zeros((len(octets), 8), dtype=np.uint8)
+    padded[:, :_TERM_BYTES] = octets
+    return padded.view("<i8").reshape(-1).astype(np.int64)

@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ctx.words.terms import SHORTEST, SHORTEST_NUMBER, ascii_words, foreign_words, term_hash
+from ctx.words.terms import STOP_WORDS, ascii_words, counts, foreign_words, term_hash
 from ctx.words.vocabulary import compound_hashes
 
-_STOP_WORDS = frozenset(
-    "a about after all also am an and any are as at be been being between but by can could did do does doing each"
-    " for from had has have having he her here hers him his how i if in into is it its itself just me more most my"
-    " no nor not of off on once only or other our out over own same she should so some such than that the their"
-    " them then there these they this those through to too under until up us very was we were what when where"
-    " which while who whom why will with would you your find show code function implement implemented"
-    " implementation please".split()
-)
+_EMPTY_WORDS = frozenset("find show code function implement implemented implementation please".split())
+"""Words of a question that say that it is one."""
 _TOKEN = re.compile(r"[^\W_]\w*|_+\w+")
 _NEIGHBOUR = 0.5
 """The weight of two neighbouring words tried as one compound."""
@@ -42,18 +36,18 @@ def words_of(token: str) -> list[str]:
 def read_query(text: str) -> list[Term]:
     """The terms of a query, each once, in the order of their first places.
 
-    Stop words count only where nothing else is there. Words that stand side by side are also tried as one
+    Words that stand side by side are also tried as one
     compound ("session store" meets `SessionStore`).
     """
     everything = tokens(text)
-    kept = [token for token in everything if token.lower() not in _STOP_WORDS] or everything
+    kept = [token for token in everything if token.lower() not in STOP_WORDS | _EMPTY_WORDS] or everything
     words: dict[str, float] = {}
     compounds: dict[str, float] = {}
     previous: list[str] = []
     for token in kept:
         parts = words_of(token)
         for word in parts:
-            if len(word) >= (SHORTEST_NUMBER if word.isdigit() else SHORTEST) or not word.isascii():
+            if counts(word):
                 words[word] = words.get(word, 0.0) + 1.0
         if len(parts) > 1 and token.isascii() and not token[0].isdigit():
             compounds[token] = compounds.get(token, 0.0) + 1.0
@@ -78,7 +72,7 @@ def terms_in(text: str) -> set[int]:
     compounds = []
     for token in tokens(text):
         words = words_of(token)
-        found.update(term_hash(word) for word in words)
+        found.update(term_hash(word) for word in words if counts(word))
         if len(words) > 1 and token.isascii():
             compounds.append(token)
     return found.union(compound_hashes(compounds))

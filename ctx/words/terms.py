@@ -15,16 +15,25 @@ from ctx.words.stem import stem
 
 TEXT = 0
 """The field of terms that stand anywhere in a chunk."""
-DEFINITION = 0x5DEECE66D3
+DEFINITION = 0x5DEECE66D
 """The field of terms in the names that a chunk defines: hashes in it differ by these bits."""
-COMPOUND = 0x2545F4914F
+COMPOUND = 0x2545F4914
 """What keeps a compound apart from a plain word of the same letters."""
-EXACT = 0x1B873593E7
+EXACT = 0x1B873593E
 """What keeps a name to the letter apart from its word."""
 
-SHORTEST = 2
+_SHORTEST = 2
 """Letters of a word that counts; one letter says too little and stands everywhere."""
-SHORTEST_NUMBER = 3
+_SHORTEST_NUMBER = 3
+
+STOP_WORDS = frozenset(
+    "a about after all also am an and any are as at be been being between but by can could did do does doing each"
+    " for from had has have having he her here hers him his how i if in into is it its itself just me more most my"
+    " no nor not of off on once only or other our out over own same she should so some such than that the their"
+    " them then there these they this those through to too under until up us very was we were what when where"
+    " which while who whom why will with would you your".split()
+)
+"""Words that are in every other chunk and in no question for their own sake: they are embedded, but not counted."""
 
 _FOREIGN_WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: Kana, Han, Thai, Lao, Khmer, Myanmar.
@@ -33,10 +42,17 @@ _COMBINING = re.compile("[\u0300-\u036f]")
 _ASCII_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
+def counts(word: str) -> bool:
+    """Whether a lower-case word is a term at all."""
+    if not word.isascii():
+        return True
+    return len(word) >= (_SHORTEST_NUMBER if word.isdigit() else _SHORTEST) and word not in STOP_WORDS
+
+
 def term_hash(word: str) -> int:
     """HASH_BITS bits that stand for the stem of a lower-case word in the field TEXT (BLAKE2b, RFC 7693)."""
     data = stem(word).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=HASH_BITS // 8).digest(), "big")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> (64 - HASH_BITS)
 
 
 def ascii_words(token: str) -> list[str]:

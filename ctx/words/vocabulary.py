@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ctx.words import runs
 from ctx.words.runs import HASH_BITS, Found, shorten
 from ctx.words.table import HashTable
-from ctx.words.terms import COMPOUND, EXACT, SHORTEST, SHORTEST_NUMBER, foreign_words, term_hash
+from ctx.words.terms import COMPOUND, EXACT, counts, foreign_words, term_hash
 
 _MOST_WORDS = 1 << 19
 """A vocabulary that has grown beyond this starts anew, which bounds its memory."""
@@ -118,8 +118,7 @@ class Vocabulary:
             self._table.add(found.word[first])
             for start, end in zip(found.word_start[first].tolist(), found.word_end[first].tolist(), strict=True):
                 word = source[start:end].decode("ascii").lower()
-                shortest = SHORTEST_NUMBER if word.isdigit() else SHORTEST
-                self._terms.append(term_hash(word) if len(word) >= shortest else _NOTHING)
+                self._terms.append(term_hash(word) if counts(word) else _NOTHING)
                 self._rows.append(self._model_row(word))
             numbers[unknown] = self._table.look_up(found.word[unknown])
         return numbers
@@ -139,7 +138,7 @@ class Vocabulary:
                     self._foreign.clear()
                 words = foreign_words(_decode(octets))
                 known = self._foreign[octets] = (
-                    [term_hash(word) if len(word) >= SHORTEST or not word.isascii() else _NOTHING for word in words],
+                    [term_hash(word) if counts(word) else _NOTHING for word in words],
                     [self._model_row(word) for word in words],
                 )
             terms += known[0]
