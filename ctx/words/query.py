@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
 
-from ctx.words.terms import STOP_WORDS, ascii_words, counts, foreign_words, term_hash
+from ctx.words.terms import COMBINING, STOP_WORDS, ascii_words, counts, foreign_words, term_hash
 from ctx.words.vocabulary import compound_hashes
 
 _EMPTY_WORDS = frozenset("find show code function implement implemented implementation please".split())
@@ -24,8 +25,8 @@ class Term(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """The identifiers and words of a text, in order."""
-    return _TOKEN.findall(text)
+    """The identifiers and words of a text, in order; an accent is part of its letter, however it is typed."""
+    return _TOKEN.findall(COMBINING.sub("", unicodedata.normalize("NFC", text)))
 
 
 def words_of(token: str) -> list[str]:

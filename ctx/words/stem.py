@@ -88,13 +88,13 @@ _BY_LAST = {
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case word. Words of up to three letters and words with other letters than a-z stay."""
+    """The stem of a lower-case word. Words of up to three letters and those with other letters than a-z stay."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     shorter = _shorten(word)
-    # What an inflection leaves may be derived itself (clustered, cluster, clust), but it is no plural any more.
+    # What an inflection leaves may be derived itself (clustered, cluster, clust), but is no plural any more.
     while len(shorter) < len(word) and shorter[-1] != "s":
         word, shorter = shorter, _shorten(shorter)
     return shorter

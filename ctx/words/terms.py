@@ -38,7 +38,7 @@ STOP_WORDS = frozenset(
 _FOREIGN_WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: Kana, Han, Thai, Lao, Khmer, Myanmar.
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
-_COMBINING = re.compile("[\u0300-\u036f]")
+COMBINING = re.compile("[\u0300-\u036f]")
 _ASCII_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
@@ -66,7 +66,7 @@ def foreign_words(run: str) -> list[str]:
     Text without spaces between words gives each two neighbouring characters, the usual unit where no
     dictionary is at hand.
     """
-    plain = unicodedata.normalize("NFC", _COMBINING.sub("", unicodedata.normalize("NFKD", run)))
+    plain = unicodedata.normalize("NFC", COMBINING.sub("", unicodedata.normalize("NFKD", run)))
     words: list[str] = []
     for piece in _FOREIGN_WORD.findall(plain):
         start = 0

@@ -1,0 +1,128 @@
+"""The embedded model: the same bytes in every process, order, batch and number of threads."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ways import environment
+
+from ctx.embed.protocol import Batch
+from ctx.embed.wordtable import DIMENSIONS, MODEL_ID, sign_bits, word_table
+from ctx.words.vocabulary import Vocabulary
+
+FILE_SHA256 = "dfb146cf6fc1716ef568b764417d5f1a54e5304cbdfc1fb17220ce241c3ceac3"
+GOLDEN = {
+    "def renew_session(token): return store[token]": "952ca0fa9529bcafd51c82d13d58582d",
+    "Обновляет сессию пользователя": "8a2a4bfbbe60fcf4674b0271220cf4d6",
+    "": "ffffffffffffffffffffffffffffffff",
+}
+
+TEXTS = st.lists(st.text("abcdefgXYZ_09 .\nеёсия文字", max_size=80), min_size=1, max_size=8)
+
+
+def embed(texts: list[bytes]) -> np.ndarray:
+    """The stored vectors of texts, embedded as one batch."""
+    bounds, at = [], 0
+    for text in texts:
+        bounds.append((at, at + len(text)))
+        at += len(text) + 1
+    rows = Vocabulary(word_table().row).read(b"\n".join(texts), bounds).rows
+    return word_table().embed_documents(Batch(len(texts), rows, list))
+
+
+def test_the_file_is_the_one_that_the_name_stands_for() -> None:
+    data = files("ctx.embed").joinpath(f"{MODEL_ID}.bin").read_bytes()
+    assert hashlib.sha256(data).hexdigest() == FILE_SHA256, "another table needs another MODEL_ID"
+
+
+@pytest.mark.parametrize("text", GOLDEN)
+def test_vectors_are_those_of_the_first_release(text: str) -> None:
+    assert embed([text.encode()])[0].tobytes().hex() == GOLDEN[text]
+
+
+@given(TEXTS)
+def test_neither_batch_nor_order_matters(texts: list[str]) -> None:
+    sources = [text.encode() for text in texts]
+    order = np.random.default_rng(len(sources)).permutation(len(sources))
+    together = embed(sources)
+    assert (embed([sources[i] for i in order]) == together[order]).all()
+    for source, vector in zip(sources, together, strict=True):
+        assert (embed([source])[0] == vector).all()
+
+
+@given(st.text(st.sampled_from("abcXYZ_09 .\n-"), max_size=80))
+def test_a_query_is_embedded_as_a_document_of_the_same_text(text: str) -> None:
+    query = word_table().embed_query(text)
+    assert (sign_bits(query) == embed([text.encode()])[0]).all()
+
+
+@pytest.mark.parametrize(
+    "text", ["обновляет сессию SessionStore", "期限切れ session", "crée la clé", "größe"]
+)
+def test_a_query_in_any_script_is_embedded_as_a_document(text: str) -> None:
+    assert (sign_bits(word_table().embed_query(text)) == embed([text.encode()])[0]).all()
+
+
+def test_a_long_document_is_summed_in_blocks_without_a_difference() -> None:
+    words = [f"{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{chr(97 + i // 676)}xyz" for i in range(2000)]
+    text = " ".join(words * 2)
+    assert (sign_bits(word_table().embed_query(text)) == embed([text.encode()])[0]).all()
+    backwards = " ".join(reversed(words * 2))
+    assert (embed([text.encode()]) == embed([backwards.encode()])).all()
+
+
+def test_queries_have_unit_length_or_none() -> None:
+    vector = word_table().embed_query("renew a session")
+    assert vector.shape == (DIMENSIONS,)
+    assert vector.dtype == np.float32
+    assert abs(float(np.linalg.norm(vector)) - 1.0) < 1e-6
+    assert not word_table().embed_query("?!").any()
+    assert not word_table().embed_query("").any()
+
+
+PROGRAM = """
+import sys, hashlib
+from projects import project
+from ctx.embed.protocol import Batch
+from ctx.embed.wordtable import word_table
+from ctx.words.vocabulary import Vocabulary
+texts = [text.encode() for text in project(11, 40).values()]
+step = int(sys.argv[1])
+digest = hashlib.sha256()
+vocabulary = Vocabulary(word_table().row)
+for start in range(0, len(texts), step):
+    batch = texts[start:start + step]
+    bounds, at = [], 0
+    for text in batch:
+        bounds.append((at, at + len(text)))
+        at += len(text) + 1
+    rows = vocabulary.read(b"\\n".join(batch), bounds).rows
+    digest.update(word_table().embed_documents(Batch(len(batch), rows, list)).tobytes())
+digest.update(word_table().embed_query("renew the session of a user").tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_processes_hash_seeds_and_threads_do_not_matter() -> None:
+    seen = set()
+    for seed, threads, step in (("0", "1", "1"), ("1", "2", "40"), ("77", "2", "7")):
+        more = {
+            "PYTHONHASHSEED": seed,
+            "OPENBLAS_NUM_THREADS": threads,
+            "OMP_NUM_THREADS": threads,
+        }
+        env = environment(more)
+        env["PYTHONPATH"] += f":{Path(__file__).parent}"
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, step], env=env, capture_output=True, text=True, check=True
+        )
+        seen.add(done.stdout)
+    assert len(seen) == 1
