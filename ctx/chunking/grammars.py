@@ -20,6 +20,9 @@ byte; error recovery on garbage can need thousands of times that. A count, not a
 the same on every machine."""
 
 
+_UNFIT = frozenset({"agda", "cobol"})
+"""Grammars that take minutes for a few kilobytes of anything but their own language."""
+
 _TOO_DEEP = {"yaml": re.compile(rb"^ {100}|(?:[-?:][ \t]+){50}", re.MULTILINE)}
 """Nesting that nobody writes, and that overflows the state of a grammar's scanner and ends the process."""
 
@@ -39,7 +42,7 @@ def load(language: str) -> tuple[Parser, Grammar] | None:
 
 def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
     """Parse UTF-8 bytes; None if there is no grammar or the parser gave up."""
-    loaded = load(language)
+    loaded = None if language in _UNFIT else load(language)
     if loaded is None:
         return None
     parser, grammar = loaded

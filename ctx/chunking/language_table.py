@@ -20,6 +20,7 @@ EXTENSIONS: Mapping[str, str] = _spread(
     {
         "actionscript": "as",
         "ada": "adb ads ada",
+        "agda": "agda",
         "apex": "cls trigger apex",
         "arduino": "ino pde",
         "asm": "asm s S nasm",
