@@ -60,6 +60,7 @@ class RepositoryIndex:
         self.store = Store(self.repository.common_dir)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
+        self._trees: dict[bytes, Sequence[TreeEntry]] = {}
         self._records: dict[bytes, dict[Key, bytes]] = {}
         self.catalog = Catalog(self.store, str(self.descriptor), words.VERSION)
 
@@ -226,9 +227,15 @@ class RepositoryIndex:
             tree,
             lambda entries: PathRules.root(self.repository, entries),
             self._entries,
+            self._fetch_trees,
         )
 
+    def _fetch_trees(self, trees: Sequence[bytes]) -> None:
+        self._trees.update(self.repository.trees_entries(trees))
+
     def _entries(self, tree: bytes) -> Sequence[TreeEntry]:
+        if tree in self._trees:
+            return self._trees.pop(tree)
         try:
             return self.repository.tree_entries(tree)
         except KeyError:

@@ -77,11 +77,18 @@ class Content(NamedTuple):
 
 
 def root_node(
-    descriptor: str, tree: bytes, rules: Callable[[Sequence[Entry]], Rules], entries_of: Callable[[bytes], Sequence[Entry]]
+    descriptor: str,
+    tree: bytes,
+    rules: Callable[[Sequence[Entry]], Rules],
+    entries_of: Callable[[bytes], Sequence[Entry]],
+    fetch: Callable[[Sequence[bytes]], None] = lambda trees: None,
 ) -> Node:
-    """The node of a whole tree. `rules` makes the root's rules from its entries."""
+    """The node of a whole tree.
+
+    `rules` makes the root's rules from its entries; `fetch` is told which trees `entries_of` is about to be asked for.
+    """
     entries = entries_of(tree)
-    return _Walk(descriptor, entries_of).node(b"", tree, rules(entries), entries, 0)
+    return _Walk(descriptor, entries_of, fetch).node(b"", tree, rules(entries), entries, 0)
 
 
 def cluster_key(descriptor: str, members: Sequence[Member]) -> bytes:
@@ -94,9 +101,15 @@ def cluster_key(descriptor: str, members: Sequence[Member]) -> bytes:
 
 
 class _Walk:
-    def __init__(self, descriptor: str, entries_of: Callable[[bytes], Sequence[Entry]]) -> None:
+    def __init__(
+        self,
+        descriptor: str,
+        entries_of: Callable[[bytes], Sequence[Entry]],
+        fetch: Callable[[Sequence[bytes]], None],
+    ) -> None:
         self._descriptor = descriptor
         self._entries_of = entries_of
+        self._fetch = fetch
 
     def node(self, path: bytes, tree: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Node:
         digest = blake2b(b"node\0" + self._descriptor.encode() + b"\0", digest_size=20)
@@ -107,6 +120,7 @@ class _Walk:
         nodes: list[Node] = []
         skipped: dict[str, int] = {}
         items: list[tuple[bytes, int, list[Member]]] = []
+        self._fetch([entry.oid for entry in entries if entry.mode == _TREE_MODE])
         for entry in entries:
             if entry.mode != _TREE_MODE:
                 items.append((entry.name, 1, self._files(path, [(b"", entry, rules)], skipped)))

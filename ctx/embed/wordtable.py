@@ -66,7 +66,7 @@ class WordTable:
         if self._whole is None:
             self._whole = self._rows(slice(None))
         sums = np.zeros((texts, DIMENSIONS), dtype=np.float64)
-        weights = self._weights[np.minimum(counts.count, _MAX_COUNT)]
+        weights = self._weights[np.minimum(counts.times, _MAX_COUNT)]
         ends = np.searchsorted(counts.text, np.arange(texts), side="right").tolist()
         block = np.empty((_BLOCK, DIMENSIONS), dtype=np.float64)
         start = 0

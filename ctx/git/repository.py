@@ -91,6 +91,15 @@ class Repository:
             raise Damaged(f"object {tree.hex()} is a {found.kind} where a tree should be")
         return parse_tree(found.data, self.id_size)
 
+    def trees_entries(self, trees: Sequence[bytes]) -> dict[bytes, list[TreeEntry]]:
+        """The entries of many trees, read in one go; those that are missing are left out. Raises Damaged."""
+        found = zip(trees, self.objects.read_many(trees), strict=True)
+        return {
+            tree: parse_tree(read.data, self.id_size)
+            for tree, read in found
+            if read is not None and read.kind == "tree"
+        }
+
     def read_blob(self, oid: bytes) -> bytes:
         """The content of a blob. Raises KeyError when it is not in this repository; it is never fetched."""
         found = self.objects.read(oid)

@@ -117,7 +117,7 @@ class Maker:
 def _first(counts: Counts, texts: int) -> Counts:
     """The counts of the first texts of a batch."""
     end = int(np.searchsorted(counts.text, texts))
-    return Counts(counts.text[:end], counts.word[:end], counts.count[:end])
+    return Counts(counts.text[:end], counts.word[:end], counts.times[:end])
 
 
 def _packed(terms: Counts, exact: Counts, chunks: int) -> npt.NDArray[np.uint64]:
@@ -125,7 +125,7 @@ def _packed(terms: Counts, exact: Counts, chunks: int) -> npt.NDArray[np.uint64]
     field, row = np.divmod(terms.text, chunks) if chunks else (terms.text, terms.text)
     word = np.where(field == _NAMES, terms.word ^ DEFINITION, terms.word)
     return np.concatenate(
-        [postings.pack(word, row, terms.count), postings.pack(exact.word ^ DEFINITION, exact.text, exact.count)]
+        [postings.pack(word, row, terms.times), postings.pack(exact.word ^ DEFINITION, exact.text, exact.times)]
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ctx.clusters import Document, decode_cluster, document_key
+from ctx.clusters import Document, Stored, decode_cluster, document_key
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged
 from ctx.indexing.documents import Maker, Source
@@ -36,84 +39,108 @@ def prepare_view(
     """Build and keep the view of a tree. Raises `Damaged` when one of its clusters cannot be read."""
     base = catalog.latest()
     known = base.groups() if base else {}
-    fresh: dict[Key, Document] = {}
-    groups: list[Group] = []
-    for key in cluster_keys:
-        group = known.get(key)
-        if group is None:
-            group = _read_group(key, store, descriptor, maker, fresh)
-        groups.append(group)
+    read = {key: _read(key, store, descriptor) for key in cluster_keys if key not in known}
+    fresh = {key: document for stored in read.values() for key, document in stored.documents.items()}
+    known |= _groups(read, maker)
+    groups = [known[key] for key in cluster_keys]
     wanted = list(
         dict.fromkeys(document for group in groups for document in group.documents if document is not None)
     )
-    used = _choose(wanted, base, catalog)
-    have = {key for _, segment in used for key, place in _places(segment, wanted) if place >= 0}
-    lacking = [key for key in wanted if key not in have]
-    if lacking:
+    located = _Located.among(wanted, _candidates(base, catalog))
+    if lacking := located.lacking():
         for group in groups:
             # A segment got lost that the base view was built on: its clusters say what was in it.
-            if any(key is not None and key not in have and key not in fresh for key in group.documents):
-                _read_group(group.key, store, descriptor, maker, fresh)
-        used += _count_anew({key: fresh[key] for key in lacking}, descriptor, catalog, maker)
-    used = _merged(wanted, used, catalog)
-    arrays, meta = view.build(groups, [segment for _, segment in used], [name for name, _ in used], tree)
-    made = catalog.add_view(tree, arrays, meta)
+            if any(key in lacking and key not in fresh for key in group.documents if key is not None):
+                fresh |= _read(group.key, store, descriptor).documents
+        made = _count_anew({key: fresh[key] for key in lacking}, catalog, maker)
+        located = _Located.among(wanted, [*located.used, *made])
+    located = _merged(located, catalog)
+    arrays, meta = view.build(groups, located.places(), [name for name, _ in located.used], tree)
+    made_view = catalog.add_view(tree, arrays, meta)
     catalog.prune()
-    return made
+    return made_view
 
 
-def _read_group(
-    key: bytes, store: Store, descriptor: Descriptor, maker: Maker, fresh: dict[Key, Document]
-) -> Group:
+def _read(key: bytes, store: Store, descriptor: Descriptor) -> Stored:
     payload = store.read(os.path.join("objects", str(descriptor)), key.hex())
     if payload is None:
         raise Damaged("a cluster of a covered tree is missing")
-    stored = decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes)
-    fresh |= stored.documents
-    paths = [member.path for member in stored.members]
+    return decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes)
+
+
+def _groups(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:
+    """The files of some clusters; their paths are read in one go."""
+    paths = [member.path for stored in clusters.values() for member in stored.members]
     terms, vectors = maker.paths(paths)
     ends = np.searchsorted(terms.text, np.arange(len(paths)), side="right").tolist()
-    return Group(
-        key,
-        paths,
-        [
-            None if skip is not None else document_key(member)
-            for member, skip in zip(stored.members, stored.skips, strict=True)
-        ],
-        np.array([flags(member.path, member.language) for member in stored.members], dtype=np.uint8),
-        vectors,
-        [terms.word[start:end] for start, end in zip([0, *ends], ends, strict=False)],
-    )
+    split = [terms.word[start:end] for start, end in pairwise([0, *ends])]
+    groups: dict[bytes, Group] = {}
+    start = 0
+    for key, stored in clusters.items():
+        end = start + len(stored.members)
+        groups[key] = Group(
+            key,
+            paths[start:end],
+            [
+                None if skip is not None else document_key(member)
+                for member, skip in zip(stored.members, stored.skips, strict=True)
+            ],
+            np.array([flags(member.path, member.language) for member in stored.members], dtype=np.uint8),
+            vectors[start:end],
+            split[start:end],
+        )
+        start = end
+    return groups
 
 
-def _places(segment: Segment, keys: Sequence[Key]) -> Iterator[tuple[Key, int]]:
-    return zip(keys, segment.find(keys).tolist(), strict=True)
+class _Located(NamedTuple):
+    """Where documents are: for each of `keys` the number of a segment of `used` and the document there, -1 for none."""
+
+    keys: list[Key]
+    used: list[tuple[str, Segment]]
+    number: npt.NDArray[np.int64]
+    document: npt.NDArray[np.int64]
+
+    @classmethod
+    def among(cls, keys: list[Key], candidates: Iterable[tuple[str, Segment]]) -> _Located:
+        """Look in the candidates one after the other until nothing is left to look for."""
+        number = np.full(len(keys), -1, dtype=np.int64)
+        document = np.full(len(keys), -1, dtype=np.int64)
+        used: list[tuple[str, Segment]] = []
+        left = np.arange(len(keys))
+        for name, segment in candidates:
+            if not len(left):
+                break
+            found = segment.find([keys[i] for i in left.tolist()])
+            here = left[found >= 0]
+            if len(here):
+                number[here], document[here] = len(used), found[found >= 0]
+                used.append((name, segment))
+                left = left[found < 0]
+        return cls(keys, used, number, document)
+
+    def lacking(self) -> dict[Key, None]:
+        """The documents that no segment has."""
+        return dict.fromkeys(self.keys[i] for i in np.flatnonzero(self.number < 0).tolist())
+
+    def places(self) -> dict[Key, tuple[int, int]]:
+        """The segment's number and the document's for each key."""
+        return dict(
+            zip(self.keys, zip(self.number.tolist(), self.document.tolist(), strict=True), strict=True)
+        )
 
 
-def _choose(wanted: Sequence[Key], base: View | None, catalog: Catalog) -> list[tuple[str, Segment]]:
-    """Segments that together hold as many of the documents as can be, those of the base view first."""
-    left = list(wanted)
-    used: list[tuple[str, Segment]] = []
-    first = list(zip(base.names, base.segments, strict=True)) if base else []
-
-    def candidates() -> Iterator[tuple[str, Segment]]:
-        yield from first
-        for name, segment in catalog.segments():
-            if base is None or name not in base.names:
-                yield name, segment
-
-    for name, segment in candidates():
-        if not left:
-            break
-        rest = [key for key, place in _places(segment, left) if place < 0]
-        if len(rest) < len(left):
-            used.append((name, segment))
-        left = rest
-    return used
+def _candidates(base: View | None, catalog: Catalog) -> Iterator[tuple[str, Segment]]:
+    """The segments of the base view, which have most of what is looked for, then all others."""
+    if base is not None:
+        yield from zip(base.names, base.segments, strict=True)
+    for name, segment in catalog.segments():
+        if base is None or name not in base.names:
+            yield name, segment
 
 
 def _count_anew(
-    lacking: dict[Key, Document], descriptor: Descriptor, catalog: Catalog, maker: Maker
+    lacking: dict[Key, Document], catalog: Catalog, maker: Maker
 ) -> list[tuple[str, Segment]]:
     """Segments for documents whose clusters are there but whose words were never counted here."""
     made: list[tuple[str, Segment]] = []
@@ -148,33 +175,25 @@ def _count_anew(
     return made
 
 
-def _merged(
-    wanted: Sequence[Key], used: list[tuple[str, Segment]], catalog: Catalog
-) -> list[tuple[str, Segment]]:
+def _merged(located: _Located, catalog: Catalog) -> _Located:
     """Merge small segments of like size, so that their number grows with the logarithm of the commits."""
-    small = sorted((pair for pair in used if pair[1].rows < _SMALL), key=lambda pair: pair[1].rows)
-    taken: list[tuple[str, Segment]] = []
+    small = sorted(
+        (number for number, (_, segment) in enumerate(located.used) if segment.rows < _SMALL),
+        key=lambda number: located.used[number][1].rows,
+    )
+    taken: list[int] = []
     rows = 0
-    for pair in small:
-        if len(taken) >= _SMALL_SEGMENTS and pair[1].rows > _GROWTH * rows:
+    for number in small:
+        more = located.used[number][1].rows
+        if (len(taken) >= _SMALL_SEGMENTS and more > _GROWTH * rows) or rows + more > segments.TARGET_ROWS:
             break
-        if rows + pair[1].rows > segments.TARGET_ROWS:
-            break
-        taken.append(pair)
-        rows += pair[1].rows
+        taken.append(number)
+        rows += more
     if len(taken) < _SMALL_SEGMENTS:
-        return used
-    rest = [pair for pair in used if pair not in taken]
-    left = list(wanted)
-    for _, segment in rest:
-        left = [key for key, place in _places(segment, left) if place < 0]
-    parts = []
-    for _, segment in taken:
-        found = list(_places(segment, left))
-        parts.append(segment.part(place for _, place in found if place >= 0))
-        left = [key for key, place in found if place < 0]
-    parts = [part for part in parts if part.documents]
-    if not parts:
-        return rest
+        return located
+    parts = [
+        located.used[number][1].part(located.document[located.number == number].tolist()) for number in taken
+    ]
     name = catalog.add_segment(*segments.build(parts))
-    return [*rest, (name, catalog.segment(name))]
+    rest = [pair for number, pair in enumerate(located.used) if number not in taken]
+    return _Located.among(located.keys, [*rest, (name, catalog.segment(name))])

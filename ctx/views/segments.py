@@ -121,23 +121,24 @@ class Segment:
         """The document of each key (n,), -1 where the segment has none."""
         found = np.full(len(keys), -1, dtype=np.int64)
         width = self._ids.shape[1]
-        usable = [i for i, (oid, _) in enumerate(keys) if len(oid) == width]
-        if not usable:
+        if not keys or len(keys[0][0]) != width:
             return found
-        wanted = _sortable(
-            np.frombuffer(b"".join(keys[i][0] for i in usable), dtype=np.uint8).reshape(-1, width)
-        )
+        wanted = np.frombuffer(b"".join(oid for oid, _ in keys), dtype=np.uint8).reshape(-1, width)
         numbers = {language: number for number, language in enumerate(self.languages)}
-        for i, place in zip(usable, np.searchsorted(self._sorted, wanted).tolist(), strict=True):
-            oid, number = keys[i][0], numbers.get(keys[i][1], -1)
-            while place < self.documents:
-                document = int(self._order[place])
-                if self._ids[document].tobytes() != oid:
-                    break
-                if self.document_language[document] == number:
-                    found[i] = document
-                    break
-                place += 1
+        language = np.array([numbers.get(language, -1) for _, language in keys], dtype=np.int64)
+        prefix = _sortable(wanted)
+        place = np.searchsorted(self._sorted, prefix)
+        left = np.flatnonzero((language >= 0) & (place < self.documents))
+        # Blobs that are read as several languages stand side by side.
+        while len(left):
+            left = left[self._sorted[place[left]] == prefix[left]]
+            document = self._order[place[left]].astype(np.int64)
+            same = (self._ids[document] == wanted[left]).all(axis=1)
+            same &= self.document_language[document] == language[left]
+            found[left[same]] = document[same]
+            left = left[~same]
+            place[left] += 1
+            left = left[place[left] < self.documents]
         return found
 
     @cached_property

@@ -6,7 +6,7 @@ groups that did not change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -40,19 +40,18 @@ class Group(NamedTuple):
     terms: list[npt.NDArray[np.int64]]
 
 
-def build(groups: Sequence[Group], segments: Sequence[Segment], names: Sequence[str], tree: bytes) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the description of a view; `names` are the file names of the segments."""
-    documents = [document for group in groups for document in group.documents]
-    segment = np.full(len(documents), NO_SEGMENT, dtype="<u2")
-    place = np.zeros(len(documents), dtype="<u4")
-    wanted = [i for i, document in enumerate(documents) if document is not None]
-    for number, candidate in enumerate(segments):
-        found = candidate.find([key for i in wanted if (key := documents[i]) is not None])
-        here = np.array(wanted, dtype=np.int64)[found >= 0]
-        segment[here], place[here] = number, found[found >= 0]
-        wanted = [i for i, at in zip(wanted, found.tolist(), strict=True) if at < 0]
-    if wanted:
-        raise Damaged("a view's documents are in none of its segments")
+def build(
+    groups: Sequence[Group], places: Mapping[Key, tuple[int, int]], names: Sequence[str], tree: bytes
+) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the description of a view.
+
+    `places` gives for each document the number of its segment and its number there; `names` are the file
+    names of the segments.
+    """
+    nowhere = (NO_SEGMENT, 0)
+    found = [
+        nowhere if document is None else places[document] for group in groups for document in group.documents
+    ]
     paths = [path for group in groups for path in group.paths]
     terms = [term[:_MOST_TERMS] for group in groups for term in group.terms]
     arrays: Arrays = {
@@ -60,8 +59,8 @@ def build(groups: Sequence[Group], segments: Sequence[Segment], names: Sequence[
         "cluster_end": np.cumsum([len(group.paths) for group in groups]).astype("<u4"),
         "path": np.frombuffer(b"".join(paths), dtype=np.uint8),
         "path_end": np.cumsum([len(path) for path in paths]).astype("<u4"),
-        "file_segment": segment,
-        "file_document": place,
+        "file_segment": np.array([segment for segment, _ in found], dtype="<u2"),
+        "file_document": np.array([document for _, document in found], dtype="<u4"),
         "file_flags": np.concatenate([group.flags for group in groups] or [np.zeros(0, np.uint8)]),
         "path_vector": np.concatenate([group.vectors for group in groups] or [np.zeros((0, 1), np.uint8)]),
         "path_term": _octets(np.concatenate(terms or [np.zeros(0, np.int64)])),
@@ -162,7 +161,8 @@ class View:
 
     def cluster_of(self, file: int) -> bytes:
         """The key of the cluster that a file is in."""
-        return self.cluster_keys[int(np.searchsorted(self.cluster_end, file, side="right"))].tobytes()
+        key: bytes = self.cluster_keys[int(np.searchsorted(self.cluster_end, file, side="right"))].tobytes()
+        return key
 
 
 def _octets(hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:

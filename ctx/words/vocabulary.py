@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 
     text: Numbers
     word: Numbers
-    count: Numbers
+    times: Numbers
 
 
 class Reading(NamedTuple):

@@ -200,7 +200,7 @@ def test_counting_together_or_apart_gives_equal_counts(texts: list[str]) -> None
             for whole, part in ((together.terms, alone.terms), (together.rows, alone.rows)):
                 here = whole.text == number
                 assert whole.word[here].tolist() == part.word.tolist()
-                assert whole.count[here].tolist() == part.count.tolist()
+                assert whole.times[here].tolist() == part.times.tolist()
             assert together.lengths[number] == alone.lengths[0]
 
 
@@ -209,7 +209,7 @@ def test_counts_are_sorted_and_distinct() -> None:
     assert counts.word.tolist() == sorted(set(counts.word.tolist()))
     two = Vocabulary(word_table().row).read(b"abc abc def", [(0, 7), (8, 11)]).terms
     assert two.text.tolist() == [0, 1]
-    assert two.count.tolist() == [2, 1]
+    assert two.times.tolist() == [2, 1]
 
 
 def test_a_run_belongs_to_the_text_in_which_it_begins() -> None:
