@@ -1,6 +1,6 @@
-"""Markdown, reStructuredText, Org and AsciiDoc: chunks by headings, named after the path of headings.
+"""Markdown, reStructuredText, Org and Typst: chunks by headings, named after the path of headings.
 
-Read line by line: two kinds of underlines and one kind of prefix are all there is to these headings, and code
+Read line by line: underlines and prefixes are all there is to these headings, and code
 fences are the only thing that hides them.
 """
 
@@ -14,13 +14,14 @@ from ctx.chunking.limits import HARD, JOIN, LIMIT, TINY
 from ctx.chunking.lines import split_lines
 from ctx.values import Chunk
 
-LANGUAGES = frozenset({"markdown", "rst", "org"})
+LANGUAGES = frozenset({"markdown", "rst", "org", "typst"})
 """The languages that `split_document` reads."""
 
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n?|\n|\Z)")
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 _PREFIXED = {
     "markdown": re.compile(rb" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$"),
+    "typst": re.compile(rb"(={1,8})[ \t]+(.+?)[ \t]*$"),
     "org": re.compile(rb"(\*{1,8})[ \t]+(.+?)[ \t]*$"),
 }
 _UNDERLINE = {
