@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ctx import words
 from ctx._version import __version__
-from ctx.clusters import cluster_records
+from ctx.cluster_store import ClusterStore
 from ctx.descriptor import Descriptor, embedded_model
 from ctx.errors import Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
@@ -38,17 +38,12 @@ if TYPE_CHECKING:
     from ctx.git.formats import TreeEntry
     from ctx.indexing.cover import Coverer
     from ctx.partition import Node
-    from ctx.views.segments import Key
     from ctx.views.view import View
 
 Report = Callable[[Progress], None]
 
 _SEARCH_WAITS = 1.0
 """Seconds that a search waits for a process that indexes, before it computes what it needs itself."""
-
-
-_KEPT_RECORDS = 4096
-"""Clusters whose records are kept by a process that answers many questions: some ten megabytes."""
 
 
 class RepositoryIndex:
@@ -61,7 +56,7 @@ class RepositoryIndex:
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self._trees: dict[bytes, Sequence[TreeEntry]] = {}
-        self._records: dict[bytes, dict[Key, bytes]] = {}
+        self.clusters = ClusterStore(self.store, self.descriptor)
         self.catalog = Catalog(self.store, str(self.descriptor), words.VERSION)
 
     def __enter__(self) -> RepositoryIndex:
@@ -138,27 +133,13 @@ class RepositoryIndex:
             record = self._covered(asked.tree) or NodeRecord([], [], Totals())
             try:
                 return search(
-                    self.repository, view, self._record, record.totals, asked, query, limit, paths, languages, started
+                    self.repository, view, self.clusters.record, record.totals, asked, query, limit, paths, languages, started
                 )
             except Damaged:
                 if not trust:
                     raise
                 self.coverer.cover(asked.tree, self.root(asked.tree), trust=False)
         raise AssertionError("the second round returns or raises")
-
-    def _record(self, cluster: bytes, document: Key) -> bytes:
-        """The record of a document; those of the clusters read last are kept."""
-        if cluster not in self._records:
-            payload = self.store.read(os.path.join("objects", str(self.descriptor)), cluster.hex())
-            if payload is None:
-                raise Damaged("a cluster of a covered tree is missing")
-            if len(self._records) >= _KEPT_RECORDS:
-                del self._records[next(iter(self._records))]
-            self._records[cluster] = cluster_records(payload)
-        try:
-            return self._records[cluster][document]
-        except KeyError:
-            raise Damaged("a cluster lacks a document that its tree has") from None
 
     def text(self, hit: Hit) -> str:
         """The text of a hit, read from the git object now. Raises KeyError where the object is gone."""
@@ -296,7 +277,7 @@ class RepositoryIndex:
                     raise Damaged("there is no snapshot")
                 keys = self.snapshots.cluster_keys(root)
                 return prepare_view(
-                    tree, keys, self.store, self.descriptor, self.catalog, self.coverer.worker.maker
+                    tree, keys, self.clusters, self.catalog, self.coverer.worker.maker
                 )
             except Damaged:
                 if not trust:

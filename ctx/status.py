@@ -58,7 +58,7 @@ def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str]) -> Snap
     state, size = COMPLETE, 0
     try:
         for key in index.snapshots.cluster_keys(root):
-            size += os.path.getsize(index.store.file(os.path.join("objects", descriptor), key.hex()))
+            size += index.clusters.size(key)
     except (OSError, Damaged):
         state = DAMAGED
     lines = max(1, totals.lines)

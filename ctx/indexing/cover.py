@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctx.clusters import Document, Stored, decode_cluster, document_key
+from ctx.cluster_store import ClusterStore
+from ctx.clusters import Document, document_key
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged
 from ctx.indexing.batch import Made, cluster_totals
@@ -43,11 +43,10 @@ class Coverer:
 
     def __init__(self, store: Store, descriptor: Descriptor, catalog: Catalog, place: Place) -> None:
         self._store = store
-        self._descriptor = descriptor
         self._snapshots = Snapshots(store, str(descriptor))
         self._catalog = catalog
         self._place = place
-        self._area = os.path.join("objects", str(descriptor))
+        self._clusters = ClusterStore(store, descriptor)
         self._worker: Worker | None = None
 
     @property
@@ -73,7 +72,7 @@ class Coverer:
             directories.append(_Directory(node, content))
             open_ += reversed(content.nodes)
             for cluster in content.clusters:
-                if not (self._store.has(self._area, cluster.key.hex()) if trust else self._totals(cluster)):
+                if self._clusters.absent([cluster.key]) if trust else self._totals(cluster) is None:
                     clusters.append(cluster)
         return directories, clusters
 
@@ -162,9 +161,11 @@ class Coverer:
             if not wanted:
                 break
             for cluster in dict.fromkeys(view.clusters_of(wanted).values()):
-                stored = self._stored(cluster)
-                if stored is not None:
-                    found |= {key: stored.documents[key] for key in wanted if key in stored.documents}
+                try:
+                    documents = self._clusters.stored(cluster).documents
+                except Damaged:
+                    continue
+                found |= {key: documents[key] for key in wanted if key in documents}
             wanted = [key for key in wanted if key not in found]
         return found
 
@@ -187,17 +188,11 @@ class Coverer:
         self._snapshots.write_node(directory.node.key, record)
 
     def _totals(self, cluster: Cluster) -> Totals | None:
-        stored = self._stored(cluster.key)
-        return stored and cluster_totals(stored.members, stored.skips, stored.documents)
-
-    def _stored(self, key: bytes) -> Stored | None:
-        payload = self._store.read(self._area, key.hex())
-        if payload is None:
-            return None
         try:
-            return decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
+            stored = self._clusters.stored(cluster.key)
         except Damaged:
             return None
+        return cluster_totals(stored.members, stored.skips, stored.documents)
 
 
 class _SegmentWriter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.clusters import Document, Stored, decode_cluster, document_key
-from ctx.descriptor import Descriptor
+from ctx.cluster_store import ClusterStore
+from ctx.clusters import Document, Stored, document_key
 from ctx.errors import Damaged
 from ctx.indexing.documents import Maker, Source
-from ctx.store import Store
 from ctx.views import segments, view
 from ctx.views.catalog import Catalog
 from ctx.views.paths import flags
@@ -31,15 +29,14 @@ _GROWTH = 2
 def prepare_view(
     tree: bytes,
     cluster_keys: Sequence[bytes],
-    store: Store,
-    descriptor: Descriptor,
+    clusters: ClusterStore,
     catalog: Catalog,
     maker: Maker,
 ) -> View:
     """Build and keep the view of a tree. Raises `Damaged` when one of its clusters cannot be read."""
     base = catalog.latest()
     known = base.groups() if base else {}
-    read = {key: _read(key, store, descriptor) for key in cluster_keys if key not in known}
+    read = {key: clusters.stored(key) for key in cluster_keys if key not in known}
     fresh = {key: document for stored in read.values() for key, document in stored.documents.items()}
     known |= _groups(read, maker)
     groups = [known[key] for key in cluster_keys]
@@ -51,7 +48,7 @@ def prepare_view(
         for group in groups:
             # A segment got lost that the base view was built on: its clusters say what was in it.
             if any(key in lacking and key not in fresh for key in group.documents if key is not None):
-                fresh |= _read(group.key, store, descriptor).documents
+                fresh |= clusters.stored(group.key).documents
         made = _count_anew({key: fresh[key] for key in lacking}, catalog, maker)
         located = _Located.among(wanted, [*located.used, *made])
     located = _merged(located, catalog)
@@ -59,13 +56,6 @@ def prepare_view(
     made_view = catalog.add_view(tree, arrays, meta)
     catalog.prune()
     return made_view
-
-
-def _read(key: bytes, store: Store, descriptor: Descriptor) -> Stored:
-    payload = store.read(os.path.join("objects", str(descriptor)), key.hex())
-    if payload is None:
-        raise Damaged("a cluster of a covered tree is missing")
-    return decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes)
 
 
 def _groups(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:

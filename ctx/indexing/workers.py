@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection
 from typing import NamedTuple
 
+from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document
 from ctx.descriptor import Descriptor
 from ctx.embed.wordtable import word_table
@@ -49,16 +50,12 @@ class Worker:
     def __init__(self, place: Place, store: Store) -> None:
         repository = open_repository(place.git_dir)
         self.maker = Maker(repository, word_table())
-        self._store = store
-        self._area = os.path.join("objects", str(place.descriptor))
+        self._clusters = ClusterStore(store, place.descriptor)
         self._descriptor = str(place.descriptor)
 
     def run(self, task: Task) -> Made:
         """Make and store the clusters of a batch."""
-        return make_batch(task.clusters, task.known, self.maker, self._write, self._descriptor)
-
-    def _write(self, key: bytes, payload: bytes) -> None:
-        self._store.write(self._area, key.hex(), payload)
+        return make_batch(task.clusters, task.known, self.maker, self._clusters.write, self._descriptor)
 
 
 _worker: Worker | None = None

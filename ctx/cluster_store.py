@@ -1,0 +1,75 @@
+"""The stored clusters of one descriptor, by key: what other programs may use without knowing the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from ctx.clusters import Stored, cluster_records, decode_cluster
+from ctx.descriptor import Descriptor
+from ctx.errors import Damaged
+from ctx.store import Store
+from ctx.views.segments import Key
+
+_KEPT = 4096
+"""Clusters whose records are kept by a process that answers many questions: some ten megabytes."""
+
+
+class ClusterStore:
+    """Keys are the 20 bytes of `ctx.partition.cluster_key`, payloads the bytes that docs/format.md describes."""
+
+    def __init__(self, store: Store, descriptor: Descriptor) -> None:
+        self._store = store
+        self._descriptor = descriptor
+        self._area = os.path.join("objects", str(descriptor))
+        self._records: dict[bytes, dict[Key, bytes]] = {}
+
+    def absent(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Those of the keys that have no file here; a file that is there may still prove damaged when read."""
+        return [key for key in keys if not self._store.has(self._area, key.hex())]
+
+    def get(self, key: bytes) -> bytes | None:
+        """The payload of a cluster, or None where there is none that can be trusted."""
+        return self._store.read(self._area, key.hex())
+
+    def put(self, key: bytes, payload: bytes) -> None:
+        """Store a cluster from elsewhere. Raises `Damaged` unless the payload is what the key promises."""
+        decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
+        self.write(key, payload)
+
+    def write(self, key: bytes, payload: bytes) -> None:
+        """Store a cluster that was just made. Raises `StoreUnusable`."""
+        self._store.write(self._area, key.hex(), payload)
+
+    def stored(self, key: bytes) -> Stored:
+        """A cluster, everything in it checked. Raises `Damaged`, also where there is none."""
+        payload = self.get(key)
+        if payload is None:
+            raise Damaged("a cluster of a covered tree is missing")
+        return decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
+
+    def record(self, key: bytes, document: Key) -> bytes:
+        """The record of one document of a cluster. Raises `Damaged`. Those of the clusters read last are kept."""
+        if key not in self._records:
+            payload = self.get(key)
+            if payload is None:
+                raise Damaged("a cluster of a covered tree is missing")
+            if len(self._records) >= _KEPT:
+                del self._records[next(iter(self._records))]
+            self._records[key] = cluster_records(payload)
+        try:
+            return self._records[key][document]
+        except KeyError:
+            raise Damaged("a cluster lacks a document that its tree has") from None
+
+    def keys(self) -> Iterator[bytes]:
+        """The keys of all stored clusters, in no order."""
+        for name in self._store.names(self._area):
+            try:
+                yield bytes.fromhex(name)
+            except ValueError:
+                continue
+
+    def size(self, key: bytes) -> int:
+        """Bytes of a cluster's file. Raises OSError where there is none."""
+        return os.path.getsize(self._store.file(self._area, key.hex()))
