@@ -1,7 +1,7 @@
 """What every stored value depends on besides its input, spelt out in one place.
 
 A cluster key is a hash over the descriptor and the members, so whatever changes the bytes of a cluster
-must change the descriptor: the version counts the formats of clusters, chunks and embedded text together.
+must change the descriptor: its version has those of the cluster's layout and of the chunker, and the grammars'.
 The words layer is not in it: counting words anew never costs an embedding.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ctx import chunking
+from ctx.chunking.grammar_version import grammar_version
 from ctx.embed.wordtable import DIMENSIONS, MODEL_ID
 
 SCOPE = "CODE_BLOCKS"
@@ -49,4 +50,5 @@ class Descriptor(NamedTuple):
 
 def embedded_model() -> Descriptor:
     """The descriptor of the model inside the package."""
-    return Descriptor(SCOPE, MODEL_ID, DIMENSIONS, PRECISION, f"{CLUSTER_VERSION}.{chunking.VERSION}")
+    version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}"
+    return Descriptor(SCOPE, MODEL_ID, DIMENSIONS, PRECISION, version)

@@ -12,38 +12,38 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ctx import words
-from ctx._version import __version__
 from ctx.cluster_store import ClusterStore
 from ctx.descriptor import Descriptor, embedded_model
-from ctx.errors import Damaged, GitFailed, StoreUnusable, UsageError
+from ctx.errors import Damaged, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
 from ctx.resolve import Resolution, resolve
-from ctx.snapshots import NodeRecord, Snapshots, Totals
+from ctx.snapshots import Snapshots, Totals
 from ctx.store import Store
 from ctx.values import (
     ALREADY_INDEXED,
     INDEXING_IN_PROGRESS,
     Answer,
+    Coverage,
     Hit,
     IndexReport,
     Progress,
-    Provenance,
     Removal,
     Status,
 )
 from ctx.views.catalog import Catalog
 
 if TYPE_CHECKING:
-    from ctx.git.formats import TreeEntry
-    from ctx.indexing.cover import Coverer
-    from ctx.partition import Node
+    import numpy as np
+    import numpy.typing as npt
+
+    from ctx.indexing.indexer import Indexer
     from ctx.views.view import View
 
 Report = Callable[[Progress], None]
 
-_SEARCH_WAITS = 1.0
-"""Seconds that a search waits for a process that indexes, before it computes what it needs itself."""
+_REMOVAL_WAITS = 1.0
+"""Seconds that a removal waits for a process that indexes."""
 
 
 class RepositoryIndex:
@@ -55,7 +55,6 @@ class RepositoryIndex:
         self.store = Store(self.repository.common_dir)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
-        self._trees: dict[bytes, Sequence[TreeEntry]] = {}
         self.clusters = ClusterStore(self.store, self.descriptor)
         self.catalog = Catalog(self.store, str(self.descriptor), words.VERSION)
 
@@ -88,25 +87,25 @@ class RepositoryIndex:
         """Cover the tree of a revision, and whatever other processes wish for meanwhile."""
         started = time.monotonic()
         asked = self.resolve(revision, branch)
-        if (record := self._covered(asked.tree)) is not None:
-            self._log(asked, trigger)
-            return self._report(asked, record, started, ALREADY_INDEXED)
+        record = self.snapshots.covered(asked.tree)
+        if record is not None:
+            self.indexer.log(asked, trigger)
+            return _report(asked, started, ALREADY_INDEXED, record.totals)
         lock = IndexLock(self.store)
         if not lock.acquire():
             lock.wish(asked.tree)
             # The holder may have looked for wishes for the last time just before.
             if not lock.acquire():
-                return self._report(asked, None, started, INDEXING_IN_PROGRESS)
+                return _report(asked, started, INDEXING_IN_PROGRESS, Totals())
         with lock:
-            report = self._cover(asked, started, jobs, background, progress)
-            self._log(asked, trigger)
+            covered = self.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=progress)
             lock.granted(asked.tree)
-            self._grant_wishes(lock, jobs, background)
+            self.indexer.grant_wishes(lock, jobs, background)
         # A wish that came in between is seen by its process, or here.
         while lock.wishes() and lock.acquire():
             with lock:
-                self._grant_wishes(lock, jobs, background)
-        return report
+                self.indexer.grant_wishes(lock, jobs, background)
+        return _report(asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks)
 
     def search(
         self,
@@ -120,26 +119,39 @@ class RepositoryIndex:
         progress: Report | None = None,
     ) -> Answer:
         """The best chunks of one tree for a question. What the tree lacks is indexed first."""
-        from ctx.search import search
-
         started = time.monotonic()
         if not query.strip():
             raise UsageError("the query is empty: say in a few words what you look for")
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
         asked = self.resolve(revision, branch)
-        view = self.view(asked, progress)
-        for trust in (True, False):
-            record = self._covered(asked.tree) or NodeRecord([], [], Totals())
-            try:
-                return search(
-                    self.repository, view, self.clusters.record, record.totals, asked, query, limit, paths, languages, started
-                )
-            except Damaged:
-                if not trust:
-                    raise
-                self.coverer.cover(asked.tree, self.root(asked.tree), trust=False)
-        raise AssertionError("the second round returns or raises")
+        view = self._view(asked, progress)
+        try:
+            return self._answer(view, asked, query, limit, paths, languages, started)
+        except Damaged:
+            self.indexer.repair(asked.tree)
+            return self._answer(view, asked, query, limit, paths, languages, started)
+
+    def search_vector(
+        self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
+    ) -> list[Hit]:
+        """The chunks of a tree whose vectors lie nearest to one, (dimensions,) float; their score is the agreement."""
+        from ctx.search import nearest
+
+        return nearest(self._view(self.resolve(revision)), self.clusters.record, vector, limit)
+
+    def similarity(self, one: str, other: str) -> float:
+        """The cosine of the vectors of two texts, in -1..1; 0 where one of them has no word."""
+        from ctx.embed.wordtable import word_table
+
+        table = word_table()
+        return float(table.embed_query(one) @ table.embed_query(other))
+
+    def missing(self, revision: str | None = None) -> list[bytes]:
+        """The keys of the clusters that a tree lacks, known without reading a file of it."""
+        root = self.indexer.trees.root(self.resolve(revision).tree)
+        _, clusters = self.indexer.coverer.missing(root)
+        return [cluster.key for cluster in clusters]
 
     def text(self, hit: Hit) -> str:
         """The text of a hit, read from the git object now. Raises KeyError where the object is gone."""
@@ -158,7 +170,7 @@ class RepositoryIndex:
         removed = len(list(self.snapshots.trees()))
         if os.path.isdir(self.store.path):
             lock = IndexLock(self.store)
-            if not lock.acquire(_SEARCH_WAITS):
+            if not lock.acquire(_REMOVAL_WAITS):
                 raise StoreUnusable(
                     "another process is indexing this repository: wait until it has ended, or end it, "
                     "then run the command again"
@@ -170,7 +182,8 @@ class RepositoryIndex:
                 shutil.rmtree(self.store.path, ignore_errors=True)
         elif os.path.lexists(self.store.path):
             _remove_tree(self.store.path)
-        return Removal(self.repository_id, removed, os.path.exists(os.path.join(self.store.path, "snapshots")))
+        remain = os.path.exists(os.path.join(self.store.path, "snapshots"))
+        return Removal(self.repository_id, removed, remain)
 
     @property
     def repository_id(self) -> str:
@@ -178,137 +191,12 @@ class RepositoryIndex:
         place = os.fsencode(os.path.realpath(self.repository.common_dir))
         return blake2b(place, digest_size=8).hexdigest()
 
-    def view(self, asked: Resolution, progress: Report | None = None) -> View:
-        """The search-ready arrays of a tree; made where they are lacking, in memory if need be."""
-        found = self.catalog.view(asked.tree)
-        covered = self._covered(asked.tree) is not None
-        if found is not None and covered:
-            return found
-        self.store.may_use_memory = True
-        if not covered:
-            lock, jobs = IndexLock(self.store), None
-            try:
-                lock.acquire(_SEARCH_WAITS)
-            except StoreUnusable:
-                jobs = 1
-            with lock:
-                if self._covered(asked.tree) is None:
-                    self._cover_in_memory(asked, jobs, progress)
-                    self._log(asked, "search")
-                found = self.catalog.view(asked.tree)
-        return found or self._prepare(asked.tree)
-
-    def root(self, tree: bytes) -> Node:
-        """The manifest node of a whole tree, as the path rules in it make it."""
-        from ctx.files import PathRules
-        from ctx.partition import root_node
-
-        return root_node(
-            str(self.descriptor),
-            tree,
-            lambda entries: PathRules.root(self.repository, entries),
-            self._entries,
-            self._fetch_trees,
-        )
-
-    def _fetch_trees(self, trees: Sequence[bytes]) -> None:
-        self._trees.update(self.repository.trees_entries(trees))
-
-    def _entries(self, tree: bytes) -> Sequence[TreeEntry]:
-        if tree in self._trees:
-            return self._trees.pop(tree)
-        try:
-            return self.repository.tree_entries(tree)
-        except KeyError:
-            raise GitFailed(
-                f"the tree {tree.hex()} is not in this repository: fetch it (`git fetch`, "
-                "`git checkout` in a partial clone), or look for damage with `git fsck`"
-            ) from None
-
     @cached_property
-    def coverer(self) -> Coverer:
-        """What makes the clusters and snapshots of this repository."""
-        from ctx.indexing.cover import Coverer
-        from ctx.indexing.workers import Place
+    def indexer(self) -> Indexer:
+        """What makes the snapshots and views of this repository."""
+        from ctx.indexing.indexer import Indexer
 
-        place = Place(self.repository.git_dir, self.repository.common_dir, self.descriptor)
-        return Coverer(self.store, self.descriptor, self.catalog, place)
-
-    def _cover(
-        self, asked: Resolution, started: float, jobs: int | None, background: bool, progress: Report | None
-    ) -> IndexReport:
-        jobs = jobs or max(1, _cores() - background)
-        root = self.root(asked.tree)
-        try:
-            covered = self.coverer.cover(
-                asked.tree, root, jobs=jobs, background=background, progress=progress
-            )
-        except Damaged:
-            # Something stored is not what its name says: look into everything, and make that anew.
-            covered = self.coverer.cover(
-                asked.tree, root, jobs=jobs, background=background, progress=progress, trust=False
-            )
-        if self.catalog.view(asked.tree) is None:
-            self._prepare(asked.tree)
-        record = NodeRecord([], [], covered.totals)
-        report = self._report(asked, record, started, None)
-        return report._replace(
-            processed_new_clusters=covered.new_clusters,
-            reused_clusters=covered.totals.clusters - covered.new_clusters,
-            embedded_chunks=covered.embedded_chunks,
-            reused_chunks=covered.totals.chunks - covered.embedded_chunks,
-        )
-
-    def _cover_in_memory(self, asked: Resolution, jobs: int | None, progress: Report | None) -> None:
-        """Cover a tree, and keep in this process what cannot be written."""
-        try:
-            self._cover(asked, time.monotonic(), jobs, False, progress)
-        except StoreUnusable:
-            # Only what this process makes itself can stay in its memory.
-            self._cover(asked, time.monotonic(), 1, False, progress)
-
-    def _prepare(self, tree: bytes) -> View:
-        from ctx.indexing.prepare import prepare_view
-
-        for trust in (True, False):
-            try:
-                root = self.snapshots.tree(tree)
-                if root is None:
-                    raise Damaged("there is no snapshot")
-                keys = self.snapshots.cluster_keys(root)
-                return prepare_view(
-                    tree, keys, self.clusters, self.catalog, self.coverer.worker.maker
-                )
-            except Damaged:
-                if not trust:
-                    raise
-                self.coverer.cover(tree, self.root(tree), trust=False)
-        raise AssertionError("the second round returns or raises")
-
-    def _grant_wishes(self, lock: IndexLock, jobs: int | None, background: bool) -> None:
-        while wishes := lock.wishes():
-            for tree in wishes:
-                if self._covered(tree) is None:
-                    wished = Resolution(tree, None, tree.hex(), "wish")
-                    try:
-                        self._cover(wished, time.monotonic(), jobs, background, None)
-                        self._log(wished, "wish")
-                    except (GitFailed, Damaged):
-                        pass  # whoever wished for it will be told when asking again
-                lock.granted(tree)
-
-    def _covered(self, tree: bytes) -> NodeRecord | None:
-        root = self.snapshots.tree(tree)
-        return None if root is None else self.snapshots.node(root)
-
-    def _log(self, asked: Resolution, trigger: str) -> None:
-        time_of_commit = self.repository.commit_info(asked.commit).committer_time if asked.commit else None
-        entry = Provenance(asked.commit, asked.revision, time_of_commit, int(time.time()), __version__, trigger)
-        try:
-            self.snapshots.add_to_log(asked.tree, entry)
-        except StoreUnusable:
-            if not self.store.may_use_memory:
-                raise
+        return Indexer(self.repository, self.store, self.descriptor, self.catalog)
 
     def _latest_snapshot(self) -> tuple[bytes, bytes | None] | None:
         """Tree and commit of the snapshot with the latest committer time."""
@@ -320,31 +208,63 @@ class RepositoryIndex:
                     best = found
         return best and (best[1], best[2])
 
-    def _report(
-        self, asked: Resolution, record: NodeRecord | None, started: float, skipped: str | None
-    ) -> IndexReport:
+    def _view(self, asked: Resolution, progress: Report | None = None) -> View:
+        # The usual case needs nothing of what makes an index, whose import would cost more than the search.
+        found = self.catalog.view(asked.tree)
+        if found is not None and self.snapshots.covered(asked.tree) is not None:
+            return found
+        return self.indexer.view(asked, progress)
+
+    def _answer(
+        self,
+        view: View,
+        asked: Resolution,
+        query: str,
+        limit: int,
+        paths: Sequence[str],
+        languages: Sequence[str],
+        started: float,
+    ) -> Answer:
+        from ctx.search import Filters, search
+
+        record = self.snapshots.covered(asked.tree)
         totals = record.totals if record else Totals()
-        return IndexReport(
-            skipped=skipped,
-            revision=asked.revision,
-            commit=asked.commit,
-            tree=asked.tree,
-            total_clusters=totals.clusters,
-            processed_new_clusters=0,
-            reused_clusters=totals.clusters,
-            embedded_chunks=0,
-            reused_chunks=totals.chunks,
-            skipped_files=dict(totals.skipped),
-            storage="local",
-            seconds=time.monotonic() - started,
+        filters = Filters(self.repository, paths, languages)
+        hits, message = search(view, self.clusters.record, query, limit, filters)
+        return Answer(
+            hits,
+            asked.revision,
+            asked.commit,
+            asked.tree,
+            asked.resolved_by,
+            Coverage(True, totals.files, totals.chunks, dict(totals.skipped)),
+            message,
+            time.monotonic() - started,
         )
 
 
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
+def _report(
+    asked: Resolution,
+    started: float,
+    skipped: str | None,
+    totals: Totals,
+    new_clusters: int = 0,
+    embedded_chunks: int = 0,
+) -> IndexReport:
+    return IndexReport(
+        skipped=skipped,
+        revision=asked.revision,
+        commit=asked.commit,
+        tree=asked.tree,
+        total_clusters=totals.clusters,
+        processed_new_clusters=new_clusters,
+        reused_clusters=totals.clusters - new_clusters,
+        embedded_chunks=embedded_chunks,
+        reused_chunks=totals.chunks - embedded_chunks,
+        skipped_files=dict(totals.skipped),
+        storage="local",
+        seconds=time.monotonic() - started,
+    )
 
 
 def _remove_tree(path: str) -> None:

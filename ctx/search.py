@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ctx.chunking.languages import linguist_name_to_language
-from ctx.embed.wordtable import word_table
+from ctx.embed.wordtable import sign_bits, word_table
 from ctx.errors import UsageError
 from ctx.git.repository import Repository
-from ctx.records import decode_chunk
 from ctx.rank.corpus import Corpus
 from ctx.rank.query import prepare
 from ctx.rank.ranker import Ranked, rank
-from ctx.resolve import Resolution
-from ctx.snapshots import Totals
-from ctx.values import Answer, Coverage, Hit
+from ctx.records import decode_chunk
+from ctx.values import Hit
 from ctx.views.segments import Key
 from ctx.views.view import View
 
@@ -29,35 +27,46 @@ _corpora: dict[int, tuple[View, Corpus]] = {}
 _KEPT_CORPORA = 4
 
 
+class Filters(NamedTuple):
+    """What an answer is restricted to: git pathspecs relative to the current directory, names of languages."""
+
+    repository: Repository
+    paths: Sequence[str] = ()
+    languages: Sequence[str] = ()
+
+
 def search(
-    repository: Repository,
-    view: View,
-    records: Records,
-    totals: Totals,
-    asked: Resolution,
-    text: str,
-    limit: int,
-    paths: Sequence[str],
-    languages: Sequence[str],
-    started: float,
-) -> Answer:
-    """Answer one question from one view. Raises `Damaged` when a cluster of it cannot be read. `started` is `time.monotonic()` at the beginning of the request."""
+    view: View, records: Records, text: str, limit: int, filters: Filters
+) -> tuple[list[Hit], str | None]:
+    """The hits for one question, best first, and a sentence where the filters let nothing through.
+
+    Raises `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+    """
     corpus = _corpus(view)
-    allowed, message = _allowed(repository, view, paths, languages)
-    hits: list[Hit] = []
-    if allowed is None or allowed.any():
-        query = prepare(text, word_table())
-        hits = [_hit(corpus, records, ranked) for ranked in rank(corpus, query, allowed, limit)]
-    return Answer(
-        hits,
-        asked.revision,
-        asked.commit,
-        asked.tree,
-        asked.resolved_by,
-        Coverage(True, totals.files, totals.chunks, dict(totals.skipped)),
-        message,
-        time.monotonic() - started,
-    )
+    allowed, message = _allowed(view, filters)
+    if allowed is not None and not allowed.any():
+        return [], message
+    query = prepare(text, word_table())
+    return [_hit(corpus, records, ranked) for ranked in rank(corpus, query, allowed, limit)], message
+
+
+def nearest(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
+    """The rows of a view whose bits agree most with the signs of a vector; ties go by path and place."""
+    corpus = _corpus(view)
+    if vector.shape != (corpus.bits.shape[1] * 64,):
+        raise UsageError(f"the vector has {vector.shape} numbers, the index {corpus.bits.shape[1] * 64}")
+    wanted = sign_bits(vector).view("<u8")
+    agreement = 1.0 - np.bitwise_count(corpus.bits ^ wanted).sum(axis=1, dtype=np.int64) / len(vector)
+    rows = np.flatnonzero(corpus.live)
+    if len(rows) > limit:
+        least = np.partition(agreement[rows], len(rows) - limit)[len(rows) - limit]
+        rows = rows[agreement[rows] >= least]
+    found = [
+        Ranked(row, int(corpus.shown[corpus.document_of[row]]), float(agreement[row]), float(agreement[row]))
+        for row in rows.tolist()
+    ]
+    found.sort(key=lambda hit: (-hit.score, view.path(hit.file), hit.row))
+    return [_hit(corpus, records, ranked) for ranked in found[:limit]]
 
 
 def _corpus(view: View) -> Corpus:
@@ -69,15 +78,14 @@ def _corpus(view: View) -> Corpus:
     return found[1]
 
 
-def _allowed(
-    repository: Repository, view: View, paths: Sequence[str], languages: Sequence[str]
-) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
-    """The files that the filters let through, and a sentence when there are none."""
+def _allowed(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
+    """The files that the filters let through (files,), None for all, and a sentence when there are none."""
+    repository, paths, languages = filters
     allowed: npt.NDArray[np.bool_] | None = None
     if paths:
         from ctx.git.pathspec import compile_pathspecs
 
-        match = compile_pathspecs(paths, repository.prefix)
+        match = compile_pathspecs(paths, repository.prefix, repository.work_tree)
         allowed = np.fromiter((match(path) for path in view.paths), dtype=bool, count=view.files)
         if not allowed.any():
             return allowed, f"no file of this tree matches {' '.join(paths)}"
@@ -90,7 +98,8 @@ def _allowed(
             of_files[here] = np.isin(segment.document_language[view.file_document[here]], numbers)
         allowed = of_files if allowed is None else allowed & of_files
         if not allowed.any():
-            return allowed, f"no file of this tree {'and these paths ' if paths else ''}is in {', '.join(languages)}"
+            where = f"of this tree that matches {' '.join(paths)}" if paths else "of this tree"
+            return allowed, f"no file {where} is in {', '.join(languages)}"
     return allowed, None
 
 

@@ -45,7 +45,7 @@ class Totals(NamedTuple):
 
 
 class NodeRecord(NamedTuple):
-    """A stored node: keys of the nodes below, keys of its own clusters, and the totals of everything below."""
+    """A stored node: keys of the nodes below it and of its own clusters, totals of everything below."""
 
     nodes: list[bytes]
     clusters: list[bytes]
@@ -88,6 +88,11 @@ class Snapshots:
     def forget_tree(self, tree: bytes) -> None:
         """Take a snapshot back; its nodes and clusters stay."""
         self._store.remove(self._trees, tree.hex())
+
+    def covered(self, tree: bytes) -> NodeRecord | None:
+        """The root node of a tree that has a snapshot, or None."""
+        root = self.tree(tree)
+        return None if root is None else self.node(root)
 
     def trees(self) -> Iterator[bytes]:
         """The covered trees, in no order."""

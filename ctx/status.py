@@ -90,7 +90,7 @@ def _catch_up(index: RepositoryIndex) -> CatchUp:
         return CatchUp(None, 0, 0, False)
     if index.snapshots.tree(tree) is not None:
         return CatchUp(tree, 0, 0, True)
-    _, clusters = index.coverer.missing(index.root(tree))
+    _, clusters = index.indexer.coverer.missing(index.indexer.trees.root(tree))
     oids = _new_blobs(index, clusters)
     size = 0
     for oid in oids:

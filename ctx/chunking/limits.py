@@ -5,7 +5,7 @@ from __future__ import annotations
 LIMIT = 1500
 """A syntax unit up to this size is kept whole; pieces of a larger one are packed up to it."""
 
-JOIN = 900
+JOIN = 1200
 """Small neighbours are joined while the result stays within this."""
 
 TINY = 80

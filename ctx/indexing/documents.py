@@ -20,7 +20,7 @@ from ctx.values import KINDS, Chunk
 from ctx.views import postings
 from ctx.views.segments import Key, Part
 from ctx.words.terms import DEFINITION
-from ctx.words.vocabulary import Counts, Reading, Vocabulary, exact_names
+from ctx.words.vocabulary import Counts, Vocabulary, exact_names
 
 _NAMES = 1
 """The names come after the texts when the words of a part are read."""

@@ -18,7 +18,8 @@ from ctx.clusters import Document
 from ctx.descriptor import Descriptor
 from ctx.embed.wordtable import word_table
 from ctx.errors import CtxError
-from ctx.git.repository import open_repository
+from ctx.git.place import Place as RepositoryPlace
+from ctx.git.repository import Repository
 from ctx.indexing.batch import Made, make_batch
 from ctx.indexing.documents import Maker
 from ctx.partition import Cluster
@@ -39,8 +40,7 @@ class Task(NamedTuple):
 class Place(NamedTuple):
     """Where a worker finds its repository and its store."""
 
-    git_dir: str
-    common_dir: str
+    repository: RepositoryPlace
     descriptor: Descriptor
 
 
@@ -48,7 +48,7 @@ class Worker:
     """Makes batches in this process."""
 
     def __init__(self, place: Place, store: Store) -> None:
-        repository = open_repository(place.git_dir)
+        repository = Repository(place.repository)
         self.maker = Maker(repository, word_table())
         self._clusters = ClusterStore(store, place.descriptor)
         self._descriptor = str(place.descriptor)
@@ -66,7 +66,7 @@ def _start(place: Place, background: bool) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if background:
         os.nice(NICENESS)
-    _worker = Worker(place, Store(place.common_dir))
+    _worker = Worker(place, Store(place.repository.common_dir))
 
 
 def _end_with_parent() -> None:

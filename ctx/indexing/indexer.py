@@ -1,0 +1,139 @@
+"""Making sure that a tree can be searched: covered by a snapshot, and with a view at hand."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from ctx._version import __version__
+from ctx.cluster_store import ClusterStore
+from ctx.descriptor import Descriptor
+from ctx.errors import Damaged, GitFailed, StoreUnusable
+from ctx.git.repository import Repository
+from ctx.indexing.cover import Covered, Coverer
+from ctx.indexing.lock import IndexLock
+from ctx.indexing.prepare import prepare_view
+from ctx.indexing.workers import Place
+from ctx.resolve import Resolution
+from ctx.snapshots import Snapshots
+from ctx.store import Store
+from ctx.trees import Trees
+from ctx.values import Progress, Provenance
+from ctx.views.catalog import Catalog
+from ctx.views.view import View
+
+Report = Callable[[Progress], None]
+
+_SEARCH_WAITS = 1.0
+"""Seconds that a search waits for a process that indexes, before it computes what it needs itself."""
+
+
+class Indexer:
+    """Covers trees and prepares views. `jobs` of None means all cores, one less in the background."""
+
+    def __init__(self, repository: Repository, store: Store, descriptor: Descriptor, catalog: Catalog) -> None:
+        self._repository = repository
+        self._store = store
+        self._catalog = catalog
+        self._clusters = ClusterStore(store, descriptor)
+        self._snapshots = Snapshots(store, str(descriptor))
+        self.trees = Trees(repository, str(descriptor))
+        self.coverer = Coverer(store, descriptor, catalog, Place(repository.place, descriptor))
+
+    def cover(
+        self,
+        asked: Resolution,
+        trigger: str,
+        *,
+        jobs: int | None = None,
+        background: bool = False,
+        progress: Report | None = None,
+    ) -> Covered:
+        """Cover a tree, prepare its view and log why."""
+        jobs = jobs or max(1, _cores() - background)
+        try:
+            covered = self.coverer.cover(
+                asked.tree, self.trees.root(asked.tree), jobs=jobs, background=background, progress=progress
+            )
+        except Damaged:
+            covered = self.repair(asked.tree, jobs, progress)
+        if self._catalog.view(asked.tree) is None:
+            self.prepare(asked.tree)
+        self.log(asked, trigger)
+        return covered
+
+    def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
+        """Look into everything that is stored of a tree, and make anew what is not what its name says."""
+        return self.coverer.cover(tree, self.trees.root(tree), jobs=jobs, progress=progress, trust=False)
+
+    def prepare(self, tree: bytes) -> View:
+        """The view of a covered tree, made from its clusters."""
+        try:
+            return self._prepared(tree)
+        except Damaged:
+            self.repair(tree)
+            return self._prepared(tree)
+
+    def view(self, asked: Resolution, progress: Report | None = None) -> View:
+        """The view of a tree for a search; what is lacking is made, in memory where nothing may be written."""
+        found = self._catalog.view(asked.tree)
+        covered = self._snapshots.covered(asked.tree) is not None
+        if found is not None and covered:
+            return found
+        self._store.may_use_memory = True
+        if not covered:
+            lock, jobs = IndexLock(self._store), None
+            try:
+                lock.acquire(_SEARCH_WAITS)
+            except StoreUnusable:
+                # Only what this process makes itself can stay in its memory.
+                jobs = 1
+            with lock:
+                if self._snapshots.covered(asked.tree) is None:
+                    try:
+                        self.cover(asked, "search", jobs=jobs, progress=progress)
+                    except StoreUnusable:
+                        self.cover(asked, "search", jobs=1, progress=progress)
+                found = self._catalog.view(asked.tree)
+        return found or self.prepare(asked.tree)
+
+    def grant_wishes(self, lock: IndexLock, jobs: int | None, background: bool) -> None:
+        """Cover what others wished for while the lock was held."""
+        while wishes := lock.wishes():
+            for tree in wishes:
+                if self._snapshots.covered(tree) is None:
+                    wished = Resolution(tree, None, tree.hex(), "wish")
+                    try:
+                        self.cover(wished, "wish", jobs=jobs, background=background)
+                    except (GitFailed, Damaged):
+                        pass  # whoever wished for it will be told when asking again
+                lock.granted(tree)
+
+    def log(self, asked: Resolution, trigger: str) -> None:
+        """Note beside a snapshot for which commit it serves. Raises `StoreUnusable`."""
+        time_of_commit = (
+            self._repository.commit_info(asked.commit).committer_time if asked.commit else None
+        )
+        entry = Provenance(
+            asked.commit, asked.revision, time_of_commit, int(time.time()), __version__, trigger
+        )
+        try:
+            self._snapshots.add_to_log(asked.tree, entry)
+        except StoreUnusable:
+            if not self._store.may_use_memory:
+                raise
+
+    def _prepared(self, tree: bytes) -> View:
+        root = self._snapshots.tree(tree)
+        if root is None:
+            raise Damaged("there is no snapshot")
+        keys = self._snapshots.cluster_keys(root)
+        return prepare_view(tree, keys, self._clusters, self._catalog, self.coverer.worker.maker)
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
