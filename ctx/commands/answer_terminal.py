@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.special import TextLexer
+from pygments.util import ClassNotFound
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
@@ -15,6 +19,19 @@ from ctx.values import Answer, Hit
 
 THEME = "ansi_dark"
 """The sixteen colours that the user's terminal defines, readable on its own background."""
+
+LEXERS = {
+    "apex": "java",
+    "astro": "html",
+    "commonlisp": "common-lisp",
+    "embeddedtemplate": "html",
+    "fsharp_signature": "fsharp",
+    "hack": "php",
+    "ocaml_interface": "ocaml",
+    "qmljs": "qml",
+    "svelte": "html",
+}
+"""Languages that Pygments knows under another name, or whose nearest relative it knows."""
 
 
 def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
@@ -47,13 +64,24 @@ def heading(hit: Hit, prefix: bytes) -> Text:
     )
 
 
+def lexer(language: str, code: str) -> Lexer:
+    """What splits a text of a language into coloured tokens.
+
+    By the language and not by the file name: Pygments would load every lexer that claims an extension.
+    """
+    name = LEXERS.get(language, language)
+    try:
+        # A chunk of PHP seldom holds the tag that opens it.
+        return get_lexer_by_name(name, stripnl=False, startinline="<?" not in code)
+    except ClassNotFound:
+        return TextLexer(stripnl=False)
+
+
 def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
     """Print some lines of a text; all of it is highlighted, so that a string cut in two keeps its colour."""
     raw = text.split("\n")
     code = "\n".join(harmless(line) for line in raw)
-    syntax = Syntax(
-        code, Syntax.guess_lexer(hit.path.decode("utf-8", "replace"), code), theme=THEME, tab_size=4
-    )
+    syntax = Syntax(code, lexer(hit.language or "text", code), theme=THEME, tab_size=4)
     lines = syntax.highlight(code).split("\n", allow_blank=True)
     width, before = len(str(hit.position.end_line)), -1
     for number in shown_lines(text, query):
