@@ -16,7 +16,7 @@ _KEPT = 4096
 
 
 class ClusterStore:
-    """Keys are the 20 bytes of `ctx.partition.cluster_key`, payloads the bytes that docs/format.md describes."""
+    """Keys are the 20 bytes of `ctx.partition.cluster_key`, payloads what docs/format.md describes."""
 
     def __init__(self, store: Store, descriptor: Descriptor) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class ClusterStore:
         self._records: dict[bytes, dict[Key, bytes]] = {}
 
     def absent(self, keys: Iterable[bytes]) -> list[bytes]:
-        """Those of the keys that have no file here; a file that is there may still prove damaged when read."""
+        """Those of the keys that have no file here; a file may still prove damaged when it is read."""
         return [key for key in keys if not self._store.has(self._area, key.hex())]
 
     def get(self, key: bytes) -> bytes | None:
@@ -49,7 +49,7 @@ class ClusterStore:
         return decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
 
     def record(self, key: bytes, document: Key) -> bytes:
-        """The record of one document of a cluster. Raises `Damaged`. Those of the clusters read last are kept."""
+        """The record of one document of a cluster; those read last are kept. Raises `Damaged`."""
         if key not in self._records:
             payload = self.get(key)
             if payload is None:

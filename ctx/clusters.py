@@ -17,7 +17,7 @@ from ctx.views.segments import Key
 
 
 class Document(NamedTuple):
-    """What is stored of one document: its record, eight bytes of the hash of each chunk's embedded text, vectors."""
+    """What is stored of one document: its record, eight bytes a chunk of text hashes, vectors."""
 
     record: bytes
     hashes: bytes

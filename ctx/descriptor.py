@@ -1,7 +1,7 @@
 """What every stored value depends on besides its input, spelt out in one place.
 
-A cluster key is a hash over the descriptor and the members, so whatever changes the bytes of a cluster
-must change the descriptor: its version has those of the cluster's layout and of the chunker, and the grammars'.
+A cluster key is a hash over the descriptor and the members, so whatever changes the bytes of a cluster must
+change the descriptor: its version has those of the cluster's layout, of the chunker and of the grammars.
 The words layer is not in it: counting words anew never costs an embedding.
 """
 

@@ -135,7 +135,7 @@ class RepositoryIndex:
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
     ) -> list[Hit]:
-        """The chunks of a tree whose vectors lie nearest to one, (dimensions,) float; their score is the agreement."""
+        """The chunks whose vectors lie nearest to one, (dimensions,) float; the score is the agreement."""
         from ctx.search import nearest
 
         return nearest(self._view(self.resolve(revision)), self.clusters.record, vector, limit)

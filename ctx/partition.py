@@ -85,7 +85,8 @@ def root_node(
 ) -> Node:
     """The node of a whole tree.
 
-    `rules` makes the root's rules from its entries; `fetch` is told which trees `entries_of` is about to be asked for.
+    `rules` makes the root's rules from its entries; `fetch` is told for which trees
+    `entries_of` will be asked.
     """
     entries = entries_of(tree)
     return _Walk(descriptor, entries_of, fetch).node(b"", tree, rules(entries), entries, 0)

@@ -127,8 +127,8 @@ _SAME_PREFIX = 1
 def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
     """Symbols without what the names or the chunk before say already.
 
-    0: the symbol of the chunk before. 1: its prefix and the chunk's first name. Bytes: a new prefix (UTF-8), before
-    the first name. A string: the whole symbol, which has no prefix.
+    0: the symbol of the chunk before. 1: its prefix and the chunk's first name. Bytes: a new prefix (UTF-8),
+    before the first name. A string: the whole symbol, which has no prefix.
     """
     packed: list[int | str | bytes] = []
     symbol, prefix = "", ""

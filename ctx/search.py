@@ -28,7 +28,7 @@ _KEPT_CORPORA = 4
 
 
 class Filters(NamedTuple):
-    """What an answer is restricted to: git pathspecs relative to the current directory, names of languages."""
+    """What an answer is restricted to: git pathspecs, relative to the current directory, and languages."""
 
     repository: Repository
     paths: Sequence[str] = ()
@@ -131,5 +131,3 @@ def _hit(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
         ranked.agreement,
         tuple(sorted(view.path(int(file)) for file in others if int(file) != ranked.file)),
     )
-
-

@@ -135,7 +135,7 @@ class IndexReport(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """One line of a snapshot's log: for which commit it was made, when, by what. Times in seconds since 1970."""
+    """One line of a snapshot's log: for which commit, when, by what. Times in seconds since 1970."""
 
     commit: bytes | None
     revision: str
@@ -146,7 +146,7 @@ class Provenance(NamedTuple):
 
 
 class SnapshotStatus(NamedTuple):
-    """What `git ctx status` tells of one snapshot. `languages` maps a display name to its share of lines in 0..1."""
+    """What `git ctx status` tells of one snapshot; `languages` maps a name to its share of lines in 0..1."""
 
     tree: bytes
     status: str

@@ -115,5 +115,5 @@ def unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 
 
 def sign_bits(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
-    """One bit a component, (n, dimensions / 8) uint8: at or above zero is a one, the first component highest."""
+    """One bit a component, (n, dimensions / 8) uint8: at or above zero is a one, the first one highest."""
     return np.packbits(vectors >= 0, axis=-1)

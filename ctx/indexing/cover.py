@@ -180,7 +180,9 @@ class Coverer:
         for node in content.nodes:
             below = self._snapshots.node(node.key)
             if below is None:
-                raise Damaged("a manifest node vanished while its tree was being covered: run the command again")
+                raise Damaged(
+                    "a manifest node vanished while its tree was being covered: run the command again"
+                )
             totals = totals.plus(below.totals)
         record = NodeRecord(
             [node.key for node in content.nodes], [cluster.key for cluster in content.clusters], totals

@@ -66,7 +66,7 @@ class Maker:
                 yield files.MISSING if blob is None else _cut(key, blob)
 
     def recut(self, keys: Sequence[Key], records: Sequence[bytes]) -> Iterator[Source | None]:
-        """What `cut` gave when these records were made, without parsing; None where the blob is gone or other."""
+        """What `cut` gave when these records were made, without parsing; None for a blob that is gone."""
         contents = self._blobs.read_blobs([oid for oid, _ in keys])
         for key, record, blob in zip(keys, records, contents, strict=True):
             yield None if blob is None else _recut(key, record, blob)
@@ -102,7 +102,8 @@ class Maker:
             bits,
             reading.lengths[: len(chunks)],
             np.array(
-                [_KIND_NUMBERS[piece.kind] | (TEST if piece.is_test else 0) for piece in chunks], dtype=np.uint8
+                [_KIND_NUMBERS[piece.kind] | (TEST if piece.is_test else 0) for piece in chunks],
+                dtype=np.uint8,
             ),
             _packed(reading.terms, exact_names(*_joined(names)), len(chunks)),
         )
@@ -125,7 +126,10 @@ def _packed(terms: Counts, exact: Counts, chunks: int) -> npt.NDArray[np.uint64]
     field, row = np.divmod(terms.text, chunks) if chunks else (terms.text, terms.text)
     word = np.where(field == _NAMES, terms.word ^ DEFINITION, terms.word)
     return np.concatenate(
-        [postings.pack(word, row, terms.times), postings.pack(exact.word ^ DEFINITION, exact.text, exact.times)]
+        [
+            postings.pack(word, row, terms.times),
+            postings.pack(exact.word ^ DEFINITION, exact.text, exact.times),
+        ]
     )
 
 
@@ -156,9 +160,7 @@ def _recut(key: Key, record: bytes, blob: bytes) -> Source | None:
     if place is not None:
         # Positions count bytes of the blob, chunks need those of the text: cut anew, it is rare.
         return Source(key, text, chunk(text, key[1] or None), record)
-    fields = zip(
-        decoded.positions, decoded.kinds, decoded.symbols, decoded.names, decoded.tests, strict=True
-    )
+    fields = zip(decoded.positions, decoded.kinds, decoded.symbols, decoded.names, decoded.tests, strict=True)
     chunks = [
         Chunk(position.start, position.end, kind, symbol, tuple(names), test)
         for position, kind, symbol, names, test in fields

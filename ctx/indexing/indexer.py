@@ -32,7 +32,9 @@ _SEARCH_WAITS = 1.0
 class Indexer:
     """Covers trees and prepares views. `jobs` of None means all cores, one less in the background."""
 
-    def __init__(self, repository: Repository, store: Store, descriptor: Descriptor, catalog: Catalog) -> None:
+    def __init__(
+        self, repository: Repository, store: Store, descriptor: Descriptor, catalog: Catalog
+    ) -> None:
         self._repository = repository
         self._store = store
         self._catalog = catalog
@@ -76,7 +78,7 @@ class Indexer:
             return self._prepared(tree)
 
     def view(self, asked: Resolution, progress: Report | None = None) -> View:
-        """The view of a tree for a search; what is lacking is made, in memory where nothing may be written."""
+        """The view of a tree for a search; what lacks is made, in memory where nothing may be written."""
         found = self._catalog.view(asked.tree)
         covered = self._snapshots.covered(asked.tree) is not None
         if found is not None and covered:
@@ -112,9 +114,7 @@ class Indexer:
 
     def log(self, asked: Resolution, trigger: str) -> None:
         """Note beside a snapshot for which commit it serves. Raises `StoreUnusable`."""
-        time_of_commit = (
-            self._repository.commit_info(asked.commit).committer_time if asked.commit else None
-        )
+        time_of_commit = self._repository.commit_info(asked.commit).committer_time if asked.commit else None
         entry = Provenance(
             asked.commit, asked.revision, time_of_commit, int(time.time()), __version__, trigger
         )

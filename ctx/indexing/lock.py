@@ -29,7 +29,9 @@ class IndexLock:
         """Try to become the one that indexes, for `wait` seconds. Raises `StoreUnusable`."""
         self._store.prepare()
         try:
-            handle = os.open(os.path.join(self._store.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = os.open(
+                os.path.join(self._store.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
+            )
         except OSError as error:
             raise unusable(self._store.path, error) from error
         end = time.monotonic() + wait

@@ -84,7 +84,7 @@ def _groups(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:
 
 
 class _Located(NamedTuple):
-    """Where documents are: for each of `keys` the number of a segment of `used` and the document there, -1 for none."""
+    """Where documents are: for each of `keys` the number of a segment of `used` and the document, or -1."""
 
     keys: list[Key]
     used: list[tuple[str, Segment]]
@@ -129,9 +129,7 @@ def _candidates(base: View | None, catalog: Catalog) -> Iterator[tuple[str, Segm
             yield name, segment
 
 
-def _count_anew(
-    lacking: dict[Key, Document], catalog: Catalog, maker: Maker
-) -> list[tuple[str, Segment]]:
+def _count_anew(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) -> list[tuple[str, Segment]]:
     """Segments for documents whose clusters are there but whose words were never counted here."""
     made: list[tuple[str, Segment]] = []
     parts: list[segments.Part] = []

@@ -91,7 +91,9 @@ def in_processes(
     """Run tasks in several processes; results come in the order of the tasks, a few tasks ahead at most."""
     # A forked child starts at once; elsewhere than on Linux the system's libraries do not survive a fork.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(place, background)) as pool:
+    with ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=_start, initargs=(place, background)
+    ) as pool:
         running: deque[tuple[Task, Future[Made]]] = deque()
         try:
             for task in tasks:

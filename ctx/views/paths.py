@@ -26,9 +26,12 @@ _TEST = re.compile(
     rb"|[^/]*[a-z0-9](Test|Tests|TestCase|Spec|Specs|IT|Suite)\.(java|kt|kts|cs|php|scala|swift|groovy|fs|vb)$",
 )
 _EXAMPLE = re.compile(
-    rb"(^|/)(_?examples?|samples?|demos?|tutorials?|docs?_src|playground|cookbook|snippets)/|(^|/)example[_.-]", re.I
+    rb"(^|/)(_?examples?|samples?|demos?|tutorials?|docs?_src|playground|cookbook|snippets)/|(^|/)example[_.-]",
+    re.I,
 )
-_VENDORED = re.compile(rb"(^|/)(vendor|vendored|_vendor|third[_-]?party|node_modules|bower_components|deps|extern(al)?)/", re.I)
+_VENDORED = re.compile(
+    rb"(^|/)(vendor|vendored|_vendor|third[_-]?party|node_modules|bower_components|deps|extern(al)?)/", re.I
+)
 _LEGACY = re.compile(rb"(^|/)(_?compat|legacy|deprecated|attic|old)(/|\.[a-z]+$)", re.I)
 _DECLARATIONS = re.compile(rb"\.d\.[mc]?ts$|\.pyi$|(^|/)(__init__\.py|package-info\.java)$")
 

@@ -1,8 +1,8 @@
 """Postings: which rows of a segment a term stands in, and how often.
 
 The rows of a term are written as gaps from the last one, two bits of frequency below each, seven bits
-a byte, the lowest first, the top bit set on all but the last byte (LEB128). Terms are sorted by hash; the first
-bits of a hash are the bucket that a term lies in, only the rest is written for each.
+a byte, the lowest first, the top bit set on all but the last byte (LEB128). Terms are sorted by hash; its
+first bits are the bucket that a term lies in, only the rest is written for each.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ MAX_ROWS = 1 << ROW_BITS
 _MAX_COUNT = (1 << COUNT_BITS) - 1
 _CODE_BITS = 2
 _FREQUENCIES = np.array([1, 2, 3, 6], dtype=np.int64)
-"""What the codes stand for; a count is written as the nearest one below or equal. BM25 hardly tells 6 from 60."""
+"""What the codes stand for; a count is written as the nearest one below or equal."""
 _CODE_MASK = (1 << _CODE_BITS) - 1
-_CODES = (np.searchsorted(_FREQUENCIES, np.arange(_MAX_COUNT + 1), side="right") - 1).clip(0).astype(np.uint64)
+_CODES = (
+    (np.searchsorted(_FREQUENCIES, np.arange(_MAX_COUNT + 1), side="right") - 1).clip(0).astype(np.uint64)
+)
 
 _FEW_BUCKETS, _MANY_BUCKETS = 4, 12
 """Bits of a hash that choose the bucket: a whole number of bytes is left."""
@@ -37,9 +39,9 @@ _NONE = np.zeros(0, dtype=np.int64)
 class Postings:
     """All postings of a segment, terms in the order of their hashes.
 
-    `bucket` (2**b + 1,) uint32 the first term of each bucket, `rest` (terms, bytes) uint8 what the bucket does not say
-    of a hash, highest byte first, `length` (terms,) uint8 bytes of the term in `data`, 255 where the next of `long_length`
-    uint32 says it, `data` uint8. Raises `Damaged` where these do not fit.
+    `bucket` (2**b + 1,) uint32 the first term of each bucket, `rest` (terms, bytes) uint8 what the bucket
+    does not say of a hash, highest byte first, `length` (terms,) uint8 bytes of the term in `data`, 255 where
+    the next of `long_length` uint32 says it, `data` uint8. Raises `Damaged` where these do not fit.
     """
 
     def __init__(self, arrays: Arrays) -> None:
@@ -86,7 +88,9 @@ class Postings:
         return decode(self.data[start : int(self.ends[place])])
 
 
-def pack(terms: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+def pack(
+    terms: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]:
     """One uint64 for each posting, which sorts by term, then row: the term, 16 bits of row, 8 of count."""
     key = terms.astype(np.uint64) << np.uint64(ROW_BITS + COUNT_BITS)
     key |= rows.astype(np.uint64) << np.uint64(COUNT_BITS)

@@ -30,7 +30,7 @@ Key = tuple[bytes, str]
 class Part(NamedTuple):
     """Documents on their way into a segment, all arrays in the order of their rows.
 
-    `bits` (rows, vector bytes) uint8, `lengths` (rows,) number of tokens, `kinds` (rows,) uint8 as in records,
+    `bits` (rows, vector bytes) uint8, `lengths` (rows,) tokens, `kinds` (rows,) uint8 as in records,
     `packed` (postings,) uint64 in no order, see `postings.pack`.
     """
 
@@ -155,7 +155,9 @@ class Segment:
         renumbered = np.full(self.rows, -1, dtype=np.int64)
         renumbered[rows] = np.arange(len(rows))
         packed = postings.decode_all(self.postings)
-        row = renumbered[(packed >> np.uint64(postings.COUNT_BITS)).astype(np.int64) & (postings.MAX_ROWS - 1)]
+        row = renumbered[
+            (packed >> np.uint64(postings.COUNT_BITS)).astype(np.int64) & (postings.MAX_ROWS - 1)
+        ]
         packed, row = packed[row >= 0], row[row >= 0]
         bits = postings.ROW_BITS + postings.COUNT_BITS
         terms = (packed >> np.uint64(bits)).astype(np.int64)

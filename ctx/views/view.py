@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,7 +132,7 @@ class View:
                 documents[start:end],
                 self.file_flags[start:end],
                 self.path_vectors[start:end],
-                [self.path_terms[a:b] for a, b in zip(bounds, bounds[1:], strict=False)],
+                [self.path_terms[a:b] for a, b in pairwise(bounds)],
             )
             start = end
         return found

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 HASH_BITS = 36
-"""Bits of a stored hash: among a million terms an unknown one is mistaken for a known one once in 68,000 look-ups."""
+"""Bits of a stored hash: among a million terms, one unknown in 68,000 is mistaken for a known one."""
 
 _PRIMES = tuple(np.uint64(prime) for prime in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
 _BLOCK = 8
@@ -25,7 +25,12 @@ _SMALL, _CAPITAL, _DIGIT, _JOIN, _FOREIGN = 1, 2, 4, 8, 16
 _LETTER = _SMALL | _CAPITAL
 _CLASS = np.zeros(256, dtype=np.uint8)
 _CLASS[128:] = _FOREIGN
-for _class, _first, _last in ((_SMALL, "a", "z"), (_CAPITAL, "A", "Z"), (_DIGIT, "0", "9"), (_JOIN, "_", "_")):
+for _class, _first, _last in (
+    (_SMALL, "a", "z"),
+    (_CAPITAL, "A", "Z"),
+    (_DIGIT, "0", "9"),
+    (_JOIN, "_", "_"),
+):
     _CLASS[ord(_first) : ord(_last) + 1] = _class
 _LOWER = np.arange(256, dtype=np.uint8)
 _LOWER[65:91] += 32
@@ -38,10 +43,10 @@ Flags = npt.NDArray[np.bool_]
 class Found(NamedTuple):
     """The runs and the words of a text, in order.
 
-    Runs, all (runs,): `run_start`, `run_end` half open byte offsets, `foreign` has bytes above 127, `numeric`
-    begins with a digit. Words, all (words,): `word_start`, `word_end`, `word` the hash in lower case, `word_run`
-    the run. Foreign runs have no words here. Compounds, (compounds,): `compound` the runs that have several words
-    and are neither foreign nor numeric, `whole` the hash of their letters and digits in lower case.
+    Runs, all (runs,): `run_start`, `run_end` half open offsets, `foreign` has bytes above 127, `numeric`
+    begins with a digit. Words, all (words,): `word_start`, `word_end`, `word` the hash in lower case,
+    `word_run` the run; foreign runs have none here. Compounds, (compounds,): `compound` the runs that have
+    several words and are neither foreign nor numeric, `whole` the hash of their letters in lower case.
     """
 
     run_start: Offsets
@@ -101,7 +106,7 @@ def find(source: bytes) -> Found:
 
 
 def joined_hash(name: bytes) -> Hashes:
-    """The hash of one ASCII name's letters and digits, as `whole` has it, even where it is a single word; (1,)."""
+    """The hash of an ASCII name as `whole` has it, even where it is a single word; (1,)."""
     letters = np.frombuffer(name.lower().replace(b"_", b""), dtype=np.uint8)
     return _hash(letters, np.zeros(1, dtype=np.int64), np.array([len(letters)]))
 

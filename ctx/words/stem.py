@@ -88,7 +88,7 @@ _BY_LAST = {
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case word. Words of up to three letters and those with other letters than a-z stay."""
+    """The stem of a lower-case word. Words of up to three letters or with others than a-z stay."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word in _IRREGULAR:

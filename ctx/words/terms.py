@@ -27,17 +27,19 @@ _SHORTEST = 2
 _SHORTEST_NUMBER = 3
 
 STOP_WORDS = frozenset(
-    "a about after all also am an and any are as at be been being between but by can could did do does doing each"
-    " for from had has have having he her here hers him his how i if in into is it its itself just me more most my"
-    " no nor not of off on once only or other our out over own same she should so some such than that the their"
-    " them then there these they this those through to too under until up us very was we were what when where"
-    " which while who whom why will with would you your".split()
+    "a about after all also am an and any are as at be been being between but by can could did do does"
+    " doing each for from had has have having he her here hers him his how i if in into is it its itself"
+    " just me more most my no nor not of off on once only or other our out over own same she should so"
+    " some such than that the their them then there these they this those through to too under until up"
+    " us very was we were what when where which while who whom why will with would you your".split()
 )
-"""Words that are in every other chunk and in no question for their own sake: they are embedded, but not counted."""
+"""Words that are everywhere and in no question for their own sake: embedded, but not counted."""
 
 _FOREIGN_WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: Kana, Han, Thai, Lao, Khmer, Myanmar.
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")
+_UNSPACED = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
+)
 COMBINING = re.compile("[\u0300-\u036f]")
 _ASCII_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
@@ -61,7 +63,7 @@ def ascii_words(token: str) -> list[str]:
 
 
 def foreign_words(run: str) -> list[str]:
-    """The lower-case words of a run with letters beyond ASCII; accents of Latin, Greek and Cyrillic are taken off.
+    """The lower-case words of a run with letters beyond ASCII; Latin, Greek and Cyrillic lose accents.
 
     Text without spaces between words gives each two neighbouring characters, the usual unit where no
     dictionary is at hand.

@@ -38,7 +38,7 @@ class Counts(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """The words of a batch of texts: terms in the field TEXT, rows of the model's table, runs in each text."""
+    """The words of some texts: terms in the field TEXT, rows of the model's table, runs in each text."""
 
     terms: Counts
     rows: Counts
@@ -71,7 +71,7 @@ class Vocabulary:
     def read(self, source: bytes, bounds: Sequence[tuple[int, int]]) -> Reading:
         """Count the words of the texts `source[start:end]`.
 
-        The texts are in order and do not overlap; a run belongs to the text in which it begins. Sources beyond
+        The texts are in order and do not overlap; a run belongs to the text in which it begins. Sources above
         a megabyte or two should be cut by the caller, see `runs.find`.
         """
         found = runs.find(source)
@@ -92,7 +92,9 @@ class Vocabulary:
         foreign_texts, foreign_terms, foreign_rows = self._read_foreign(source, found, text_of_run)
         return Reading(
             count(
-                np.concatenate([text[counted], text_of_compound[compound], foreign_texts[foreign_terms >= 0]]),
+                np.concatenate(
+                    [text[counted], text_of_compound[compound], foreign_texts[foreign_terms >= 0]]
+                ),
                 np.concatenate(
                     [
                         terms[counted],
@@ -102,7 +104,8 @@ class Vocabulary:
                 ),
             ),
             count(
-                np.concatenate([text[embedded], foreign_texts]), np.concatenate([rows[embedded], foreign_rows])
+                np.concatenate([text[embedded], foreign_texts]),
+                np.concatenate([rows[embedded], foreign_rows]),
             ),
             lengths,
         )
@@ -116,7 +119,9 @@ class Vocabulary:
             _, first = np.unique(found.word[unknown], return_index=True)
             first = unknown[np.sort(first)]
             self._table.add(found.word[first])
-            for start, end in zip(found.word_start[first].tolist(), found.word_end[first].tolist(), strict=True):
+            for start, end in zip(
+                found.word_start[first].tolist(), found.word_end[first].tolist(), strict=True
+            ):
                 word = source[start:end].decode("ascii").lower()
                 self._terms.append(term_hash(word) if counts(word) else _NOTHING)
                 self._rows.append(self._model_row(word))
@@ -144,7 +149,11 @@ class Vocabulary:
             terms += known[0]
             rows += known[1]
             texts += [int(text_of_run[run])] * len(known[0])
-        return np.array(texts, dtype=np.int64), np.array(terms, dtype=np.int64), np.array(rows, dtype=np.int64)
+        return (
+            np.array(texts, dtype=np.int64),
+            np.array(terms, dtype=np.int64),
+            np.array(rows, dtype=np.int64),
+        )
 
 
 def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:

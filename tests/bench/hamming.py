@@ -1,6 +1,6 @@
 """Hamming distances over all rows: numpy beside usearch's exact search, in one run.
 
-    pip install usearch; python tests/bench/hamming.py
+pip install usearch; python tests/bench/hamming.py
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def main() -> int:
         def by_usearch(octets: np.ndarray = octets) -> object:
             return search(octets, octets[5:6], 100, MetricKind.Hamming, exact=True, threads=1)
 
-        print(f"{rows:9,} rows  numpy {best_of(5, by_numpy):7.2f} ms  usearch {best_of(5, by_usearch):7.2f} ms")
+        print(
+            f"{rows:9,} rows  numpy {best_of(5, by_numpy):7.2f} ms  usearch {best_of(5, by_usearch):7.2f} ms"
+        )
     return 0
 
 

@@ -1,6 +1,6 @@
 """Pack a word table (`tokens`, int8 `vectors`, float32 `scales`, `buckets` in an .npz) for the package.
 
-    python tests/bench/pack_table.py prototype-128.npz ctx/embed/wordtable-1.bin
+python tests/bench/pack_table.py prototype-128.npz ctx/embed/wordtable-1.bin
 """
 
 from __future__ import annotations

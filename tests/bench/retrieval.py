@@ -75,12 +75,23 @@ def main(arguments: list[str]) -> int:
                 paths = [f":(top){root}"] if root else []
                 answer = index.search(annotation["query"], limit=CUT, paths=paths)
                 score = ndcg(answer.hits, targets(annotation))
-                for key in ("all", f"kind {annotation['category']}", f"language {repository['language']}", f"repository {name}"):
+                for key in (
+                    "all",
+                    f"kind {annotation['category']}",
+                    f"language {repository['language']}",
+                    f"repository {name}",
+                ):
                     scores[key].append(score)
                 if os.environ.get("SHOW_MISSES") and score < 1:
                     print(f"{name}\t{annotation['category']}\t{score:.2f}\t{annotation['query']}")
                     print("   want", [target.path for target in targets(annotation)])
-                    print("   got ", [f"{os.fsdecode(hit.path)}:{hit.position.start_line} {hit.symbol}" for hit in answer.hits[:4]])
+                    print(
+                        "   got ",
+                        [
+                            f"{os.fsdecode(hit.path)}:{hit.position.start_line} {hit.symbol}"
+                            for hit in answer.hits[:4]
+                        ],
+                    )
     for key, values in sorted(scores.items()):
         print(f"{sum(values) / len(values):.3f}  {len(values):4}  {key}")
     return 0

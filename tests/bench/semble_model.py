@@ -1,6 +1,6 @@
 """A model2vec folder made of the word table, so that semble can be measured without a download.
 
-    VENV-WITH-SEMBLE/bin/python tests/bench/semble_model.py ctx/embed/wordtable-1.bin FOLDER
+VENV-WITH-SEMBLE/bin/python tests/bench/semble_model.py ctx/embed/wordtable-1.bin FOLDER
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def main(table: str, folder: str) -> int:
     tokenizer = Tokenizer(models.WordLevel(numbers, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[^A-Za-z]+"), "removed")
-    StaticModel(np.vstack([np.zeros((2, vectors.shape[1]), np.float32), vectors]), tokenizer).save_pretrained(folder)
+    StaticModel(np.vstack([np.zeros((2, vectors.shape[1]), np.float32), vectors]), tokenizer).save_pretrained(
+        folder
+    )
     return 0
 
 
