@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from ctx.descriptor import Descriptor, embedded_model
 from ctx.errors import Damaged, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
-from ctx.resolve import Resolution, resolve
+from ctx.resolve import HEAD, Resolution, resolve
 from ctx.snapshots import Snapshots, Totals
 from ctx.store import Store
 from ctx.values import (
@@ -30,6 +30,7 @@ from ctx.values import (
     Progress,
     Removal,
     Status,
+    Uncommitted,
 )
 from ctx.views.catalog import Catalog
 
@@ -37,8 +38,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
     from ctx.views.view import View
+
+WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
+"""What a search of HEAD puts on top of it."""
 
 Report = Callable[[Progress], None]
 
@@ -55,6 +60,7 @@ class RepositoryIndex:
         self.store = Store(self.repository.common_dir)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
+        self._work_tree: WorkTree | None = None
         self.clusters = ClusterStore(self.store, self.descriptor)
         self.catalog = Catalog(self.store, str(self.descriptor), words.VERSION)
 
@@ -68,6 +74,7 @@ class RepositoryIndex:
 
     def close(self) -> None:
         """Let go of the repository's files and processes."""
+        self._forget_work_tree()
         self.repository.close()
 
     def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:
@@ -116,21 +123,30 @@ class RepositoryIndex:
         languages: Sequence[str] = (),
         revision: str | None = None,
         branch: str | None = None,
+        overlay: str = WORK_TREE,
         progress: Report | None = None,
     ) -> Answer:
-        """The best chunks of one tree for a question. What the tree lacks is indexed first."""
+        """The best chunks of one tree for a question. What the tree lacks is indexed first.
+
+        When HEAD is what is asked for, `overlay` puts the uncommitted files on top of it: those of the work tree
+        (WORK_TREE), what is staged (STAGED), or nothing (COMMITTED).
+        """
         started = time.monotonic()
         if not query.strip():
             raise UsageError("the query is empty: say in a few words what you look for")
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
         asked = self.resolve(revision, branch)
-        view = self._view(asked, progress)
+        indexer, changed = self._overlaid(asked, overlay)
+        if changed is not None and changed.tree is not None:
+            asked = asked._replace(tree=changed.tree)
+        view = self._view(indexer, asked, progress)
+        ask = partial(self._answer, view, asked, changed, query, limit, paths, languages, started)
         try:
-            return self._answer(view, asked, query, limit, paths, languages, started)
+            return ask()
         except Damaged:
-            self.indexer.repair(asked.tree)
-            return self._answer(view, asked, query, limit, paths, languages, started)
+            indexer().repair(asked.tree)
+            return ask()
 
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
@@ -138,7 +154,8 @@ class RepositoryIndex:
         """The chunks whose vectors lie nearest to one, (dimensions,) float; the score is the agreement."""
         from ctx.search import nearest
 
-        return nearest(self._view(self.resolve(revision)), self.clusters.record, vector, limit)
+        view = self._view(lambda: self.indexer, self.resolve(revision))
+        return nearest(view, self.clusters.record, vector, limit)
 
     def similarity(self, one: str, other: str) -> float:
         """The cosine of the vectors of two texts, in -1..1; 0 where one of them has no word."""
@@ -157,7 +174,8 @@ class RepositoryIndex:
         """The text of a hit, read from the git object now. Raises KeyError where the object is gone."""
         from ctx.contents import to_text
 
-        return to_text(self.repository.read_blob(hit.blob), hit.position.start, hit.position.end)
+        repository = self._work_tree.repository if self._work_tree is not None else self.repository
+        return to_text(repository.read_blob(hit.blob), hit.position.start, hit.position.end)
 
     def status(self) -> Status:
         """What is indexed, and what it would cost to catch up with HEAD."""
@@ -194,9 +212,12 @@ class RepositoryIndex:
     @cached_property
     def indexer(self) -> Indexer:
         """What makes the snapshots and views of this repository."""
+        return self._make_indexer(self.repository, True)
+
+    def _make_indexer(self, repository: Repository, committed: bool) -> Indexer:
         from ctx.indexing.indexer import Indexer
 
-        return Indexer(self.repository, self.store, self.descriptor, self.catalog)
+        return Indexer(repository, self.store, self.descriptor, self.catalog, committed)
 
     def _latest_snapshot(self) -> tuple[bytes, bytes | None] | None:
         """Tree and commit of the snapshot with the latest committer time."""
@@ -208,17 +229,40 @@ class RepositoryIndex:
                     best = found
         return best and (best[1], best[2])
 
-    def _view(self, asked: Resolution, progress: Report | None = None) -> View:
+    def _overlaid(self, asked: Resolution, overlay: str) -> tuple[Callable[[], Indexer], WorkTree | None]:
+        """What makes views of the tree that is asked for, and the uncommitted state if there is one on top of it."""
+        if overlay != COMMITTED and asked.resolved_by == HEAD:
+            from ctx.git.worktree import WorkTree, has_work_tree
+
+            if has_work_tree(self.repository):
+                self._forget_work_tree()
+                self._work_tree = WorkTree(self.repository, staged=overlay == STAGED)
+                if self._work_tree.tree is not None:
+                    return partial(self._make_indexer, self._work_tree.repository, False), self._work_tree
+                return (lambda: self.indexer), self._work_tree
+        return (lambda: self.indexer), None
+
+    def _forget_work_tree(self) -> None:
+        if self._work_tree is not None:
+            if self._work_tree.repository is not self.repository:
+                self._work_tree.repository.close()
+            self._work_tree.close()
+            self._work_tree = None
+
+    def _view(
+        self, indexer: Callable[[], Indexer], asked: Resolution, progress: Report | None = None
+    ) -> View:
         # The usual case needs nothing of what makes an index, whose import would cost more than the search.
         found = self.catalog.view(asked.tree)
-        if found is not None and self.snapshots.covered(asked.tree) is not None:
+        if found is not None and (found.is_overlay or self.snapshots.covered(asked.tree) is not None):
             return found
-        return self.indexer.view(asked, progress)
+        return indexer().view(asked, progress)
 
     def _answer(
         self,
         view: View,
         asked: Resolution,
+        changed: WorkTree | None,
         query: str,
         limit: int,
         paths: Sequence[str],
@@ -227,8 +271,6 @@ class RepositoryIndex:
     ) -> Answer:
         from ctx.search import Filters, search
 
-        record = self.snapshots.covered(asked.tree)
-        totals = record.totals if record else Totals()
         filters = Filters(self.repository, paths, languages)
         hits, message = search(view, self.clusters.record, query, limit, filters)
         return Answer(
@@ -237,7 +279,8 @@ class RepositoryIndex:
             asked.commit,
             asked.tree,
             asked.resolved_by,
-            Coverage(True, totals.files, totals.chunks, dict(totals.skipped)),
+            Coverage(True, view.indexed_files, view.chunks, dict(view.skipped)),
+            None if changed is None else Uncommitted(changed.changed, changed.left_out),
             message,
             time.monotonic() - started,
         )

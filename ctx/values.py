@@ -86,11 +86,19 @@ class Coverage(NamedTuple):
     skipped: dict[str, int]
 
 
+class Uncommitted(NamedTuple):
+    """How many files differ from the commit that an answer is of, and how many untracked ones were left out."""
+
+    changed: int
+    left_out: int
+
+
 class Answer(NamedTuple):
     """The hits of one query in one tree, best first, and what that tree is.
 
     `revision` is what was asked for in words (a branch, a tag, an id); `commit` is None when a bare
-    tree was asked for. `message` is one sentence for the user where there is something to say.
+    tree was asked for. `uncommitted` is None where the
+    work tree was not looked at. `message` is one sentence for the user where there is something to say.
     """
 
     hits: list[Hit]
@@ -99,6 +107,7 @@ class Answer(NamedTuple):
     tree: bytes
     resolved_by: str
     coverage: Coverage
+    uncommitted: Uncommitted | None
     message: str | None
     seconds: float
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here
-from ctx.values import Answer, Coverage, Hit
+from ctx.values import Answer, Coverage, Hit, Uncommitted
 
 
 def print_json_answer(answer: Answer, text_of: Callable[[Hit], str] | None) -> None:
@@ -23,6 +23,7 @@ def print_json_answer(answer: Answer, text_of: Callable[[Hit], str] | None) -> N
             "tree": answer.tree.hex(),
             "resolvedBy": answer.resolved_by,
             "coverage": coverage_object(answer.coverage),
+            "uncommitted": uncommitted_object(answer.uncommitted),
         }
     )
 
@@ -51,6 +52,11 @@ def hit_object(hit: Hit, text_of: Callable[[Hit], str] | None) -> dict[str, Any]
         "blob": hit.blob.hex(),
         "alsoAt": [path.decode("utf-8", "surrogateescape") for path in hit.also_at],
     }
+
+
+def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, int] | None:
+    """What the answer has on top of the commit; null where only what is committed was searched."""
+    return uncommitted and {"changedFiles": uncommitted.changed, "leftOut": uncommitted.left_out}
 
 
 def coverage_object(coverage: Coverage) -> dict[str, Any]:

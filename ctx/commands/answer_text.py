@@ -45,13 +45,22 @@ def closing_line(answer: Answer) -> str:
     """The last line: how many hits, in which revision and tree, how much of it is known, and the time."""
     hits = f"{len(answer.hits)} hit{'' if len(answer.hits) == 1 else 's'}" if answer.hits else "no hits"
     commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
-    coverage = answer.coverage
+    coverage, uncommitted = answer.coverage, answer.uncommitted
+    changes = (
+        f" with {_files(uncommitted.changed)} not committed" if uncommitted and uncommitted.changed else ""
+    )
     parts = [
-        f"{hits} in {answer.revision}{commit}",
+        f"{hits} in {answer.revision}{commit}{changes}",
         f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
         f"{'all' if coverage.complete else 'only'} {coverage.files:,} files, {coverage.chunks:,} chunks",
     ]
     left_out = sum(coverage.skipped.values())
     if left_out:
         parts.append(f"{left_out:,} left out")
+    if uncommitted and uncommitted.left_out:
+        parts.append(f"{_files(uncommitted.left_out)} of many untracked not looked at")
     return f"-- {'; '.join(parts)}; {answer.seconds:.2f} s"
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file{'' if count == 1 else 's'}"

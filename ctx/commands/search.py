@@ -50,6 +50,8 @@ class SearchCommand(click.Command):
 )
 @click.option("--revision", metavar="REV", help="Search this commit or tree.")
 @click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
+@click.option("--staged", is_flag=True, help="Search HEAD with what is staged, not with the work tree.")
+@click.option("--no-overlay", is_flag=True, help="Search HEAD as it is committed.")
 @options.json_output
 @click.option("-z", "nul", is_flag=True, help="For programs: five NUL-ended fields a hit, see the manual.")
 @click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
@@ -65,6 +67,8 @@ def command(
     languages: tuple[str, ...],
     revision: str | None,
     branch: str | None,
+    staged: bool,
+    no_overlay: bool,
     json_output: bool,
     nul: bool,
     no_content: bool,
@@ -73,14 +77,20 @@ def command(
 ) -> int:
     """Find the places of a revision that answer QUERY, in words or in code; `-` reads it from stdin.
 
+    Without a revision the files are searched as they lie in the work tree, untracked ones too.
     The answer is for one tree, which it names. A tree without an index is indexed first. The exit status is
     0 with hits and 1 without.
     """
     options.revision_and_branch(revision, branch)
     if json_output and nul:
         raise click.UsageError("--json-output and -z exclude each other; give one of them.")
+    if staged and (no_overlay or revision or branch):
+        raise click.UsageError(
+            "--staged goes with HEAD alone; leave out --no-overlay, --revision and --branch."
+        )
     text = query_text(query)
     import ctx
+    from ctx import engine
 
     reporter = reporter_for()
     with reporter, ctx.open(".") as index:
@@ -91,6 +101,7 @@ def command(
             languages=languages,
             revision=revision,
             branch=branch,
+            overlay=engine.STAGED if staged else engine.COMMITTED if no_overlay else engine.WORK_TREE,
             progress=reporter.progress,
         )
         reporter.close()

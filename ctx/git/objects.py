@@ -70,9 +70,10 @@ class CatFileObjects:
 
     __slots__ = ("_contents", "_headers")
 
-    def __init__(self, directory: str) -> None:
-        self._contents = _Batch(directory, "--batch")
-        self._headers = _Batch(directory, "--batch-check")
+    def __init__(self, directory: str, scratch: str = "") -> None:
+        """`scratch` is a further object directory to read from."""
+        self._contents = _Batch(directory, "--batch", scratch)
+        self._headers = _Batch(directory, "--batch-check", scratch)
 
     def read(self, oid: bytes) -> Object:
         found = self.find(oid.hex().encode())
@@ -111,10 +112,11 @@ class _Batch:
     dies over an object (it does over some damaged ones), that object is missing and the rest is asked again.
     """
 
-    __slots__ = ("__weakref__", "_directory", "_finish", "_lock", "_mode", "_owner", "_process")
+    __slots__ = ("__weakref__", "_directory", "_finish", "_lock", "_mode", "_owner", "_process", "_scratch")
 
-    def __init__(self, directory: str, mode: str) -> None:
+    def __init__(self, directory: str, mode: str, scratch: str) -> None:
         self._directory = directory
+        self._scratch = scratch
         self._mode = mode
         self._lock = threading.Lock()
         self._owner = 0
@@ -168,7 +170,7 @@ class _Batch:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    env=process.environment(),
+                    env=_with_alternate(process.environment(), self._scratch),
                     bufsize=1 << 16,
                 )
             except FileNotFoundError:
@@ -183,6 +185,13 @@ class _Batch:
     def _end(self) -> None:
         self._finish()
         self._process = None
+
+
+def _with_alternate(variables: dict[str, str], directory: str) -> dict[str, str]:
+    if directory:
+        known = variables.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+        variables["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(filter(None, [directory, known]))
+    return variables
 
 
 def _kill(running: subprocess.Popen[bytes], owner: int) -> None:
@@ -203,14 +212,15 @@ class Libgit2Objects:
 
     __slots__ = ("_directory", "_kinds", "_odb", "_pygit2")
 
-    def __init__(self, directory: str, objects: str) -> None:
-        """`directory` is where git is asked for names, `objects` the object directory."""
+    def __init__(self, directory: str, objects: str, scratch: str = "") -> None:
+        """`directory` is where git is asked for names, `objects` the object directory, `scratch` one more."""
         import pygit2
 
         self._pygit2: Any = pygit2
         self._directory = directory
         self._odb = pygit2.Odb(objects)
-        for alternate in os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "").split(os.pathsep):
+        alternates = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "").split(os.pathsep)
+        for alternate in [scratch, *alternates]:
             if os.path.isdir(alternate):
                 self._odb.add_disk_alternate(alternate)
 
@@ -234,9 +244,10 @@ class Libgit2Objects:
         found: list[Header | None] = []
         for oid in oids:
             try:
-                kind, size = self._odb.read_header(self._pygit2.Oid(raw=oid))
-                found.append(Header(oid, _kind(kind), size))
-            except (KeyError, self._pygit2.GitError, ValueError):
+                # `Odb.read_header` came after the last pygit2 for Python 3.10.
+                read = self.read(oid)
+                found.append(Header(oid, read.kind, len(read.data)))
+            except KeyError:
                 found.append(None)
         return found
 

@@ -10,7 +10,10 @@ from ctx.git import process
 
 
 class Place(NamedTuple):
-    """Where a repository lies. `prefix` is the directory relative to the root, empty or ending in "/"."""
+    """Where a repository lies. `prefix` is the directory relative to the root, empty or ending in "/".
+
+    `scratch` is a further object directory to read from, empty for none.
+    """
 
     directory: str
     git_dir: str
@@ -19,6 +22,7 @@ class Place(NamedTuple):
     is_bare: bool
     object_format: str
     prefix: bytes
+    scratch: str = ""
 
 
 def locate(directory: str) -> Place:

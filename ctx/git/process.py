@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ctx.errors import CtxError, GitFailed
 
@@ -35,24 +35,35 @@ def command(directory: str, arguments: Sequence[str | bytes]) -> list[str | byte
 
 
 def run(
-    directory: str, arguments: Sequence[str | bytes], stdin: bytes | None = None
+    directory: str,
+    arguments: Sequence[str | bytes],
+    stdin: bytes | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git to its end in `directory`; the caller looks at the status. Raises CtxError without a git."""
+    """Run git to its end in `directory`; the caller looks at the status. Raises CtxError without a git.
+
+    `variables` are set besides those of `environment`.
+    """
     try:
         return subprocess.run(
             command(directory, arguments),
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
-            env=environment(),
+            env={**environment(), **(variables or {})},
         )
     except FileNotFoundError:
         raise no_git() from None
 
 
-def output(directory: str, arguments: Sequence[str | bytes], stdin: bytes | None = None) -> bytes:
+def output(
+    directory: str,
+    arguments: Sequence[str | bytes],
+    stdin: bytes | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> bytes:
     """Standard output of a git command that has to succeed. Raises GitFailed with git's own words."""
-    done = run(directory, arguments, stdin)
+    done = run(directory, arguments, stdin, variables)
     if done.returncode:
         raise GitFailed(complaint(done))
     return done.stdout

@@ -81,8 +81,8 @@ class Repository:
         """The reader of this repository's objects."""
         if self.object_format == "sha1" and self.settings.is_partial_clone:
             store = os.environ.get("GIT_OBJECT_DIRECTORY") or os.path.join(self.common_dir, "objects")
-            return Libgit2Objects(self.place.directory, store)
-        return CatFileObjects(self.place.directory)
+            return Libgit2Objects(self.place.directory, store, self.place.scratch)
+        return CatFileObjects(self.place.directory, self.place.scratch)
 
     def tree_entries(self, tree: bytes) -> list[TreeEntry]:
         """The entries of one tree, one level deep, in git's order. Raises KeyError, Damaged."""

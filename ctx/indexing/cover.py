@@ -84,9 +84,10 @@ class Coverer:
         jobs: int = 1,
         background: bool = False,
         trust: bool = True,
+        committed: bool = True,
         progress: Callable[[Progress], None] | None = None,
     ) -> Covered:
-        """Make all that the tree lacks and write its snapshot."""
+        """Make all that the tree lacks; of a committed tree write the snapshot."""
         directories, clusters = self.missing(root, trust)
         totals: dict[bytes, Totals] = {}
         embedded = reused = files = done = 0
@@ -105,7 +106,8 @@ class Coverer:
         segment.flush()
         for directory in reversed(directories):
             self._write_node(directory, totals)
-        self._snapshots.write_tree(tree, root.key)
+        if committed:
+            self._snapshots.write_tree(tree, root.key)
         record = self._snapshots.node(root.key)
         if record is None:
             raise Damaged("the snapshot that was just written cannot be read: is the disk sound?")

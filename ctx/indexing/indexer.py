@@ -33,11 +33,18 @@ class Indexer:
     """Covers trees and prepares views. `jobs` of None means all cores, one less in the background."""
 
     def __init__(
-        self, repository: Repository, store: Store, descriptor: Descriptor, catalog: Catalog
+        self,
+        repository: Repository,
+        store: Store,
+        descriptor: Descriptor,
+        catalog: Catalog,
+        committed: bool = True,
     ) -> None:
+        """`committed` is off for the trees of a work tree, which get no snapshot of their own."""
         self._repository = repository
         self._store = store
         self._catalog = catalog
+        self._committed = committed
         self._clusters = ClusterStore(store, descriptor)
         self._snapshots = Snapshots(store, str(descriptor))
         self.trees = Trees(repository, str(descriptor))
@@ -56,18 +63,27 @@ class Indexer:
         jobs = jobs or max(1, _cores() - background)
         try:
             covered = self.coverer.cover(
-                asked.tree, self.trees.root(asked.tree), jobs=jobs, background=background, progress=progress
+                asked.tree,
+                self.trees.root(asked.tree),
+                jobs=jobs,
+                background=background,
+                committed=self._committed,
+                progress=progress,
             )
         except Damaged:
             covered = self.repair(asked.tree, jobs, progress)
         if self._catalog.view(asked.tree) is None:
             self.prepare(asked.tree)
-        self.log(asked, trigger)
+        if self._committed:
+            self.log(asked, trigger)
         return covered
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
         """Look into everything that is stored of a tree, and make anew what is not what its name says."""
-        return self.coverer.cover(tree, self.trees.root(tree), jobs=jobs, progress=progress, trust=False)
+        root = self.trees.root(tree)
+        return self.coverer.cover(
+            tree, root, jobs=jobs, progress=progress, committed=self._committed, trust=False
+        )
 
     def prepare(self, tree: bytes) -> View:
         """The view of a covered tree, made from its clusters."""
@@ -80,7 +96,7 @@ class Indexer:
     def view(self, asked: Resolution, progress: Report | None = None) -> View:
         """The view of a tree for a search; what lacks is made, in memory where nothing may be written."""
         found = self._catalog.view(asked.tree)
-        covered = self._snapshots.covered(asked.tree) is not None
+        covered = self._root_key(asked.tree) is not None
         if found is not None and covered:
             return found
         self._store.may_use_memory = True
@@ -92,13 +108,33 @@ class Indexer:
                 # Only what this process makes itself can stay in its memory.
                 jobs = 1
             with lock:
-                if self._snapshots.covered(asked.tree) is None:
+                if self._root_key(asked.tree) is None:
                     try:
                         self.cover(asked, "search", jobs=jobs, progress=progress)
                     except StoreUnusable:
                         self.cover(asked, "search", jobs=1, progress=progress)
                 found = self._catalog.view(asked.tree)
         return found or self.prepare(asked.tree)
+
+    def _root_key(self, tree: bytes) -> bytes | None:
+        """The key of the root node of a tree that is covered, or None."""
+        key = self._snapshots.tree(tree) if self._committed else self.trees.root(tree).key
+        return key if key is not None and self._snapshots.node(key) is not None else None
+
+    def _prepared(self, tree: bytes) -> View:
+        key = self._root_key(tree)
+        record = key and self._snapshots.node(key)
+        if not key or not record:
+            raise Damaged("there is no snapshot")
+        return prepare_view(
+            tree,
+            self._snapshots.cluster_keys(key),
+            record.totals.skipped,
+            self._clusters,
+            self._catalog,
+            self.coverer.worker.maker,
+            self._committed,
+        )
 
     def grant_wishes(self, lock: IndexLock, jobs: int | None, background: bool) -> None:
         """Cover what others wished for while the lock was held."""
@@ -123,13 +159,6 @@ class Indexer:
         except StoreUnusable:
             if not self._store.may_use_memory:
                 raise
-
-    def _prepared(self, tree: bytes) -> View:
-        root = self._snapshots.tree(tree)
-        if root is None:
-            raise Damaged("there is no snapshot")
-        keys = self._snapshots.cluster_keys(root)
-        return prepare_view(tree, keys, self._clusters, self._catalog, self.coverer.worker.maker)
 
 
 def _cores() -> int:

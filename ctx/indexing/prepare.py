@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,9 +29,11 @@ _GROWTH = 2
 def prepare_view(
     tree: bytes,
     cluster_keys: Sequence[bytes],
+    skipped: Mapping[str, int],
     clusters: ClusterStore,
     catalog: Catalog,
     maker: Maker,
+    committed: bool = True,
 ) -> View:
     """Build and keep the view of a tree. Raises `Damaged` when one of its clusters cannot be read."""
     base = catalog.latest()
@@ -52,8 +54,10 @@ def prepare_view(
         made = _count_anew({key: fresh[key] for key in lacking}, catalog, maker)
         located = _Located.among(wanted, [*located.used, *made])
     located = _merged(located, catalog)
-    arrays, meta = view.build(groups, located.places(), [name for name, _ in located.used], tree)
-    made_view = catalog.add_view(tree, arrays, meta)
+    arrays, meta = view.build(
+        groups, located.places(), [name for name, _ in located.used], tree, skipped, not committed
+    )
+    made_view = catalog.add_view(tree, arrays, meta, committed)
     catalog.prune()
     return made_view
 

@@ -17,6 +17,8 @@ from ctx.views.segments import Segment
 from ctx.views.view import View
 
 _KEPT_VIEWS = 4
+_KEPT_OVERLAYS = 2
+_VIEW, _OVERLAY = "view-", "overlay-"
 _GRACE = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""
 
@@ -36,12 +38,13 @@ class Catalog:
     def view(self, tree: bytes) -> View | None:
         """The view of a tree, or None where there is none that can be used."""
         if tree not in self._views:
-            try:
-                found = self._load(self._file(f"view-{tree.hex()}"), tree)
-            except (OSError, Damaged):
-                return None
-            self._views[tree] = found
-        return self._views[tree]
+            for prefix in (_VIEW, _OVERLAY):
+                try:
+                    self._views[tree] = self._load(self._file(prefix + tree.hex()), tree)
+                    break
+                except (OSError, Damaged):
+                    continue
+        return self._views.get(tree)
 
     def latest(self) -> View | None:
         """The view that was used last, to build the next one from."""
@@ -49,7 +52,7 @@ class Catalog:
 
     def views(self) -> Iterator[View]:
         """All usable views, the one that was used last first."""
-        for name in self._by_age("view-"):
+        for name in self._by_age(_VIEW, _OVERLAY):
             try:
                 yield self._load(self._file(name), None)
             except (OSError, Damaged):
@@ -85,9 +88,9 @@ class Catalog:
         self._segments[name] = Segment(arrays, meta)
         return name
 
-    def add_view(self, tree: bytes, arrays: Arrays, meta: dict[str, Any]) -> View:
-        """Keep a new view."""
-        self._write(f"view-{tree.hex()}", encode(arrays, meta))
+    def add_view(self, tree: bytes, arrays: Arrays, meta: dict[str, Any], committed: bool) -> View:
+        """Keep a new view; those of trees that are not committed do not crowd out the others."""
+        self._write((_VIEW if committed else _OVERLAY) + tree.hex(), encode(arrays, meta))
         view = View(arrays, meta, [self.segment(name) for name in meta["segments"]])
         self._views[tree] = view
         return view
@@ -95,15 +98,16 @@ class Catalog:
     def prune(self) -> None:
         """Remove the views that were not used for longest, the segments that no view names, and scraps."""
         self._store.sweep()
-        views = self._by_age("view-")
         named: set[str] = set()
-        for name in views[:_KEPT_VIEWS]:
-            try:
-                named.update(map_file(self._file(name))[1]["segments"])
-            except (OSError, Damaged, KeyError):
+        for prefix, kept in ((_VIEW, _KEPT_VIEWS), (_OVERLAY, _KEPT_OVERLAYS)):
+            for place, name in enumerate(self._by_age(prefix)):
+                try:
+                    if place < kept:
+                        named.update(_names(map_file(self._file(name))[1]))
+                        continue
+                except (OSError, Damaged):
+                    pass
                 _remove(self._file(name))
-        for name in views[_KEPT_VIEWS:]:
-            _remove(self._file(name))
         for name in self._by_age("segment-"):
             path = self._file(name)
             if name not in named and _age(path) > _GRACE:
@@ -130,9 +134,9 @@ class Catalog:
     def _file(self, name: str) -> str:
         return os.path.join(self._folder, name)
 
-    def _by_age(self, prefix: str) -> list[str]:
+    def _by_age(self, *prefixes: str) -> list[str]:
         try:
-            names = [name for name in os.listdir(self._folder) if name.startswith(prefix)]
+            names = [name for name in os.listdir(self._folder) if name.startswith(prefixes)]
         except OSError:
             return []
         return sorted(names, key=lambda name: (_age(self._file(name)), name))

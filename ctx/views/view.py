@@ -42,9 +42,14 @@ class Group(NamedTuple):
 
 
 def build(
-    groups: Sequence[Group], places: Mapping[Key, tuple[int, int]], names: Sequence[str], tree: bytes
+    groups: Sequence[Group],
+    places: Mapping[Key, tuple[int, int]],
+    names: Sequence[str],
+    tree: bytes,
+    skipped: Mapping[str, int],
+    overlay: bool = False,
 ) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the description of a view.
+    """The arrays and the description of a view; `skipped` counts the files left out by reason.
 
     `places` gives for each document the number of its segment and its number there; `names` are the file
     names of the segments.
@@ -67,7 +72,13 @@ def build(
         "path_term": _octets(np.concatenate(terms or [np.zeros(0, np.int64)])),
         "path_term_count": np.minimum([len(term) for term in terms], _MOST_TERMS).astype(np.uint8),
     }
-    return arrays, {"format": FORMAT, "segments": list(names), "tree": tree}
+    return arrays, {
+        "format": FORMAT,
+        "segments": list(names),
+        "tree": tree,
+        "skipped": dict(skipped),
+        "overlay": overlay,
+    }
 
 
 class View:
@@ -77,6 +88,8 @@ class View:
         try:
             self.tree: bytes = meta["tree"]
             self.names: list[str] = meta["segments"]
+            self.skipped: dict[str, int] = meta["skipped"]
+            self._is_overlay: bool = meta["overlay"]
             self.cluster_keys = arrays["cluster_key"]
             self.cluster_end = arrays["cluster_end"]
             self.file_segment: npt.NDArray[np.uint16] = arrays["file_segment"]
@@ -103,6 +116,25 @@ class View:
         for number, segment in enumerate(self.segments):
             if int(self.file_document[self.file_segment == number].max(initial=0)) >= segment.documents:
                 raise Damaged("a view names a document that its segment has not")
+
+    @property
+    def is_overlay(self) -> bool:
+        """Whether the tree is that of uncommitted files, which have no snapshot."""
+        return self._is_overlay
+
+    @cached_property
+    def indexed_files(self) -> int:
+        """The number of files that have rows."""
+        return int((self.file_segment != NO_SEGMENT).sum())
+
+    @cached_property
+    def chunks(self) -> int:
+        """The number of chunks of all files, copies counted."""
+        count = 0
+        for number, segment in enumerate(self.segments):
+            rows = np.diff(segment.document_end, prepend=np.uint32(0))
+            count += int(rows[self.file_document[self.file_segment == number]].sum())
+        return count
 
     @cached_property
     def paths(self) -> list[bytes]:

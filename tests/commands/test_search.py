@@ -46,6 +46,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
         "tree",
         "resolvedBy",
         "coverage",
+        "uncommitted",
     ]
     assert answer["type"] == "search_result"
     assert answer["commit"] == project.git("rev-parse", "HEAD")

@@ -1,0 +1,161 @@
+"""The files of a work tree, or the index, as a tree: what `git add -A` and `git write-tree` would make.
+
+Git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges mean what they always
+mean: in a copy of the index, with a scratch object directory that is removed afterwards. The repository is only
+read, none of its locks is taken, and nothing is hashed that git's stat cache knows to be unchanged.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from typing import NamedTuple
+
+from ctx.contents import MAX_SIZE
+from ctx.git import process
+from ctx.git.repository import Repository
+
+MOST_UNTRACKED = 5_000
+"""Untracked files beyond so many are left out: somebody forgot to ignore a directory."""
+
+
+class _Changes(NamedTuple):
+    """Paths as `git status` has them: to be read anew, to be taken out, and the number that differ from HEAD."""
+
+    update: list[bytes]
+    remove: list[bytes]
+    changed: int
+    left_out: int
+
+
+class WorkTree:
+    """A tree that is not committed. `repository` reads its objects; close it to remove them."""
+
+    def __init__(self, repository: Repository, *, staged: bool = False) -> None:
+        """Raises GitFailed when git cannot say what has changed."""
+        self._scratch = tempfile.mkdtemp(prefix="git-ctx-")
+        try:
+            self._make(repository, staged)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self, repository: Repository, staged: bool) -> None:
+        root = repository.work_tree
+        assert root is not None, "a bare repository has no work tree"
+        changes = _staged(repository, root) if staged else _changes(repository, root)
+        self.changed, self.left_out = changes.changed, changes.left_out
+        self.repository = repository
+        self.tree: bytes | None = None
+        if not changes.changed:
+            return
+        objects = os.path.join(self._scratch, "objects")
+        os.mkdir(objects)
+        shutil.copyfile(_index_file(repository), os.path.join(self._scratch, "index"))
+        real = os.environ.get("GIT_OBJECT_DIRECTORY") or os.path.join(repository.common_dir, "objects")
+        known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+        variables = {
+            "GIT_INDEX_FILE": os.path.join(self._scratch, "index"),
+            "GIT_OBJECT_DIRECTORY": objects,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(filter(None, [_quoted(real), known])),
+        }
+        # A split index would be written beside the real one.
+        update = ["-c", "core.splitIndex=false", "update-index", "-z", "--stdin"]
+        for options, paths in (
+            (["--force-remove"], changes.remove),
+            (["--add", "--remove", "--replace"], changes.update),
+        ):
+            if paths:
+                head, tail = update[:3], update[3:]
+                process.output(root, [*head, *options, *tail], b"\0".join(paths) + b"\0", variables)
+        written = process.output(root, ["write-tree", "--missing-ok"], None, variables)
+        self.tree = bytes.fromhex(written.decode().strip())
+        self.repository = Repository(repository.place._replace(scratch=objects))
+
+    def close(self) -> None:
+        """Remove the scratch objects."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def has_work_tree(repository: Repository) -> bool:
+    """Whether there is something checked out: a work tree, and an index that says what."""
+    return repository.work_tree is not None and os.path.isfile(_index_file(repository))
+
+
+def _index_file(repository: Repository) -> str:
+    named = os.environ.get("GIT_INDEX_FILE")
+    return os.path.abspath(named) if named else os.path.join(repository.git_dir, "index")
+
+
+def _staged(repository: Repository, root: str) -> _Changes:
+    command = [
+        "diff-index",
+        "--cached",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "HEAD",
+        "--",
+    ]
+    changed = process.output(root, command).count(b"\0")
+    return _Changes([], [], changed, 0)
+
+
+def _changes(repository: Repository, root: str) -> _Changes:
+    """What `git status` says (porcelain format 2, see git-status(1)); submodules are left as they are."""
+    command = [
+        "status",
+        "--porcelain=v2",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+        "--ignore-submodules=all",
+    ]
+    update: list[bytes] = []
+    remove: list[bytes] = []
+    changed = untracked = left_out = 0
+    for line in process.output(root, command).split(b"\0"):
+        kind = line[:2]
+        if kind == b"1 ":
+            fields = line.split(b" ", 8)
+            changed += 1
+            if fields[1][1:] == b".":
+                continue
+            path = fields[8]
+        elif kind == b"u ":
+            changed += 1
+            path = line.split(b" ", 10)[10]
+        elif kind == b"? ":
+            path = line[2:]
+            untracked += 1
+            # What ends in a slash is another repository inside this one.
+            if untracked > MOST_UNTRACKED or path.endswith(b"/"):
+                left_out += 1
+                continue
+            changed += 1
+        else:
+            continue
+        if _is_readable(os.path.join(os.fsencode(root), path)):
+            update.append(path)
+        else:
+            # Too large to be indexed, gone, or no file: its old text must not be shown either.
+            remove.append(path)
+    return _Changes(update, remove, changed, left_out)
+
+
+def _is_readable(path: bytes) -> bool:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= MAX_SIZE)
+
+
+def _quoted(path: str) -> str:
+    """A path for GIT_ALTERNATE_OBJECT_DIRECTORIES, which git unquotes when it begins with a quote."""
+    if os.pathsep not in path and not path.startswith('"'):
+        return path
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,178 @@
+"""Uncommitted files are searched as they are: as the tree that `git add -A` would write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.engine import COMMITTED, STAGED, WORK_TREE
+from ctx.values import Answer
+
+QUERIES = ("open the session", "lightning rod", "parse a date", "shop basket total")
+
+FILES = {
+    "session.py": "def open_session(store):\n    return store.open()\n",
+    "dates/parse.py": "def parse_date(text):\n    return text.split('-')\n",
+    "shop/basket.py": "class Basket:\n    def total(self):\n        return sum(self.items)\n",
+    "old.py": "def obsolete_lightning():\n    pass\n",
+}
+
+
+def shown(answer: Answer) -> list[tuple[object, ...]]:
+    """What must be equal: everything of a hit."""
+    return [tuple(hit) for hit in answer.hits]
+
+
+def ask(repo: Repo, query: str, overlay: str = WORK_TREE, revision: str | None = None) -> Answer:
+    with ctx.open(repo.path) as index:
+        return index.search(query, overlay=overlay, revision=revision)
+
+
+def changed_repository(make_repo: Callable[..., Repo]) -> Repo:
+    """A repository with every sort of change in its work tree."""
+    repo = make_repo()
+    repo.commit(FILES)
+    repo.write(
+        {"session.py": "def open_session(store):\n    return store.open_again()\n\ndef close(): pass\n"}
+    )
+    repo.write({"shop/rod.py": "class LightningRod:\n    def conduct(self): pass\n"})
+    repo.write({"staged.py": "def staged_session(): pass\n"})
+    repo.git("add", "staged.py")
+    repo.write({"staged.py": "def staged_session_then_changed(): pass\n"})
+    (repo.path / "old.py").unlink()
+    repo.git("mv", "dates/parse.py", "dates/parsing.py")
+    repo.write({".gitignore": "ignored.py\n"})
+    repo.write({"ignored.py": "def lightning_ignored(): pass\n"})
+    return repo
+
+
+def test_the_work_tree_is_the_tree_that_add_all_would_write(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    before = {query: ask(repo, query) for query in QUERIES}
+    repo.git("add", "-A")
+    tree = repo.git("write-tree").decode()
+    for query, answer in before.items():
+        assert answer.tree.hex() == tree
+        assert shown(answer) == shown(ask(repo, query, COMMITTED, tree))
+        assert answer.coverage == ask(repo, query, COMMITTED, tree).coverage
+
+
+def test_staged_is_the_tree_of_the_index(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    tree = repo.git("write-tree").decode()
+    answer = ask(repo, "staged session", STAGED)
+    assert answer.tree.hex() == tree
+    assert answer.hits[0].symbol == "staged_session"
+    assert shown(answer) == shown(ask(repo, "staged session", COMMITTED, tree))
+
+
+def test_what_is_committed_can_be_asked_for(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    answer = ask(repo, "lightning", COMMITTED)
+    assert [hit.path for hit in answer.hits][:1] == [b"old.py"]
+    assert answer.uncommitted is None
+
+
+def test_a_deleted_file_and_old_text_are_never_shown(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    with ctx.open(repo.path) as index:
+        for query in QUERIES:
+            for hit in index.search(query, limit=50).hits:
+                path = repo.path / os.fsdecode(hit.path)
+                assert path.exists()
+                assert index.text(hit) in path.read_text()
+
+
+def test_nothing_of_the_repository_is_touched(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+
+    def state() -> dict[str, bytes]:
+        files = (path for path in repo.path.rglob("*") if path.is_file())
+        return {
+            str(path.relative_to(repo.path)): path.read_bytes()
+            for path in files
+            if path.relative_to(repo.path).parts[:2] != (".git", "ctx")
+        }
+
+    before = state()
+    ask(repo, "open the session")
+    assert state() == before
+
+
+def test_a_clean_work_tree_answers_as_the_commit(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "second")
+    answer = ask(repo, "open the session")
+    assert answer.uncommitted is not None
+    assert answer.uncommitted.changed == 0
+    assert shown(answer) == shown(ask(repo, "open the session", COMMITTED))
+
+
+def test_committing_what_was_searched_embeds_nothing(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    ask(repo, "open the session")
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "second")
+    with ctx.open(repo.path) as index:
+        report = index.index()
+    assert (report.processed_new_clusters, report.embedded_chunks) == (0, 0)
+
+
+def test_an_overlay_is_no_snapshot(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    ask(repo, "open the session")
+    with ctx.open(repo.path) as index:
+        assert index.status().snapshots == []
+
+
+def test_clean_filters_apply(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    repo.git("config", "core.autocrlf", "true")
+    (repo.path / "crlf.py").write_bytes(b"def windows_lightning():\r\n    return 1\r\n")
+    with ctx.open(repo.path) as index:
+        hit = next(hit for hit in index.search("windows lightning").hits if hit.path == b"crlf.py")
+        assert "\r" not in index.text(hit)
+
+
+def test_a_conflict_is_searched_as_it_lies_there(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.write({"a.py": "def common(): pass\n"})
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "base")
+    repo.git("checkout", "-q", "-b", "side")
+    repo.write({"a.py": "def from_the_side(): pass\n"})
+    repo.git("commit", "-q", "-am", "side")
+    repo.git("checkout", "-q", "-")
+    repo.write({"a.py": "def from_the_main_line(): pass\n"})
+    repo.git("commit", "-q", "-am", "main")
+    repo.git("merge", "side", check=False)
+    with ctx.open(repo.path) as index:
+        hit = index.search("from the side").hits[0]
+        assert index.text(hit).startswith("<<<<<<<")
+
+
+def test_large_and_endless_files_are_left_out(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    repo.write({"session.py": "def open_session(): pass\n" + "# padding\n" * 150_000})
+    answer = ask(repo, "open the session")
+    assert b"session.py" not in {hit.path for hit in answer.hits}
+
+
+@pytest.mark.parametrize("place", ["", "shop"])
+def test_from_a_subdirectory_and_a_linked_work_tree(make_repo: Callable[..., Repo], place: str) -> None:
+    repo = changed_repository(make_repo)
+    linked = Path(f"{repo.path}-linked")
+    repo.git("worktree", "add", "-q", str(linked), "HEAD")
+    (linked / "shop" / "only_here.py").write_text("def lightning_in_the_linked_tree(): pass\n")
+    with ctx.open(linked / place) as index:
+        paths = [hit.path for hit in index.search("lightning linked tree").hits]
+        assert paths[0] == b"shop/only_here.py"
+        assert b"old.py" in paths
+    with ctx.open(repo.path / place) as index:
+        assert b"shop/only_here.py" not in [hit.path for hit in index.search("lightning linked tree").hits]
