@@ -93,6 +93,7 @@ class RepositoryIndex:
     ) -> IndexReport:
         """Cover the tree of a revision, and whatever other processes wish for meanwhile."""
         started = time.monotonic()
+        self.store.insist_on_disk()
         asked = self.resolve(revision, branch)
         record = self.snapshots.covered(asked.tree)
         if record is not None:
@@ -194,7 +195,9 @@ class RepositoryIndex:
                     "then run the command again"
                 )
             with lock:
-                for name in os.listdir(self.store.path):
+                # Another process may have removed it while this one waited.
+                names = os.listdir(self.store.path) if os.path.isdir(self.store.path) else []
+                for name in names:
                     if name != "lock":
                         _remove_tree(os.path.join(self.store.path, name))
                 shutil.rmtree(self.store.path, ignore_errors=True)
@@ -252,6 +255,7 @@ class RepositoryIndex:
     def _view(
         self, indexer: Callable[[], Indexer], asked: Resolution, progress: Report | None = None
     ) -> View:
+        self.store.may_use_memory = True  # a search answers where nothing may be written
         # The usual case needs nothing of what makes an index, whose import would cost more than the search.
         found = self.catalog.view(asked.tree)
         if found is not None and (found.is_overlay or self.snapshots.covered(asked.tree) is not None):
@@ -272,18 +276,38 @@ class RepositoryIndex:
         from ctx.search import Filters, search
 
         filters = Filters(self.repository, paths, languages)
-        hits, message = search(view, self.clusters.record, query, limit, filters)
+        hits, message = search(view, partial(self._record, view), query, limit, filters)
         return Answer(
             hits,
             asked.revision,
             asked.commit,
             asked.tree,
             asked.resolved_by,
-            Coverage(True, view.indexed_files, view.chunks, dict(view.skipped)),
+            _coverage(view),
             None if changed is None else Uncommitted(changed.changed, changed.left_out),
-            message,
+            message or _lacks(view),
             time.monotonic() - started,
         )
+
+    def _record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
+        known = view.records.get(document)
+        return self.clusters.record(cluster, document) if known is None else known
+
+
+def _coverage(view: View) -> Coverage:
+    files = view.indexed_files - view.scanned
+    complete = not view.scanned and not view.uncovered
+    return Coverage(complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered)
+
+
+def _lacks(view: View) -> str | None:
+    """What to tell the user of a view that does not cover its tree."""
+    if not view.scanned and not view.uncovered:
+        return None
+    return (
+        f"{view.scanned + view.uncovered:,} files of this tree are not indexed yet ({view.scanned:,} were looked "
+        f"through by words, {view.uncovered:,} not at all): `git ctx index` indexes them"
+    )
 
 
 def _report(
@@ -316,5 +340,7 @@ def _remove_tree(path: str) -> None:
             shutil.rmtree(path)
         else:
             os.unlink(path)
+    except FileNotFoundError:
+        pass
     except OSError as error:
         raise StoreUnusable(f"{path} cannot be removed ({error.strerror}): mend its permissions") from error

@@ -136,7 +136,7 @@ class Snapshots:
 
     def add_to_log(self, tree: bytes, entry: Provenance) -> None:
         """Append one line; the same commit and trigger are logged once."""
-        if any(entry[:2] == known[:2] for known in self.log(tree)):
+        if any((entry.commit, entry.trigger) == (known.commit, known.trigger) for known in self.log(tree)):
             return
         line = entry._asdict() | {"commit": entry.commit.hex() if entry.commit else None}
         try:

@@ -67,6 +67,9 @@ def decode_object(name: str, data: bytes) -> bytes:
     payload = data[_HEAD.size :]
     if coding == _ZSTD:
         try:
+            # zstd believes the size that the frame states, and makes room for it.
+            if zstandard.frame_content_size(payload) != size:
+                raise Damaged("an object is not as large as it says")
             payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size)
         except zstandard.ZstdError as error:
             raise Damaged(f"an object cannot be unpacked: {error}") from error
@@ -106,12 +109,21 @@ class Store:
     def write(self, area: str, name: str, payload: bytes) -> None:
         """Store a payload under its name, whole or not at all."""
         path = self.file(area, name)
+        if self._memory:
+            # What names an object that is only in memory must not be found without it.
+            self._memory[path] = payload
+            return
         try:
             self.write_file(path, encode_object(name, payload))
         except StoreUnusable:
             if not self.may_use_memory:
                 raise
             self._memory[path] = payload
+
+    def insist_on_disk(self) -> None:
+        """Forget what was kept in memory, and keep nothing there from now on."""
+        self.may_use_memory = False
+        self._memory.clear()
 
     def write_file(self, path: str, data: bytes) -> None:
         """Replace one file atomically. Raises `StoreFull` and `StoreUnusable`."""

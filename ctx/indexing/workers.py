@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import connection
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
 from typing import NamedTuple
 
 from ctx.cluster_store import ClusterStore
@@ -58,15 +57,31 @@ class Worker:
         return make_batch(task.clusters, task.known, self.maker, self._clusters.write, self._descriptor)
 
 
-_worker: Worker | None = None
+class _Child:
+    """A worker process, with a pipe of its own: when it is killed, however busy, its pipe says so."""
+
+    def __init__(self, context: BaseContext, place: Place, background: bool) -> None:
+        self.connection, theirs = context.Pipe()
+        process = context.Process  # type: ignore[attr-defined]
+        self.process = process(target=_serve, args=(theirs, place, background), daemon=True)
+        self.process.start()
+        theirs.close()
 
 
-def _start(place: Place, background: bool) -> None:
-    global _worker
+def _serve(connection: Connection, place: Place, background: bool) -> None:
+    """What a worker process does: take tasks and give results until it is told to end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if background:
         os.nice(NICENESS)
-    _worker = Worker(place, Store(place.repository.common_dir))
+    worker: Worker | None = None
+    while (task := connection.recv()) is not None:
+        try:
+            worker = worker or Worker(place, Store(place.repository.common_dir))
+            answer: Made | Exception = worker.run(task)
+        except Exception as error:
+            answer = error
+        connection.send(answer)
 
 
 def _end_with_parent() -> None:
@@ -76,13 +91,8 @@ def _end_with_parent() -> None:
     """
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker is the child of the process that started it"
-    connection.wait([parent.sentinel])
+    wait([parent.sentinel])
     os._exit(1)
-
-
-def _run(task: Task) -> Made:
-    assert _worker is not None, "a worker process runs tasks only after it has started"
-    return _worker.run(task)
 
 
 def in_processes(
@@ -91,24 +101,52 @@ def in_processes(
     """Run tasks in several processes; results come in the order of the tasks, a few tasks ahead at most."""
     # A forked child starts at once; elsewhere than on Linux the system's libraries do not survive a fork.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    with ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=_start, initargs=(place, background)
-    ) as pool:
-        running: deque[tuple[Task, Future[Made]]] = deque()
-        try:
-            for task in tasks:
-                running.append((task, pool.submit(_run, task)))
-                if len(running) > 2 * jobs:
-                    first, future = running.popleft()
-                    yield first, future.result()
-            while running:
-                first, future = running.popleft()
-                yield first, future.result()
-        except BrokenProcessPool:
-            raise CtxError(
-                "a worker process was ended from outside, perhaps for want of memory: run the command again, "
-                "it goes on from what is done; --jobs 1 needs the least memory"
-            ) from None
-        finally:
-            for _, future in running:
-                future.cancel()
+    children: list[_Child] = []
+    try:
+        for _ in range(jobs):
+            children.append(_Child(context, place, background))
+        yield from _share_out(tasks, [child.connection for child in children])
+        for child in children:
+            child.connection.send(None)
+    except (EOFError, ConnectionError):
+        for child in children:
+            child.process.terminate()
+        raise CtxError(
+            "a worker process was ended from outside, perhaps for want of memory: run the command again, "
+            "it goes on from what is done; --jobs 1 needs the least memory"
+        ) from None
+    except BaseException:
+        for child in children:
+            child.process.terminate()
+        raise
+    finally:
+        for child in children:
+            child.process.join()
+            child.connection.close()
+
+
+def _share_out(tasks: Iterable[Task], connections: Sequence[Connection]) -> Iterator[tuple[Task, Made]]:
+    """Keep the workers busy. Raises EOFError or ConnectionError when one of them is gone."""
+    waiting = enumerate(tasks)
+    idle = list(connections)
+    busy: dict[Connection, tuple[int, Task]] = {}
+    done: dict[int, tuple[Task, Made]] = {}
+    wanted = 0
+    while True:
+        # A task is sent only to one that waits for it, so that nobody waits for the other to read.
+        while idle and len(busy) + len(done) < 3 * len(connections) and (following := next(waiting, None)):
+            busy[idle[-1]] = following
+            idle.pop().send(following[1])
+        while wanted in done:
+            yield done.pop(wanted)
+            wanted += 1
+        if not busy:
+            return
+        for connection in wait(list(busy)):
+            assert isinstance(connection, Connection)
+            answer = connection.recv()
+            if isinstance(answer, Exception):
+                raise answer
+            number, task = busy.pop(connection)
+            done[number] = task, answer
+            idle.append(connection)
