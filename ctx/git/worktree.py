@@ -14,6 +14,7 @@ import tempfile
 from typing import NamedTuple
 
 from ctx.contents import MAX_SIZE
+from ctx.errors import GitFailed
 from ctx.git import process
 from ctx.git.repository import Repository
 
@@ -35,9 +36,15 @@ class WorkTree:
 
     def __init__(self, repository: Repository, *, staged: bool = False) -> None:
         """Raises GitFailed when git cannot say what has changed."""
-        self._scratch = tempfile.mkdtemp(prefix="git-ctx-")
+        self._scratch = ""
         try:
             self._make(repository, staged)
+        except OSError as error:
+            self.close()
+            raise GitFailed(
+                f"the uncommitted files cannot be read, for want of a place for scratch files ({error.strerror}): "
+                "set TMPDIR to a directory with room, or name what is committed with --revision HEAD"
+            ) from error
         except BaseException:
             self.close()
             raise
@@ -51,6 +58,7 @@ class WorkTree:
         self.tree: bytes | None = None
         if not changes.changed:
             return
+        self._scratch = tempfile.mkdtemp(prefix="git-ctx-")
         objects = os.path.join(self._scratch, "objects")
         os.mkdir(objects)
         shutil.copyfile(_index_file(repository), os.path.join(self._scratch, "index"))
@@ -76,7 +84,8 @@ class WorkTree:
 
     def close(self) -> None:
         """Remove the scratch objects."""
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
 
 def has_work_tree(repository: Repository) -> bool:
