@@ -1,4 +1,5 @@
-"""Build-time only: the setuptools commands that write the commit of the checkout into what they build.
+"""Build-time only: the setuptools commands that write the commit of the checkout into what they build, and put
+the hooks, which lie beside the package, into it.
 
 setup.cfg names them. setuptools loads this file by its path with the project as the current directory, so it
 imports nothing of `ctx`.
@@ -13,6 +14,7 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 VERSION_FILE = os.path.join("ctx", "_version.py")
+HOOKS = "hooks"
 
 
 def write_stamped(target: str) -> None:
@@ -31,6 +33,14 @@ def write_stamped(target: str) -> None:
 
 class BuildPy(build_py):
     """Copies the package and stamps the copy; an editable install has no copy and asks git when run."""
+
+    def finalize_options(self) -> None:
+        """Take the directory of hooks for a part of the package that holds data only."""
+        if f"ctx.{HOOKS}" not in self.distribution.packages:
+            self.distribution.packages.append(f"ctx.{HOOKS}")
+            self.distribution.package_dir = {**(self.distribution.package_dir or {}), f"ctx.{HOOKS}": HOOKS}
+            self.distribution.package_data[f"ctx.{HOOKS}"] = sorted(os.listdir(HOOKS))
+        super().finalize_options()
 
     def run(self) -> None:
         super().run()

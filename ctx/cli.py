@@ -17,8 +17,18 @@ import click
 from ctx.commands import options, streams
 from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError
 
-COMMANDS = {"index": "index", "search": "search", "status": "status", "remove-index": "remove_index"}
+COMMANDS = {
+    "init": "init",
+    "deinit": "deinit",
+    "index": "index",
+    "search": "search",
+    "status": "status",
+    "remove-index": "remove_index",
+}
 """Each command with the module of ctx.commands that holds it."""
+
+FOR_HOOKS = {"hook-run": "hook_run"}
+"""What hooks call and people do not."""
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
@@ -30,9 +40,10 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        name = COMMANDS.get(cmd_name) or FOR_HOOKS.get(cmd_name)
+        if name is None:
             return None
-        module = importlib.import_module(f"ctx.commands.{COMMANDS[cmd_name]}")
+        module = importlib.import_module(f"ctx.commands.{name}")
         command: click.Command = module.command
         return command
 

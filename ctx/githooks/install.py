@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from typing import NamedTuple
 
 from ctx.errors import CtxError
@@ -15,8 +15,8 @@ CONFIG, FILES = "config", "files"
 """Where hooks are: in git's configuration, or as files in the hook directory."""
 
 INSTALL, INSERT, UPGRADE, KEEP, LEAVE, REMOVE = "install", "insert", "upgrade", "keep", "leave", "remove"
-"""What happens to a hook: made, added to one that is there, brought to this version, nothing to do, not ours to
-change, taken away."""
+"""What happens to a hook: made, added to one that is there, brought to this version, nothing to do, not ours
+to change, taken away."""
 
 _MADE = "hooks-made"
 """A file in the index directory that says that the hook directory was made here."""
@@ -42,6 +42,13 @@ class Plan(NamedTuple):
     cleaning: list[Step]
 
 
+class Removal(NamedTuple):
+    """What taking away would do. `methods` are those by which something is installed."""
+
+    methods: list[str]
+    steps: list[Step]
+
+
 def plan_installation(repository: Repository, *, force: bool) -> Plan:
     """Look at everything and change nothing. Raises CtxError without a program."""
     program = registration.program()
@@ -52,40 +59,53 @@ def plan_installation(repository: Repository, *, force: bool) -> Plan:
         if registration.has_section(found):
             action = KEEP if registration.is_registered(found) else UPGRADE
         steps = [Step(event, config, action) for event in shims.EVENTS]
-        return Plan(CONFIG, program, steps, plan_removal(repository))
+        return Plan(CONFIG, program, steps, _removals(repository))
     directory = hook_directory(repository)
     steps = [_installing(repository, directory, event, force) for event in shims.EVENTS]
     return Plan(FILES, program, steps, [])
 
 
 def install(repository: Repository, plan: Plan) -> None:
-    """Do what was planned, all of it or nothing. Raises CtxError."""
-    registration.set_program(repository, plan.program)
+    """Do what was planned: all hooks or none. Raises CtxError."""
     if plan.method == CONFIG:
+        registration.set_program(repository, plan.program)
         registration.register(repository)
         _carry_out(plan.cleaning)
         _forget_directory(repository)
         return
     for directory in {os.path.dirname(step.path) for step in plan.steps if step.content is not None}:
         _make_directory(repository, directory)
-    _carry_out(plan.steps)
+    try:
+        _carry_out(plan.steps)
+    except CtxError:
+        _forget_directory(repository)
+        raise
+    registration.set_program(repository, plan.program)
     registration.unregister(repository)
 
 
-def plan_removal(repository: Repository) -> list[Step]:
+def plan_removal(repository: Repository) -> Removal:
+    """Look at everything and change nothing."""
+    steps = _removals(repository)
+    found = {CONFIG: registration.has_section(registration.settings(repository))}
+    found[FILES] = any(step.action == REMOVE for step in steps)
+    return Removal([method for method, there in found.items() if there], steps)
+
+
+def remove(repository: Repository, removal: Removal) -> None:
+    """Take hooks and settings away. Raises CtxError."""
+    _carry_out(removal.steps)
+    _forget_directory(repository)
+    registration.unregister(repository)
+    registration.unset_program(repository)
+
+
+def _removals(repository: Repository) -> list[Step]:
     """What there is to remove, in the directory that git looks in now and in the repository's own."""
     own = os.path.join(repository.common_dir, "hooks")
     places = dict.fromkeys(map(os.path.realpath, (hook_directory(repository), own)))
     steps = [_removing(os.path.join(place, event), event) for place in places for event in shims.EVENTS]
     return [step for step in steps if step is not None]
-
-
-def remove(repository: Repository, steps: list[Step]) -> None:
-    """Take hooks and settings away. Raises CtxError."""
-    _carry_out(steps)
-    _forget_directory(repository)
-    registration.unregister(repository)
-    registration.unset_program(repository)
 
 
 def _installing(repository: Repository, directory: str, event: str, force: bool) -> Step:
@@ -134,13 +154,14 @@ def _read(path: str) -> bytes | None:
 
 def _carry_out(steps: list[Step]) -> None:
     """Write and remove files; at the first that fails everything before it is undone."""
-    done: list[tuple[str, bytes | None, int]] = []
+    done: list[tuple[str, bytes | None, int | None]] = []
     for step in steps:
         if step.action in (KEEP, LEAVE):
             continue
-        before = _read(step.path)
+        before, mode = _read(step.path), None
         try:
-            mode = os.stat(step.path).st_mode if before is not None else 0o777 & ~_umask()
+            if before is not None:
+                mode = os.stat(step.path).st_mode
             _put(step.path, step.content, mode)
         except OSError as error:
             for path, content, old_mode in reversed(done):
@@ -149,20 +170,25 @@ def _carry_out(steps: list[Step]) -> None:
         done.append((step.path, before, mode))
 
 
-def _put(path: str, content: bytes | None, mode: int) -> None:
-    """Replace a file at once, since a shell reads a script while it runs it; None removes it."""
+def _put(path: str, content: bytes | None, mode: int | None) -> None:
+    """Replace a file at once, since a shell reads a script while it runs it; None removes it.
+
+    A `mode` of None is that of a new program under the user's umask.
+    """
     if content is None:
         os.unlink(path)
         return
     real = os.path.realpath(path)
-    handle, temporary = tempfile.mkstemp(prefix=".git-ctx-", dir=os.path.dirname(real))
+    temporary = os.path.join(os.path.dirname(real), f".git-ctx-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777), "wb") as file:
             file.write(content)
-        os.chmod(temporary, mode & 0o7777)
+        if mode is not None:
+            os.chmod(temporary, mode & 0o7777)
         os.replace(temporary, real)
     except BaseException:
-        os.unlink(temporary)
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
         raise
 
 
@@ -193,12 +219,6 @@ def _forget_directory(repository: Repository) -> None:
 
 def _refused(path: str, error: OSError) -> CtxError:
     return CtxError(
-        f"the hook {path} cannot be changed ({error.strerror or error}), and nothing was; mend its permissions, "
-        "then run the command again"
+        f"the hook {path} cannot be changed ({error.strerror or error}), and nothing was; "
+        "mend its permissions, then run the command again"
     )
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -1,4 +1,4 @@
-"""What is written into the repository's configuration: `ctx.program`, and hooks where git takes them from there.
+"""What is written into the repository's configuration: `ctx.program`, and hooks where git reads them there.
 
 Only the file that all work trees share is written, by git itself.
 """
@@ -34,7 +34,7 @@ def git_version(repository: Repository) -> tuple[int, int]:
 
 def program() -> str:
     """The absolute path of the `git-ctx` that hooks shall start. Raises CtxError if there is none."""
-    # Python makes this path absolute when it starts, so -C does not matter; links are kept, for they outlive upgrades.
+    # Python makes this path absolute at its start, before -C. Links are kept, since they outlive upgrades.
     main = getattr(sys.modules["__main__"], "__file__", None) or ""
     beside = os.path.join(os.path.dirname(sys.executable), "git-ctx")
     for path in (main, beside, shutil.which("git-ctx") or ""):
