@@ -17,7 +17,7 @@ from ctx.descriptor import Descriptor, embedded_model
 from ctx.errors import Damaged, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
-from ctx.resolve import HEAD, Resolution, resolve
+from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, fallback, resolve
 from ctx.snapshots import Snapshots, Totals
 from ctx.store import Store
 from ctx.values import (
@@ -138,11 +138,12 @@ class RepositoryIndex:
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
         asked = self.resolve(revision, branch)
+        asked, warning = self._fallen_back(asked)
         indexer, changed = self._overlaid(asked, overlay)
         if changed is not None and changed.tree is not None:
             asked = asked._replace(tree=changed.tree)
         view = self._view(indexer, asked, progress)
-        ask = partial(self._answer, view, asked, changed, query, limit, paths, languages, started)
+        ask = partial(self._answer, view, asked, changed, warning, query, limit, paths, languages, started)
         try:
             return ask()
         except Damaged:
@@ -232,6 +233,23 @@ class RepositoryIndex:
                     best = found
         return best and (best[1], best[2])
 
+    def _fallen_back(self, asked: Resolution) -> tuple[Resolution, str | None]:
+        """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
+        wish = self.repository.config("ctx.fallback")
+        if wish not in (None, "none", "snapshot"):
+            raise UsageError(f"ctx.fallback is {wish!r}: set it to snapshot or none with `git config`")
+        if wish != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
+            return asked, None
+        if self.snapshots.covered(asked.tree) is not None:
+            return asked, None
+        covered = fallback(
+            self.repository,
+            asked,
+            lambda tree: self.snapshots.covered(tree) is not None,
+            self._latest_snapshot,
+        )
+        return covered if covered is not None else (asked, None)
+
     def _overlaid(self, asked: Resolution, overlay: str) -> tuple[Callable[[], Indexer], WorkTree | None]:
         """What makes views of the tree that is asked for, and the uncommitted state if there is one on top of it."""
         if overlay != COMMITTED and asked.resolved_by == HEAD:
@@ -267,6 +285,7 @@ class RepositoryIndex:
         view: View,
         asked: Resolution,
         changed: WorkTree | None,
+        warning: str | None,
         query: str,
         limit: int,
         paths: Sequence[str],
@@ -285,7 +304,7 @@ class RepositoryIndex:
             asked.resolved_by,
             _coverage(view),
             None if changed is None else Uncommitted(changed.changed, changed.left_out),
-            message or _lacks(view),
+            warning or message or _lacks(view),
             time.monotonic() - started,
         )
 

@@ -19,6 +19,10 @@ HEAD = "HEAD"
 DEFAULT_BRANCH = "default branch"
 LATEST_SNAPSHOT = "latest snapshot"
 
+FALLBACK = "ctx.fallback"
+_FALLBACK_DEPTH = 1000
+"""Commits that are looked at for a snapshot to fall back on."""
+
 _IS_EXPRESSION = re.compile(r"[\x00-\x20~^:?*\[\\]|\.\.|@\{")
 """What git-check-ref-format(1) keeps out of names: `main~3` is a revision, no branch."""
 
@@ -72,6 +76,39 @@ def resolve(
     raise NothingCommitted(
         f"nothing is committed in {repository.git_dir} yet; commit something, then ask again"
     )
+
+
+def fallback(
+    repository: Repository,
+    asked: Resolution,
+    is_covered: Callable[[bytes], bool],
+    latest_snapshot: Callable[[], tuple[bytes, bytes | None] | None],
+) -> tuple[Resolution, str] | None:
+    """The nearest tree that is covered, and a warning that says which one it is; None where nothing is.
+
+    For those who set `ctx.fallback=snapshot` only, and never for a revision that was asked for by name. Nearest are
+    the ancestors of what is asked for, then those of the default branch, then the most recent snapshot.
+    """
+    starts = [(asked.commit, asked.revision), (repository.commit_of(repository.default_branch() or ""), None)]
+    for start, name in starts:
+        if start is None:
+            continue
+        for behind, commit in enumerate(repository.ancestors(start, _FALLBACK_DEPTH)):
+            tree = repository.commit_info(commit).tree
+            if is_covered(tree):
+                where = f"{behind:,} commits behind {name}" if name else "of the default branch"
+                return _fallen_back(asked, tree, commit, where)
+    latest = latest_snapshot()
+    return latest and _fallen_back(asked, *latest, "the most recent one that is indexed")
+
+
+def _fallen_back(asked: Resolution, tree: bytes, commit: bytes | None, where: str) -> tuple[Resolution, str]:
+    name = (commit or tree).hex()
+    warning = (
+        f"WARNING: {asked.revision} is not indexed; this answer is from {name[:12]}, {where} (ctx.fallback=snapshot). "
+        "`git ctx index` indexes it"
+    )
+    return Resolution(tree, commit, name, FALLBACK), warning
 
 
 def _branch(repository: Repository, name: str) -> Resolved:

@@ -78,12 +78,17 @@ class Hit(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How much of a tree an answer knows. `skipped` maps a reason to a number of files."""
+    """How much of a tree an answer knows, in files; `skipped` maps a reason to a number.
+
+    `scanned` files are not indexed and were only looked through by words; `uncovered` ones were not looked at.
+    """
 
     complete: bool
     files: int
     chunks: int
     skipped: dict[str, int]
+    scanned: int = 0
+    uncovered: int = 0
 
 
 class Uncommitted(NamedTuple):

@@ -66,6 +66,8 @@ def coverage_object(coverage: Coverage) -> dict[str, Any]:
         "files": coverage.files,
         "chunks": coverage.chunks,
         "skipped": coverage.skipped,
+        "scanned": coverage.scanned,
+        "uncovered": coverage.uncovered,
     }
 
 

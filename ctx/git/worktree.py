@@ -42,7 +42,7 @@ class WorkTree:
         except OSError as error:
             self.close()
             raise GitFailed(
-                f"the uncommitted files cannot be read, for want of a place for scratch files ({error.strerror}): "
+                f"the uncommitted files cannot be read, for want of room for scratch files ({error.strerror}): "
                 "set TMPDIR to a directory with room, or name what is committed with --revision HEAD"
             ) from error
         except BaseException:

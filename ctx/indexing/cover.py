@@ -119,7 +119,7 @@ class Coverer:
         taken: set[Key] = set()
         # A document that an earlier batch makes is taken from its segment later, not made twice.
         postponed: list[Cluster] = []
-        known = self._known([document_key(member) for cluster in clusters for member in cluster.members])
+        known = self.known([document_key(member) for cluster in clusters for member in cluster.members])
 
         def tasks() -> Iterator[Task]:
             batch: list[Cluster] = []
@@ -150,12 +150,12 @@ class Coverer:
                 yield one, self.worker.run(one)
         if postponed:
             segment.flush()
-            again = self._known([document_key(member) for cluster in postponed for member in cluster.members])
+            again = self.known([document_key(member) for cluster in postponed for member in cluster.members])
             for cluster in postponed:
                 one = Task([cluster], again)
                 yield one, self.worker.run(one)
 
-    def _known(self, keys: Sequence[Key]) -> dict[Key, Document]:
+    def known(self, keys: Sequence[Key]) -> dict[Key, Document]:
         """Documents that the clusters of earlier trees have: no file that stays is cut or embedded anew."""
         found: dict[Key, Document] = {}
         wanted = list(dict.fromkeys(keys))

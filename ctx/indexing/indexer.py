@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 from ctx._version import __version__
 from ctx.cluster_store import ClusterStore
+from ctx.clusters import document_key
 from ctx.descriptor import Descriptor
-from ctx.errors import Damaged, GitFailed, StoreUnusable
+from ctx.errors import Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
+from ctx.indexing.borrow import borrow_view
 from ctx.indexing.cover import Covered, Coverer
 from ctx.indexing.lock import IndexLock
 from ctx.indexing.prepare import prepare_view
@@ -25,6 +27,12 @@ from ctx.views.view import View
 
 Report = Callable[[Progress], None]
 
+ALWAYS, AUTO, NEVER = "always", "auto", "never"
+"""What `ctx.catchUp` can be: whether a search indexes first what its tree lacks."""
+_CATCH_UP_BYTES = 4 << 20
+"""So many bytes of new sources are indexed by a search that needs them: about a second of work."""
+_SCAN_BYTES = 5 << 20
+"""So many bytes are looked through where more than that is lacking."""
 _SEARCH_WAITS = 1.0
 """Seconds that a search waits for a process that indexes, before it computes what it needs itself."""
 
@@ -100,6 +108,8 @@ class Indexer:
         if found is not None and covered:
             return found
         self._store.may_use_memory = True
+        if not covered and (borrowed := self._borrowed(asked.tree)) is not None:
+            return borrowed
         if not covered:
             lock, jobs = IndexLock(self._store), None
             try:
@@ -115,6 +125,31 @@ class Indexer:
                         self.cover(asked, "search", jobs=1, progress=progress)
                 found = self._catalog.view(asked.tree)
         return found or self.prepare(asked.tree)
+
+    def _borrowed(self, tree: bytes) -> View | None:
+        """A view of what is at hand, where catching up would take too long or is not wanted."""
+        wish = self._repository.config("ctx.catchUp") or AUTO
+        if wish not in (ALWAYS, AUTO, NEVER):
+            raise UsageError(f"ctx.catchUp is {wish!r}: set it to always, auto or never with `git config`")
+        if wish == ALWAYS or (wish == AUTO and self._catalog.latest() is None):
+            return None
+        root = self.trees.root(tree)
+        _, clusters = self.coverer.missing(root)
+        keys = list(dict.fromkeys(document_key(member) for one in clusters for member in one.members))
+        known = self.coverer.known(keys)
+        lacking = [oid for oid, language in keys if (oid, language) not in known]
+        if wish == AUTO and sum(filter(None, self._repository.blob_sizes(lacking))) <= _CATCH_UP_BYTES:
+            return None
+        return borrow_view(
+            tree,
+            root,
+            known,
+            self._snapshots,
+            self._clusters,
+            self._catalog,
+            self.coverer.worker.maker,
+            _SCAN_BYTES,
+        )
 
     def _root_key(self, tree: bytes) -> bytes | None:
         """The key of the root node of a tree that is covered, or None."""

@@ -40,19 +40,16 @@ def prepare_view(
     known = base.groups() if base else {}
     read = {key: clusters.stored(key) for key in cluster_keys if key not in known}
     fresh = {key: document for stored in read.values() for key, document in stored.documents.items()}
-    known |= _groups(read, maker)
+    known |= groups_of(read, maker)
     groups = [known[key] for key in cluster_keys]
-    wanted = list(
-        dict.fromkeys(document for group in groups for document in group.documents if document is not None)
-    )
-    located = _Located.among(wanted, _candidates(base, catalog))
+    located = locate(groups, base, catalog)
     if lacking := located.lacking():
         for group in groups:
             # A segment got lost that the base view was built on: its clusters say what was in it.
             if any(key in lacking and key not in fresh for key in group.documents if key is not None):
                 fresh |= clusters.stored(group.key).documents
         made = _count_anew({key: fresh[key] for key in lacking}, catalog, maker)
-        located = _Located.among(wanted, [*located.used, *made])
+        located = Located.among(located.keys, [*located.used, *made])
     located = _merged(located, catalog)
     arrays, meta = view.build(
         groups, located.places(), [name for name, _ in located.used], tree, skipped, not committed
@@ -62,7 +59,7 @@ def prepare_view(
     return made_view
 
 
-def _groups(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:
+def groups_of(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:
     """The files of some clusters; their paths are read in one go."""
     paths = [member.path for stored in clusters.values() for member in stored.members]
     terms, vectors = maker.paths(paths)
@@ -87,7 +84,7 @@ def _groups(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:
     return groups
 
 
-class _Located(NamedTuple):
+class Located(NamedTuple):
     """Where documents are: for each of `keys` the number of a segment of `used` and the document, or -1."""
 
     keys: list[Key]
@@ -96,7 +93,7 @@ class _Located(NamedTuple):
     document: npt.NDArray[np.int64]
 
     @classmethod
-    def among(cls, keys: list[Key], candidates: Iterable[tuple[str, Segment]]) -> _Located:
+    def among(cls, keys: list[Key], candidates: Iterable[tuple[str, Segment]]) -> Located:
         """Look in the candidates one after the other until nothing is left to look for."""
         number = np.full(len(keys), -1, dtype=np.int64)
         document = np.full(len(keys), -1, dtype=np.int64)
@@ -122,6 +119,12 @@ class _Located(NamedTuple):
         return dict(
             zip(self.keys, zip(self.number.tolist(), self.document.tolist(), strict=True), strict=True)
         )
+
+
+def locate(groups: Sequence[Group], base: View | None, catalog: Catalog) -> Located:
+    """Where the documents of these files are, as far as segments have them."""
+    keys = dict.fromkeys(key for group in groups for key in group.documents if key is not None)
+    return Located.among(list(keys), _candidates(base, catalog))
 
 
 def _candidates(base: View | None, catalog: Catalog) -> Iterator[tuple[str, Segment]]:
@@ -167,7 +170,7 @@ def _count_anew(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) ->
     return made
 
 
-def _merged(located: _Located, catalog: Catalog) -> _Located:
+def _merged(located: Located, catalog: Catalog) -> Located:
     """Merge small segments of like size, so that their number grows with the logarithm of the commits."""
     small = sorted(
         (number for number, (_, segment) in enumerate(located.used) if segment.rows < _SMALL),
@@ -188,4 +191,4 @@ def _merged(located: _Located, catalog: Catalog) -> _Located:
     ]
     name = catalog.add_segment(*segments.build(parts))
     rest = [pair for number, pair in enumerate(located.used) if number not in taken]
-    return _Located.among(located.keys, [*rest, (name, catalog.segment(name))])
+    return Located.among(located.keys, [*rest, (name, catalog.segment(name))])

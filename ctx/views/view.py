@@ -103,6 +103,10 @@ class View:
         except KeyError as error:
             raise Damaged(f"a view lacks its array {error}") from error
         self.segments = list(segments)
+        self.records: Mapping[Key, bytes] = {}
+        """Records of documents whose clusters are not stored, in a view of borrowed rows."""
+        self.scanned = self.uncovered = 0
+        """Files that were only looked through, and files that were not looked at."""
         self.files = len(self.file_segment)
         live = self.file_segment != NO_SEGMENT
         if meta.get("format") != FORMAT or not (

@@ -1,0 +1,155 @@
+"""A view of a tree that is not covered, without covering it: borrowed rows, and a quick look at the rest.
+
+A row counts only if its (path, blob id) is in the tree that is asked for, whichever tree it was made for. Files
+that no tree at hand has are cut by lines and counted, as far as the budget goes; the others are uncovered, which
+the answer says. Such a view stays in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ctx.chunking import chunk
+from ctx.cluster_store import ClusterStore
+from ctx.clusters import Document, Stored
+from ctx.contents import content_skip, decode
+from ctx.errors import Damaged
+from ctx.indexing.documents import Maker, Source
+from ctx.indexing.prepare import groups_of, locate
+from ctx.partition import Cluster, Node
+from ctx.records import encode_record
+from ctx.snapshots import Snapshots
+from ctx.views import segments, view
+from ctx.views.catalog import Catalog
+from ctx.views.postings import MAX_ROWS
+from ctx.views.segments import Key, Segment
+from ctx.views.view import Group, View
+
+_PART_BYTES = 1 << 18
+
+
+def borrow_view(
+    tree: bytes,
+    root: Node,
+    known: Mapping[Key, Document],
+    snapshots: Snapshots,
+    clusters: ClusterStore,
+    catalog: Catalog,
+    maker: Maker,
+    budget: int,
+) -> View:
+    """The view of an uncovered tree; `known` are documents of its missing clusters, `budget` bytes to look through."""
+    base = catalog.latest()
+    at_hand = base.groups() if base else {}
+    read: dict[bytes, Stored] = {}
+    order: list[bytes] = []
+    skipped: dict[str, int] = {}
+    for found in _clusters(root, snapshots, skipped):
+        key = found if isinstance(found, bytes) else found.key
+        order.append(key)
+        if key in at_hand:
+            continue
+        try:
+            read[key] = clusters.stored(key)
+        except Damaged:
+            members = () if isinstance(found, bytes) else found.members
+            read[key] = Stored(members, [None] * len(members), {})
+    at_hand |= groups_of(read, maker)
+    groups = [at_hand[key] for key in order]
+    located = locate(groups, base, catalog)
+    scanned, records, reasons = _scan(list(located.lacking()), maker, budget)
+    for reason in reasons.values():
+        skipped[reason] = skipped.get(reason, 0) + 1
+    places = {key: place for key, place in located.places().items() if place[0] >= 0}
+    used = [segment for _, segment in located.used]
+    for segment in scanned:
+        keys = [segment.key(document) for document in range(segment.documents)]
+        places |= {key: (len(used), document) for document, key in enumerate(keys)}
+        used.append(segment)
+    uncovered = [key for key in located.lacking() if key not in places and key not in reasons]
+    shown = [_without(group, places) for group in groups]
+    arrays, meta = view.build(shown, places, [""] * len(used), tree, skipped, True)
+    made = View(arrays, meta, used)
+    made.records = {key: document.record for key, document in known.items()} | records
+    made.scanned, made.uncovered = len(records), len(uncovered)
+    return made
+
+
+def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list[bytes | Cluster]:
+    """All clusters of a tree in the order of the manifest: those below a stored node by key, the others whole."""
+    found: list[bytes | Cluster] = []
+    open_: list[bytes | Node] = [root]
+    while open_:
+        node = open_.pop()
+        stored = snapshots.node(node if isinstance(node, bytes) else node.key)
+        if stored is not None:
+            found += stored.clusters
+            open_ += reversed(stored.nodes)
+            if not isinstance(node, bytes):
+                _add(skipped, stored.totals.skipped)
+        elif isinstance(node, Node):
+            content = node.read()
+            found += content.clusters
+            open_ += reversed(content.nodes)
+            _add(skipped, content.skipped)
+    return found
+
+
+def _scan(
+    keys: list[Key], maker: Maker, budget: int
+) -> tuple[list[Segment], dict[Key, bytes], dict[Key, str]]:
+    """Segments and records of documents cut by lines, and why the content keeps others out."""
+    made: list[Segment] = []
+    parts: list[segments.Part] = []
+    sources: list[Source] = []
+    records: dict[Key, bytes] = {}
+    reasons: dict[Key, str] = {}
+    size = rows = 0
+
+    def count() -> None:
+        nonlocal rows
+        if sources:
+            part = maker.part(sources)
+            if rows + len(part.lengths) > MAX_ROWS:
+                close()
+            parts.append(part)
+            rows += len(part.lengths)
+            sources.clear()
+
+    def close() -> None:
+        nonlocal rows
+        if parts:
+            made.append(Segment(*segments.build(parts)))
+        parts.clear()
+        rows = 0
+
+    pending = 0
+    for key, blob in maker.read(keys, budget):
+        reason = content_skip(blob, key[1] or None)
+        if reason is not None:
+            reasons[key] = reason
+            continue
+        text, place = decode(blob)
+        chunks = chunk(text, None)
+        records[key] = encode_record(text, chunks, len(blob), place)
+        sources.append(Source(key, text, chunks, records[key]))
+        size += len(blob)
+        pending += len(blob)
+        if pending >= _PART_BYTES:
+            count()
+            pending = 0
+    count()
+    close()
+    return made, records, reasons
+
+
+def _without(group: Group, places: Mapping[Key, tuple[int, int]]) -> Group:
+    """A group in which files without rows have no document."""
+    return group._replace(
+        documents=[key if key is not None and key in places else None for key in group.documents]
+    )
+
+
+def _add(total: dict[str, int], more: Mapping[str, int]) -> None:
+    for reason, count in more.items():
+        total[reason] = total.get(reason, 0) + count

@@ -1,0 +1,108 @@
+"""What a search does when the tree that it is asked about is not indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.engine import COMMITTED
+from ctx.errors import UsageError
+from ctx.indexing import indexer
+from ctx.values import Answer
+
+QUERY = "renew the session"
+
+
+def source(name: str, version: int) -> str:
+    return f'def {name}(value):\n    """Step {version} of {name}."""\n    return value + {version}\n'
+
+
+def grown(make_repo: Callable[..., Repo]) -> Repo:
+    """A repository that is indexed, and has gone on since."""
+    repo = make_repo()
+    repo.commit(
+        {f"kept{i}/one.py": source(f"kept_{i}", 0) for i in range(40)}
+        | {"gone.py": source("session_gone", 1)}
+    )
+    with ctx.open(repo.path) as index:
+        index.index()
+    (repo.path / "gone.py").unlink()
+    new = {f"new{i}/two.py": source(f"renew_session_{i}", i) for i in range(20)}
+    repo.commit(new | {"kept0/one.py": source("session_changed", 9)})
+    return repo
+
+
+def ask(repo: Repo) -> Answer:
+    with ctx.open(repo.path) as index:
+        return index.search(QUERY, limit=50, overlay=COMMITTED)
+
+
+def test_a_small_gap_is_closed_on_the_spot(make_repo: Callable[..., Repo]) -> None:
+    answer = ask(grown(make_repo))
+    assert answer.coverage.complete
+    assert answer.message is None
+
+
+def test_a_large_gap_is_answered_by_borrowed_rows(
+    make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = grown(make_repo)
+    monkeypatch.setattr(indexer, "_CATCH_UP_BYTES", 100)
+    answer = ask(repo)
+    assert not answer.coverage.complete
+    assert (answer.coverage.files, answer.coverage.scanned, answer.coverage.uncovered) == (39, 21, 0)
+    assert answer.message is not None
+    assert "21 files of this tree are not indexed yet" in answer.message
+    paths = {hit.path for hit in answer.hits}
+    assert b"gone.py" not in paths
+    assert any(path.startswith(b"new") for path in paths)
+    with ctx.open(repo.path) as index:
+        assert all(index.text(hit) in (repo.path / hit.path.decode()).read_text() for hit in answer.hits)
+        assert index.snapshots.covered(answer.tree) is None
+
+
+def test_what_is_not_even_looked_at_is_said(
+    make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = grown(make_repo)
+    monkeypatch.setattr(indexer, "_CATCH_UP_BYTES", 100)
+    monkeypatch.setattr(indexer, "_SCAN_BYTES", 500)
+    coverage = ask(repo).coverage
+    assert coverage.scanned + coverage.uncovered == 21
+    assert 0 < coverage.scanned < 21
+
+
+@pytest.mark.parametrize(("wish", "complete"), [("always", True), ("never", False), ("auto", True)])
+def test_catching_up_is_configured(make_repo: Callable[..., Repo], wish: str, complete: bool) -> None:
+    repo = grown(make_repo)
+    repo.git("config", "ctx.catchUp", wish)
+    assert ask(repo).coverage.complete is complete
+
+
+@pytest.mark.parametrize("setting", ["ctx.catchUp", "ctx.fallback"])
+def test_a_setting_that_is_none_is_refused(make_repo: Callable[..., Repo], setting: str) -> None:
+    repo = grown(make_repo)
+    repo.git("config", setting, "sometimes")
+    with pytest.raises(UsageError, match=setting):
+        ask(repo)
+
+
+def test_falling_back_on_a_snapshot_is_asked_for_and_said(make_repo: Callable[..., Repo]) -> None:
+    repo = grown(make_repo)
+    repo.git("config", "ctx.fallback", "snapshot")
+    answer = ask(repo)
+    assert answer.resolved_by == "ctx.fallback"
+    assert answer.commit == repo.id("HEAD~1")
+    assert answer.message is not None
+    assert answer.message.startswith("WARNING: main is not indexed")
+    assert "1 commits behind main" in answer.message
+
+
+def test_a_revision_that_is_named_never_falls_back(make_repo: Callable[..., Repo]) -> None:
+    repo = grown(make_repo)
+    repo.git("config", "ctx.fallback", "snapshot")
+    with ctx.open(repo.path) as index:
+        assert index.search(QUERY, revision="HEAD").commit == repo.id("HEAD")
