@@ -129,8 +129,8 @@ class RepositoryIndex:
     ) -> Answer:
         """The best chunks of one tree for a question. What the tree lacks is indexed first.
 
-        When HEAD is what is asked for, `overlay` puts the uncommitted files on top of it: those of the work tree
-        (WORK_TREE), what is staged (STAGED), or nothing (COMMITTED).
+        When HEAD is what is asked for, `overlay` puts the uncommitted files on top of it: those of the work
+        tree (WORK_TREE), what is staged (STAGED), or nothing (COMMITTED).
         """
         started = time.monotonic()
         if not query.strip():
@@ -251,7 +251,7 @@ class RepositoryIndex:
         return covered if covered is not None else (asked, None)
 
     def _overlaid(self, asked: Resolution, overlay: str) -> tuple[Callable[[], Indexer], WorkTree | None]:
-        """What makes views of the tree that is asked for, and the uncommitted state if there is one on top of it."""
+        """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
         if overlay != COMMITTED and asked.resolved_by == HEAD:
             from ctx.git.worktree import WorkTree, has_work_tree
 
@@ -324,8 +324,8 @@ def _lacks(view: View) -> str | None:
     if not view.scanned and not view.uncovered:
         return None
     return (
-        f"{view.scanned + view.uncovered:,} files of this tree are not indexed yet ({view.scanned:,} were looked "
-        f"through by words, {view.uncovered:,} not at all): `git ctx index` indexes them"
+        f"{view.scanned + view.uncovered:,} files of this tree are not indexed yet ({view.scanned:,} were "
+        f"looked through by words, {view.uncovered:,} not at all): `git ctx index` indexes them"
     )
 
 

@@ -86,8 +86,9 @@ def fallback(
 ) -> tuple[Resolution, str] | None:
     """The nearest tree that is covered, and a warning that says which one it is; None where nothing is.
 
-    For those who set `ctx.fallback=snapshot` only, and never for a revision that was asked for by name. Nearest are
-    the ancestors of what is asked for, then those of the default branch, then the most recent snapshot.
+    For those who set `ctx.fallback=snapshot` only, and never for a revision that was asked for by name.
+    Nearest are the ancestors of what is asked for, then those of the default branch, then the most recent
+    snapshot.
     """
     starts = [(asked.commit, asked.revision), (repository.commit_of(repository.default_branch() or ""), None)]
     for start, name in starts:
@@ -105,8 +106,8 @@ def fallback(
 def _fallen_back(asked: Resolution, tree: bytes, commit: bytes | None, where: str) -> tuple[Resolution, str]:
     name = (commit or tree).hex()
     warning = (
-        f"WARNING: {asked.revision} is not indexed; this answer is from {name[:12]}, {where} (ctx.fallback=snapshot). "
-        "`git ctx index` indexes it"
+        f"WARNING: {asked.revision} is not indexed; this answer is from {name[:12]}, {where} "
+        "(ctx.fallback=snapshot). `git ctx index` indexes it"
     )
     return Resolution(tree, commit, name, FALLBACK), warning
 

@@ -80,7 +80,8 @@ class Hit(NamedTuple):
 class Coverage(NamedTuple):
     """How much of a tree an answer knows, in files; `skipped` maps a reason to a number.
 
-    `scanned` files are not indexed and were only looked through by words; `uncovered` ones were not looked at.
+    `scanned` files are not indexed and were only looked through by words; `uncovered` ones were not looked
+    at.
     """
 
     complete: bool
@@ -92,7 +93,7 @@ class Coverage(NamedTuple):
 
 
 class Uncommitted(NamedTuple):
-    """How many files differ from the commit that an answer is of, and how many untracked ones were left out."""
+    """How many files differ from the commit of an answer, and how many untracked ones were left out."""
 
     changed: int
     left_out: int

@@ -1,8 +1,9 @@
 """The files of a work tree, or the index, as a tree: what `git add -A` and `git write-tree` would make.
 
-Git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges mean what they always
-mean: in a copy of the index, with a scratch object directory that is removed afterwards. The repository is only
-read, none of its locks is taken, and nothing is hashed that git's stat cache knows to be unchanged.
+Git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges mean what they
+always mean: in a copy of the index, with a scratch object directory that is removed afterwards. The
+repository is only read, none of its locks is taken, and nothing is hashed that git's stat cache knows to be
+unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ MOST_UNTRACKED = 5_000
 
 
 class _Changes(NamedTuple):
-    """Paths as `git status` has them: to be read anew, to be taken out, and the number that differ from HEAD."""
+    """Paths as `git status` has them.
+
+    To be read anew, to be taken out, and the number that differ from HEAD.
+    """
 
     update: list[bytes]
     remove: list[bytes]
@@ -42,7 +46,7 @@ class WorkTree:
         except OSError as error:
             self.close()
             raise GitFailed(
-                f"the uncommitted files cannot be read, for want of room for scratch files ({error.strerror}): "
+                f"the uncommitted files cannot be read, for want of scratch space ({error.strerror}): "
                 "set TMPDIR to a directory with room, or name what is committed with --revision HEAD"
             ) from error
         except BaseException:

@@ -1,8 +1,8 @@
 """A view of a tree that is not covered, without covering it: borrowed rows, and a quick look at the rest.
 
-A row counts only if its (path, blob id) is in the tree that is asked for, whichever tree it was made for. Files
-that no tree at hand has are cut by lines and counted, as far as the budget goes; the others are uncovered, which
-the answer says. Such a view stays in memory.
+A row counts only if its (path, blob id) is in the tree that is asked for, whichever tree it was made for.
+Files that no tree at hand has are cut by lines and counted, as far as the budget goes; the others are
+uncovered, which the answer says. Such a view stays in memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def borrow_view(
     maker: Maker,
     budget: int,
 ) -> View:
-    """The view of an uncovered tree; `known` are documents of its missing clusters, `budget` bytes to look through."""
+    """The view of an uncovered tree.
+
+    `known` are documents of its missing clusters, `budget` bytes to look through.
+    """
     base = catalog.latest()
     at_hand = base.groups() if base else {}
     read: dict[bytes, Stored] = {}
@@ -76,7 +79,10 @@ def borrow_view(
 
 
 def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list[bytes | Cluster]:
-    """All clusters of a tree in the order of the manifest: those below a stored node by key, the others whole."""
+    """All clusters of a tree in the order of the manifest.
+
+    Those below a stored node by key, the others whole.
+    """
     found: list[bytes | Cluster] = []
     open_: list[bytes | Node] = [root]
     while open_:
