@@ -1,0 +1,172 @@
+"""Records and clusters: round trips, and `Damaged` for all that does not fit together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctx.clusters import Document, decode_cluster, document_key, encode_cluster
+from ctx.errors import Damaged
+from ctx.partition import Member, cluster_key
+from ctx.records import decode_chunk, decode_record, encode_record
+from ctx.values import KINDS, Chunk
+
+NAMES = st.text(st.sampled_from("abC_.é文 \udcff"), max_size=6)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> tuple[bytes, list[Chunk]]:
+    """A text and chunks in it that do not overlap."""
+    text = draw(st.text("ab\nñ", max_size=120)).encode()
+    cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=12)))
+    chunks = []
+    for start, end in zip(cuts[::2], cuts[1::2], strict=False):
+        names = tuple(draw(st.lists(NAMES, max_size=3)))
+        prefix = draw(st.sampled_from(["", "Outer.", "Outer.Inner.", "é::"]))
+        symbol = draw(st.sampled_from([prefix + (names[0] if names else ""), prefix, "", *names]))
+        chunks.append(Chunk(start, end, draw(st.sampled_from(KINDS)), symbol, names, draw(st.booleans())))
+    return text, chunks
+
+
+@given(texts())
+def test_records_round_trip(made: tuple[bytes, list[Chunk]]) -> None:
+    text, chunks = made
+    data = encode_record(text, chunks, len(text))
+    record = decode_record(data)
+    assert record.size == len(text)
+    assert record.lines == len(text.split(b"\n")) - (not text or text.endswith(b"\n"))
+    for i, chunk in enumerate(chunks):
+        position = record.positions[i]
+        assert (position.start, position.end) == (chunk.start, chunk.end)
+        assert position.start_line == text[: chunk.start].count(b"\n") + 1
+        assert position.end_line == text[: chunk.end - 1].count(b"\n") + 1
+        assert (record.kinds[i], record.tests[i], record.symbols[i]) == (
+            chunk.kind,
+            chunk.is_test,
+            chunk.symbol,
+        )
+        assert tuple(record.names[i]) == chunk.names
+        assert decode_chunk(data, i) == (position, chunk.symbol, chunk.kind, chunk.is_test)
+    with pytest.raises(Damaged):
+        decode_chunk(data, len(chunks))
+
+
+def test_a_record_holds_no_text() -> None:
+    text = b"def renew_session(user):\n    secret_word = user\n"
+    data = encode_record(
+        text, [Chunk(0, len(text), "function", "renew_session", ("renew_session",), False)], 48
+    )
+    assert b"secret_word" not in data
+
+
+@given(texts(), st.data())
+def test_damaged_records_raise_nothing_else(made: tuple[bytes, list[Chunk]], data: st.DataObject) -> None:
+    whole = encode_record(made[0], made[1], len(made[0]))
+    for length in range(len(whole)):
+        with pytest.raises(Damaged):
+            decode_record(whole[:length])
+    damaged = bytearray(whole)
+    damaged[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
+    try:
+        record = decode_record(bytes(damaged))
+        decode_chunk(bytes(damaged), len(record.positions) - 1) if record.positions else None
+    except Damaged:
+        pass
+
+
+# -- clusters
+
+MEMBERS = (
+    Member(b"src/a.py", 0o100644, b"\1" * 20, "python"),
+    Member(b"src/caf\xe9.py", 0o100755, b"\2" * 20, "python"),
+    Member(b"src/copy.py", 0o100644, b"\1" * 20, "python"),
+    Member(b"src/a.txt", 0o100644, b"\1" * 20, None),
+    Member(b"src/logo.svg", 0o100644, b"\3" * 20, "xml"),
+)
+SKIPS = [None, None, None, None, "minified"]
+KEY = cluster_key("d", MEMBERS)
+WIDTH = 16
+
+
+def a_document(number: int, chunks: int) -> Document:
+    """A document with so many chunks."""
+    text = b"ab\n" * chunks
+    record = encode_record(
+        text, [Chunk(3 * i, 3 * i + 2, "block", "", (), False) for i in range(chunks)], len(text)
+    )
+    return Document(record, bytes([number]) * 8 * chunks, bytes([number]) * WIDTH * chunks)
+
+
+DOCUMENTS = {
+    (b"\1" * 20, "python"): a_document(1, 3),
+    (b"\2" * 20, "python"): a_document(2, 0),
+    (b"\1" * 20, ""): a_document(3, 2),
+}
+
+
+def encode() -> bytes:
+    """The payload of a cluster."""
+    return encode_cluster("d", MEMBERS, SKIPS, DOCUMENTS)
+
+
+def test_clusters_round_trip() -> None:
+    stored = decode_cluster(encode(), "d", KEY, WIDTH)
+    assert stored.members == MEMBERS
+    assert stored.skips == SKIPS
+    assert stored.documents == DOCUMENTS
+    assert document_key(MEMBERS[3]) == (b"\1" * 20, "")
+
+
+def test_documents_that_are_not_members_do_not_matter() -> None:
+    more = DOCUMENTS | {(b"\7" * 20, "go"): a_document(7, 1)}
+    assert encode_cluster("d", MEMBERS, SKIPS, dict(reversed(more.items()))) == encode()
+
+
+def test_another_key_descriptor_or_width_is_damaged() -> None:
+    for descriptor, key, width in (("e", KEY, WIDTH), ("d", b"\0" * 20, WIDTH), ("d", KEY, WIDTH * 2)):
+        with pytest.raises(Damaged):
+            decode_cluster(encode(), descriptor, key, width)
+
+
+def changed(place: int, value: Any) -> bytes:
+    fields = msgpack.unpackb(encode())
+    fields[place] = value
+    packed: bytes = msgpack.packb(fields)
+    return packed
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"\xc1",
+        msgpack.packb([]),
+        msgpack.packb(5),
+        msgpack.packb(["d"] * 5),
+        changed(0, "e"),
+        changed(1, []),
+        changed(1, [["a", 1]]),
+        changed(2, []),
+        changed(2, [a_document(1, 3).record] * 2),
+        changed(2, [b"\xc1"] * 3),
+        changed(2, [a_document(1, 4).record, a_document(2, 0).record, a_document(3, 2).record]),
+        changed(3, b"short"),
+        changed(4, b"short"),
+        changed(4, None),
+    ],
+    ids=range(15),
+)
+def test_what_does_not_fit_is_damaged(payload: bytes) -> None:
+    with pytest.raises(Damaged):
+        decode_cluster(payload, "d", KEY, WIDTH)
+
+
+def test_every_truncation_of_a_cluster_is_damaged() -> None:
+    whole = encode()
+    for length in range(len(whole)):
+        with pytest.raises(Damaged):
+            decode_cluster(whole[:length], "d", KEY, WIDTH)

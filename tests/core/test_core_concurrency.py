@@ -1,0 +1,243 @@
+"""Several processes in one repository, and processes that are killed: nothing is lost, nothing is held."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from projects import QUERIES, project, source
+from repositories import Repo
+from ways import ask, finish, payloads, program, start, store
+
+import ctx
+from ctx.indexing.lock import IndexLock
+from ctx.store import Store
+from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
+
+FEW = (QUERIES[0], QUERIES[2])
+
+
+def fresh(repo: Repo, tmp_path: Path, name: str = "fresh") -> object:
+    """The answers of an index that was made in one go."""
+    repo.git("clone", "--quiet", "--shared", str(repo.path), str(tmp_path / name))
+    return ask(tmp_path / name, FEW, [()])
+
+
+def is_held(repo: Repo) -> bool:
+    """Whether some process holds the lock."""
+    lock = IndexLock(Store(str(repo.path / ".git")))
+    with lock:
+        return not lock.acquire(5.0)
+
+
+def test_many_processes_index_and_search_at_once(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+    repo = make_repo()
+    repo.commit(project(21, 120))
+    repo.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "tree"))
+    other = Repo(tmp_path / "tree")
+    other.commit(project(22, 40))
+    running = []
+    for _ in range(2):
+        for place in (repo.path, other.path):
+            running.append(start("index", "--json-output", cwd=place))
+            running.append(start("search", FEW[0], "-z", cwd=place))
+    runs = [finish(process) for process in running]
+    assert [(run.status, run.err) for run in runs] == [(0, "")] * len(runs)
+    for number in (0, 1):
+        searched = {run.out for run in runs[1 + 2 * number :: 4]}
+        assert len(searched) == 1
+    assert ask(repo.path, FEW, [()]) == fresh(repo, tmp_path)
+    with ctx.open(repo.path) as one, ctx.open(other.path) as two:
+        assert one.index().skipped == two.index().skipped == ALREADY_INDEXED
+        assert IndexLock(one.store).wishes() == []
+
+
+def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit(project(23, 60))
+    first = repo.id("HEAD^{tree}")
+    repo.commit({"later.py": "def later():\n    return 1\n"})
+    second = repo.id("HEAD^{tree}")
+    with ctx.open(repo.path) as holder:
+        lock = IndexLock(holder.store)
+        assert lock.acquire()
+        with lock:
+            run = program("index", "--json-output", cwd=repo.path)
+            assert run.status == 0
+            said = [json.loads(line) for line in run.out.splitlines()]
+            assert {"type": "skipped", "reason": INDEXING_IN_PROGRESS}.items() <= said[-1].items()
+            assert lock.wishes() == [second]
+            assert holder.snapshots.tree(second) is None
+        assert holder.index("HEAD~").tree == first
+        assert holder.snapshots.tree(second) is not None
+        assert lock.wishes() == []
+        assert [entry.trigger for entry in holder.snapshots.log(second)] == ["wish"]
+        assert holder.index().skipped == ALREADY_INDEXED
+
+
+def test_wishes_that_nobody_can_grant_are_dropped(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit(project(23, 20))
+    blob = repo.git("rev-parse", f"HEAD:{next(iter(project(23, 20)))}").decode()
+    wishes = repo.path / ".git" / "ctx" / "wishes"
+    wishes.mkdir(parents=True)
+    for name in ("ab" * 20, blob, "abcd", "no tree at all"):
+        (wishes / name).touch()
+    run = program("index", cwd=repo.path)
+    assert (run.status, run.err) == (0, "")
+    assert [file.name for file in wishes.iterdir()] == ["no tree at all"]
+
+
+def test_a_search_waits_for_the_holder_of_the_lock_only_a_moment(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit(project(24, 30))
+    with ctx.open(repo.path) as holder:
+        lock = IndexLock(holder.store)
+        assert lock.acquire()
+        with lock:
+            answers = ask(repo.path, FEW, [()])
+    assert all(answer[-1] for answer in answers.values())
+
+
+def test_killed_at_any_moment_it_goes_on_from_what_is_stored(
+    make_repo: Callable[..., Repo], tmp_path: Path
+) -> None:
+    repo = make_repo()
+    repo.commit(project(25, 400))
+    expected = fresh(repo, tmp_path)
+    whole = payloads(tmp_path / "fresh")
+    seed = random.Random(1)
+    kept = 0
+    for attempt in range(20):
+        process = start("index", "--jobs", "1" if attempt % 3 else "2", cwd=repo.path, start_new_session=True)
+        time.sleep(seed.uniform(0.05, 0.7))
+        process.send_signal(signal.SIGKILL if attempt % 2 else signal.SIGTERM)
+        finish(process)
+        if (repo.path / ".git/ctx/objects").exists():
+            stored = payloads(repo.path)
+            assert stored.items() <= whole.items()
+            assert len(stored) >= kept, "what was stored stays"
+            kept = len(stored)
+    assert not is_held(repo), "a killed run leaves nobody behind who holds the lock"
+    with ctx.open(repo.path) as index:
+        report = index.index(jobs=1)
+    if report.skipped is None:
+        assert report.reused_clusters >= kept
+    assert ask(repo.path, FEW, [()]) == expected
+    assert payloads(repo.path) == whole
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started, by /proc."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(words[1]) == pid:
+                found.append(int(entry.name))
+    return found
+
+
+def running(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+def busy(repo: Repo) -> tuple[object, list[int]]:
+    """An indexing run with worker processes at work, and these."""
+    process = start("index", "--jobs", "2", cwd=repo.path, start_new_session=True)
+    wait_for(lambda: (repo.path / ".git/ctx/objects").exists() or process.poll() is not None)
+    workers = [pid for pid in children(process.pid) if b"ctx" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return process, workers
+
+
+def test_workers_end_with_the_run_that_started_them(make_repo: Callable[..., Repo]) -> None:
+    if not Path("/proc/self/stat").exists():
+        return
+    repo = make_repo()
+    repo.commit(project(26, 900))
+    process, workers = busy(repo)
+    below = [child for worker in workers for child in children(worker)]
+    process.kill()  # type: ignore[attr-defined]
+    finish(process)  # type: ignore[arg-type]
+    wait_for(lambda: not any(running(pid) for pid in [*workers, *below]))
+    assert not is_held(repo)
+
+
+def test_a_worker_that_is_killed_is_told_and_the_next_run_goes_on(make_repo: Callable[..., Repo]) -> None:
+    if not Path("/proc/self/stat").exists():
+        return
+    repo = make_repo()
+    repo.commit(project(27, 900))
+    process, workers = busy(repo)
+    for pid in workers[:1]:
+        if running(pid):
+            os.kill(pid, signal.SIGKILL)
+    run = finish(process)  # type: ignore[arg-type]
+    assert run.status in (0, 128)  # 0: it had been done just before
+    if run.status:
+        assert "--jobs 1" in run.err
+        assert "unexpected" not in run.err
+    again = program("index", cwd=repo.path)
+    assert (again.status, again.err) == (0, "")
+
+
+def test_a_run_that_is_interrupted_says_one_thing(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit(project(28, 900))
+    process, _ = busy(repo)
+    os.killpg(process.pid, signal.SIGINT)  # type: ignore[attr-defined]
+    run = finish(process)  # type: ignore[arg-type]
+    assert run.status in (0, 130)
+    assert "Traceback" not in run.err
+    assert not is_held(repo)
+    assert program("index", cwd=repo.path).status == 0
+
+
+def test_removing_while_others_read_and_write(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+    repo = make_repo()
+    repo.commit(project(29, 60))
+    expected = fresh(repo, tmp_path)
+    seed = random.Random(29)
+    processes = []
+    for _ in range(4):
+        processes.append(start("search", FEW[0], "--json-output", "--no-content", cwd=repo.path))
+        time.sleep(seed.uniform(0, 0.2))
+        processes.append(start("remove-index", cwd=repo.path))
+    for process in processes:
+        run = finish(process)
+        assert run.status == 0 or "another process is indexing" in run.err, run.err
+    assert ask(repo.path, FEW, [()]) == expected
+
+
+def test_a_reader_sees_the_tree_of_its_question_while_commits_come_in(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    files = project(30, 40)
+    repo.commit(files)
+    seed = random.Random(30)
+    with ctx.open(repo.path) as reader:
+        for name in list(files)[:4]:
+            repo.commit({name: source(seed, name.rpartition(".")[2])})
+            answer = reader.search(FEW[0])
+            assert answer.tree == repo.id("HEAD^{tree}")
+            assert [answer.hits] == [reader.search(FEW[0], revision="HEAD").hits]
+    assert store(repo.path).exists()

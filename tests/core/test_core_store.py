@@ -1,0 +1,226 @@
+"""Objects, snapshots and the lock: whole or not there, and never what lies under another name."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctx.errors import Damaged, StoreFull, StoreUnusable
+from ctx.indexing.lock import IndexLock
+from ctx.snapshots import NodeRecord, Snapshots, Totals
+from ctx.store import MAX_PAYLOAD, Store, decode_object, encode_object, unusable
+from ctx.values import Provenance
+
+NAME = "ab" * 20
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A store in an empty directory."""
+    return Store(str(tmp_path))
+
+
+@given(st.one_of(st.binary(max_size=300), st.binary(max_size=50).map(lambda data: data * 50)))
+def test_objects_round_trip(payload: bytes) -> None:
+    assert decode_object(NAME, encode_object(NAME, payload)) == payload
+    with pytest.raises(Damaged):
+        decode_object(NAME[::-1], encode_object(NAME, payload))
+
+
+def test_objects_of_every_length_of_name() -> None:
+    for name in ("ab" * 20, "ab" * 32):
+        assert decode_object(name, encode_object(name, b"payload")) == b"payload"
+
+
+@pytest.mark.parametrize("payload", [b"", b"short", b"long " * 200], ids=["empty", "raw", "packed"])
+def test_every_truncation_and_every_flipped_bit_is_damaged(payload: bytes) -> None:
+    data = encode_object(NAME, payload)
+    for length in range(len(data)):
+        with pytest.raises(Damaged):
+            decode_object(NAME, data[:length])
+    for place in range(len(data)):
+        if place in (6, 7):
+            continue  # nobody reads these two yet
+        for bit in range(8):
+            damaged = bytearray(data)
+            damaged[place] ^= 1 << bit
+            try:
+                assert decode_object(NAME, bytes(damaged)) == payload  # a bit that zstd does not look at
+            except Damaged:
+                pass
+
+
+def test_a_small_file_cannot_become_a_large_payload() -> None:
+    bomb = zstandard.ZstdCompressor().compress(bytes(1 << 26))
+    for size in (5, MAX_PAYLOAD + 1, 0xFFFFFFFF):
+        with pytest.raises(Damaged):
+            decode_object(NAME, struct.pack("<4sBBHI16s", b"CTXO", 1, 1, 0, size, bytes(16)) + bomb)
+
+
+@given(st.binary(max_size=100))
+def test_anything_else_is_damaged(data: bytes) -> None:
+    with pytest.raises(Damaged):
+        decode_object(NAME, data)
+
+
+def test_nothing_is_made_before_the_first_write(store: Store) -> None:
+    assert store.read("objects", NAME) is None
+    assert not store.has("objects", NAME)
+    assert list(store.names("objects")) == []
+    store.check_layout()
+    store.sweep()
+    assert store.size() == 0
+    assert not os.path.exists(store.path)
+
+
+def test_write_read_list_remove(store: Store) -> None:
+    store.write("objects/d", NAME, b"one")
+    store.write("objects/d", NAME, b"two")
+    store.write("objects/d", "cd" * 20, b"three")
+    assert store.read("objects/d", NAME) == b"two"
+    assert store.has("objects/d", NAME)
+    assert sorted(store.names("objects/d")) == [NAME, "cd" * 20]
+    assert os.listdir(os.path.join(store.path, "tmp")) == []
+    store.remove("objects/d", NAME)
+    store.remove("objects/d", NAME)
+    assert store.read("objects/d", NAME) is None
+
+
+def test_files_have_the_rights_that_the_user_wants(store: Store) -> None:
+    before = os.umask(0o027)
+    try:
+        store.write("objects/d", NAME, b"one")
+    finally:
+        os.umask(before)
+    assert os.stat(store.file("objects/d", NAME)).st_mode & 0o777 == 0o640
+
+
+def test_the_directory_is_marked_for_backup_programs(store: Store) -> None:
+    store.prepare()
+    tag = Path(store.path, "CACHEDIR.TAG").read_bytes()
+    assert tag.startswith(b"Signature: 8a477f597d28d172789f06886806bc55\n")
+
+
+def test_what_cannot_be_written_is_kept_in_memory_if_that_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "ctx").write_text("in the way")
+    store = Store(str(tmp_path))
+    with pytest.raises(StoreUnusable, match="mend its permissions"):
+        store.write("objects/d", NAME, b"one")
+    store.may_use_memory = True
+    store.write("objects/d", NAME, b"one")
+    assert store.has("objects/d", NAME)
+    assert store.read("objects/d", NAME) == b"one"
+    (tmp_path / "ctx").unlink()
+    store.write("snapshots/d", "cd" * 20, b"names what is only in memory")
+    assert not (tmp_path / "ctx").exists()
+    store.insist_on_disk()
+    assert store.read("objects/d", NAME) is None
+    store.write("objects/d", NAME, b"one")
+    assert Store(str(tmp_path)).read("objects/d", NAME) == b"one"
+
+
+def test_a_full_disk_is_told_as_such() -> None:
+    import errno
+
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        assert isinstance(unusable("/place", OSError(number, "full")), StoreFull)
+    assert not isinstance(unusable("/place", OSError(errno.EACCES, "denied")), StoreFull)
+
+
+# -- snapshots
+
+TOTALS = Totals(2, 3, 4, 500, 60, {"python": 50, "": 10}, {"binary": 1})
+
+
+def test_snapshots_round_trip(store: Store) -> None:
+    snapshots = Snapshots(store, "d")
+    record = NodeRecord([b"\1" * 20], [b"\2" * 20, b"\3" * 20], TOTALS)
+    below = NodeRecord([], [b"\4" * 20], Totals())
+    snapshots.write_node(b"\0" * 20, record)
+    assert snapshots.node(b"\0" * 20) == record
+    assert snapshots.node(b"\1" * 20) is None
+    with pytest.raises(Damaged):
+        snapshots.cluster_keys(b"\0" * 20)
+    snapshots.write_node(b"\1" * 20, below)
+    assert snapshots.cluster_keys(b"\0" * 20) == [b"\2" * 20, b"\3" * 20, b"\4" * 20]
+    for tree in (b"t" * 20, b"t" * 32):
+        assert snapshots.tree(tree) is None
+        snapshots.write_tree(tree, b"\0" * 20)
+        assert snapshots.tree(tree) == b"\0" * 20
+    assert sorted(snapshots.trees()) == [b"t" * 20, b"t" * 32]
+    snapshots.forget_tree(b"t" * 20)
+    assert list(snapshots.trees()) == [b"t" * 32]
+    assert list(Snapshots(store, "another").trees()) == []
+
+
+def test_payloads_that_are_no_nodes_are_misses(store: Store) -> None:
+    import msgpack
+
+    snapshots = Snapshots(store, "d")
+    for payload in (
+        b"",
+        b"\xc1",
+        msgpack.packb(5),
+        msgpack.packb([1, 2]),
+        msgpack.packb([[], [], 3]),
+        b"\x93",
+    ):
+        store.write(os.path.join("snapshots", "d", "nodes"), (b"\0" * 20).hex(), payload)
+        assert snapshots.node(b"\0" * 20) is None
+    store.write(os.path.join("snapshots", "d", "trees"), (b"t" * 20).hex(), b"short")
+    assert snapshots.tree(b"t" * 20) is None
+
+
+def test_totals_add_up() -> None:
+    double = TOTALS.plus(TOTALS)
+    assert double == Totals(4, 6, 8, 1000, 120, {"python": 100, "": 20}, {"binary": 2})
+    assert TOTALS.plus(Totals()) == Totals().plus(TOTALS) == TOTALS
+    assert Totals() == Totals(0, 0, 0, 0, 0, {}, {}), "the empty sum is never added to in place"
+
+
+def test_the_log_has_each_commit_and_trigger_once(store: Store) -> None:
+    snapshots = Snapshots(store, "d")
+    store.prepare()
+    entry = Provenance(b"c" * 20, "main\udcff", 5, 6, "1.0", "manual")
+    for one in (
+        entry,
+        entry._replace(created_at=9),
+        entry._replace(trigger="hook"),
+        entry._replace(commit=None),
+    ):
+        snapshots.add_to_log(b"t" * 20, one)
+    found = snapshots.log(b"t" * 20)
+    assert [(one.commit, one.created_at, one.trigger) for one in found] == [
+        (b"c" * 20, 6, "manual"),
+        (b"c" * 20, 6, "hook"),
+        (None, 6, "manual"),
+    ]
+    assert snapshots.log(b"x" * 20) == []
+
+
+# -- the lock
+
+
+def test_one_holds_the_lock_and_its_wishes_are_kept(store: Store) -> None:
+    first, second = IndexLock(store), IndexLock(store)
+    assert first.acquire()
+    assert not second.acquire()
+    assert not second.acquire(0.05)
+    second.wish(b"t" * 20)
+    second.wish(b"s" * 32)
+    assert first.wishes() == [b"s" * 32, b"t" * 20]
+    first.granted(b"s" * 32)
+    first.granted(b"s" * 32)
+    assert second.wishes() == [b"t" * 20]
+    first.release()
+    first.release()
+    with second:
+        assert second.acquire()
+    assert first.acquire()
+    first.release()
