@@ -28,6 +28,10 @@ class ClusterStore:
         """Those of the keys that have no file here; a file may still prove damaged when it is read."""
         return [key for key in keys if not self._store.has(self._area, key.hex())]
 
+    def use(self, key: bytes) -> bool:
+        """Keep a cluster from being collected; whether it has a file here."""
+        return self._store.touch(self._area, key.hex())
+
     def get(self, key: bytes) -> bytes | None:
         """The payload of a cluster, or None where there is none that can be trusted."""
         return self._store.read(self._area, key.hex())

@@ -72,6 +72,14 @@ class Snapshots:
         except (ValueError, TypeError, msgpack.UnpackException):
             return None
 
+    def has_node(self, key: bytes) -> bool:
+        """Whether there is a node that can be read."""
+        return self.node(key) is not None
+
+    def use_node(self, key: bytes) -> bool:
+        """Keep a node and all below it from being collected; whether it is there to be relied upon."""
+        return self.has_node(key) and self._store.touch(self._nodes, key.hex())
+
     def write_node(self, key: bytes, record: NodeRecord) -> None:
         """Store a node; everything that it names is stored already."""
         self._store.write(self._nodes, key.hex(), msgpack.packb(record))
@@ -90,9 +98,10 @@ class Snapshots:
         self._store.remove(self._trees, tree.hex())
 
     def covered(self, tree: bytes) -> NodeRecord | None:
-        """The root node of a tree that has a snapshot, or None."""
+        """The root node of a tree that has a snapshot, or None; the snapshot counts as used now."""
         root = self.tree(tree)
-        return None if root is None else self.node(root)
+        record = None if root is None else self.node(root)
+        return record if record is not None and self._store.touch(self._trees, tree.hex()) else None
 
     def trees(self) -> Iterator[bytes]:
         """The covered trees, in no order."""

@@ -135,13 +135,30 @@ class Store:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
             os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
+            try:
+                os.replace(temporary, path)
+            except FileNotFoundError:  # a collection has just removed the directory, which was empty
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.replace(temporary, path)
         except BaseException as error:
             if temporary:
                 _remove(temporary)
             if isinstance(error, OSError):
                 raise unusable(self.path, error) from error
             raise
+
+    def touch(self, area: str, name: str) -> bool:
+        """Make a file young, so that a collection leaves it; whether there is one."""
+        path = self.file(area, name)
+        if path in self._memory:
+            return True
+        try:
+            os.utime(path)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return os.path.exists(path)
+        return True
 
     def remove(self, area: str, name: str) -> None:
         """Forget a payload; nothing happens where there is none."""

@@ -56,23 +56,31 @@ class Coverer:
             self._worker = Worker(self._place, self._store)
         return self._worker
 
-    def missing(self, root: Node, trust: bool = True) -> tuple[list[_Directory], list[Cluster]]:
+    def missing(
+        self, root: Node, trust: bool = True, use: bool = False
+    ) -> tuple[list[_Directory], list[Cluster]]:
         """Directories without a node, a directory before those below it, and clusters that are not stored.
 
-        With `trust` off every node and cluster is looked into, not only looked up.
+        With `trust` off every node and cluster is looked into, not only looked up. With `use` on what is found
+        is kept from being collected before what will name it is written.
         """
+        known = self._snapshots.use_node if use else self._snapshots.has_node
         directories: list[_Directory] = []
         clusters: list[Cluster] = []
         open_ = [root]
         while open_:
             node = open_.pop()
-            if trust and self._snapshots.node(node.key) is not None:
+            if trust and known(node.key):
                 continue
             content = node.read()
             directories.append(_Directory(node, content))
             open_ += reversed(content.nodes)
             for cluster in content.clusters:
-                if self._clusters.absent([cluster.key]) if trust else self._totals(cluster) is None:
+                if (
+                    (use and not self._clusters.use(cluster.key))
+                    or (trust and self._clusters.absent([cluster.key]))
+                    or (not trust and self._totals(cluster) is None)
+                ):
                     clusters.append(cluster)
         return directories, clusters
 
@@ -88,7 +96,7 @@ class Coverer:
         progress: Callable[[Progress], None] | None = None,
     ) -> Covered:
         """Make all that the tree lacks; of a committed tree write the snapshot."""
-        directories, clusters = self.missing(root, trust)
+        directories, clusters = self.missing(root, trust, use=True)
         totals: dict[bytes, Totals] = {}
         embedded = reused = files = done = 0
         files_total = sum(len(cluster.members) for cluster in clusters)

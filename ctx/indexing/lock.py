@@ -45,11 +45,13 @@ class IndexLock:
                 time.sleep(0.02)
             else:
                 self._handle = handle
+                self._sign(f"{os.getpid()}\n")
                 return True
 
     def release(self) -> None:
         """Let the next one in."""
         if self._handle is not None:
+            self._sign("")
             os.close(self._handle)
             self._handle = None
 
@@ -60,6 +62,22 @@ class IndexLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+    def holder(self) -> int | None:
+        """The process that holds the lock, as far as it said so; for messages only."""
+        try:
+            with open(os.path.join(self._store.path, "lock"), encoding="ascii") as file:
+                return int(file.read(32))
+        except (OSError, ValueError):
+            return None
+
+    def _sign(self, text: str) -> None:
+        assert self._handle is not None, "only the holder signs"
+        try:
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, text.encode("ascii"), 0)
+        except OSError:
+            pass  # a full disk: it is for messages only
 
     def wish(self, tree: bytes) -> None:
         """Ask the process that holds the lock to cover a tree before it ends."""

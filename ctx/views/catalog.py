@@ -31,7 +31,8 @@ class Catalog:
 
     def __init__(self, store: Store, descriptor: str, words_version: int) -> None:
         self._store = store
-        self._folder = os.path.join(store.path, "views", f"{descriptor}-w{words_version}")
+        self.group = f"{descriptor}-w{words_version}"
+        self._folder = os.path.join(store.path, "views", self.group)
         self._segments: dict[str, Segment] = {}
         self._views: dict[bytes, View] = {}
 
@@ -78,10 +79,7 @@ class Catalog:
 
     def add_segment(self, arrays: Arrays, meta: dict[str, Any]) -> str:
         """Keep a new segment; gives its name, which is a hash of its content."""
-        digest = blake2b(repr(meta).encode(), digest_size=16)
-        for array in arrays.values():
-            digest.update(np.ascontiguousarray(array).tobytes())
-        name = f"segment-{digest.hexdigest()}"
+        name = segment_name(arrays, meta)
         meta = meta | {"name": name}
         # Written even where it is: what is there may be damaged.
         self._write(name, encode(arrays, meta))
@@ -140,6 +138,14 @@ class Catalog:
         except OSError:
             return []
         return sorted(names, key=lambda name: (_age(self._file(name)), name))
+
+
+def segment_name(arrays: Arrays, meta: dict[str, Any]) -> str:
+    """The name of a segment: a hash of its arrays and of its description without the name."""
+    digest = blake2b(repr({key: meta[key] for key in meta if key != "name"}).encode(), digest_size=16)
+    for array in arrays.values():
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return f"segment-{digest.hexdigest()}"
 
 
 def _names(meta: dict[str, Any]) -> Sequence[str]:
