@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ctx import chunking
 from ctx.chunking.grammar_version import grammar_version
-from ctx.embed.wordtable import DIMENSIONS, MODEL_ID
+from ctx.embed import DIMENSIONS, MODEL_ID
 
 SCOPE = "CODE_BLOCKS"
 PRECISION = "bit"

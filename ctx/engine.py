@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ctx import words
-from ctx.cluster_store import ClusterStore
 from ctx.descriptor import Descriptor, embedded_model
 from ctx.errors import Damaged, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
+from ctx.provenance import log_snapshot
 from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, fallback, resolve
 from ctx.snapshots import Snapshots, Totals
 from ctx.store import Store
@@ -32,14 +32,15 @@ from ctx.values import (
     Status,
     Uncommitted,
 )
-from ctx.views.catalog import Catalog
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from ctx.cluster_store import ClusterStore
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
+    from ctx.views.catalog import Catalog
     from ctx.views.view import View
 
 WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
@@ -61,8 +62,6 @@ class RepositoryIndex:
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self._work_tree: WorkTree | None = None
-        self.clusters = ClusterStore(self.store, self.descriptor)
-        self.catalog = Catalog(self.store, str(self.descriptor), words.VERSION)
 
     def __enter__(self) -> RepositoryIndex:
         return self
@@ -97,7 +96,7 @@ class RepositoryIndex:
         asked = self.resolve(revision, branch)
         record = self.snapshots.covered(asked.tree)
         if record is not None:
-            self.indexer.log(asked, trigger)
+            log_snapshot(self.repository, self.snapshots, asked, trigger)
             return _report(asked, started, ALREADY_INDEXED, record.totals)
         lock = IndexLock(self.store)
         if not lock.acquire():
@@ -213,6 +212,22 @@ class RepositoryIndex:
         place = os.fsencode(os.path.realpath(self.repository.common_dir))
         return blake2b(place, digest_size=8).hexdigest()
 
+    # What needs numpy is imported when it is needed: to say that a tree is indexed already takes none of it.
+
+    @cached_property
+    def clusters(self) -> ClusterStore:
+        """The stored clusters."""
+        from ctx.cluster_store import ClusterStore
+
+        return ClusterStore(self.store, self.descriptor)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The views and segments."""
+        from ctx.views.catalog import Catalog
+
+        return Catalog(self.store, str(self.descriptor), words.VERSION)
+
     @cached_property
     def indexer(self) -> Indexer:
         """What makes the snapshots and views of this repository."""
@@ -253,11 +268,12 @@ class RepositoryIndex:
     def _overlaid(self, asked: Resolution, overlay: str) -> tuple[Callable[[], Indexer], WorkTree | None]:
         """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
         if overlay != COMMITTED and asked.resolved_by == HEAD:
+            from ctx.contents import MAX_SIZE
             from ctx.git.worktree import WorkTree, has_work_tree
 
             if has_work_tree(self.repository):
                 self._forget_work_tree()
-                self._work_tree = WorkTree(self.repository, staged=overlay == STAGED)
+                self._work_tree = WorkTree(self.repository, MAX_SIZE, staged=overlay == STAGED)
                 if self._work_tree.tree is not None:
                     return partial(self._make_indexer, self._work_tree.repository, False), self._work_tree
                 return (lambda: self.indexer), self._work_tree

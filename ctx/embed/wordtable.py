@@ -16,12 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.arrays import map_file
+from ctx.embed import DIMENSIONS
 from ctx.embed.protocol import Batch
 from ctx.words.query import tokens, words_of
 from ctx.words.vocabulary import Counts
-
-MODEL_ID = "wordtable-1"
-DIMENSIONS = 128
 
 _FILE = os.path.join(os.path.dirname(__file__), "wordtable-1.bin")
 _ROW_UNIT = 4096.0

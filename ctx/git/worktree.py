@@ -14,7 +14,6 @@ import stat
 import tempfile
 from typing import NamedTuple
 
-from ctx.contents import MAX_SIZE
 from ctx.errors import GitFailed
 from ctx.git import process
 from ctx.git.repository import Repository
@@ -38,11 +37,11 @@ class _Changes(NamedTuple):
 class WorkTree:
     """A tree that is not committed. `repository` reads its objects; close it to remove them."""
 
-    def __init__(self, repository: Repository, *, staged: bool = False) -> None:
-        """Raises GitFailed when git cannot say what has changed."""
+    def __init__(self, repository: Repository, largest: int, *, staged: bool = False) -> None:
+        """Files of more than `largest` bytes are as good as gone. Raises GitFailed when git cannot tell changes."""
         self._scratch = ""
         try:
-            self._make(repository, staged)
+            self._make(repository, largest, staged)
         except OSError as error:
             self.close()
             raise GitFailed(
@@ -53,10 +52,10 @@ class WorkTree:
             self.close()
             raise
 
-    def _make(self, repository: Repository, staged: bool) -> None:
+    def _make(self, repository: Repository, largest: int, staged: bool) -> None:
         root = repository.work_tree
         assert root is not None, "a bare repository has no work tree"
-        changes = _staged(repository, root) if staged else _changes(repository, root)
+        changes = _staged(root) if staged else _changes(root, largest)
         self.changed, self.left_out = changes.changed, changes.left_out
         self.repository = repository
         self.tree: bytes | None = None
@@ -102,7 +101,7 @@ def _index_file(repository: Repository) -> str:
     return os.path.abspath(named) if named else os.path.join(repository.git_dir, "index")
 
 
-def _staged(repository: Repository, root: str) -> _Changes:
+def _staged(root: str) -> _Changes:
     command = [
         "diff-index",
         "--cached",
@@ -117,7 +116,7 @@ def _staged(repository: Repository, root: str) -> _Changes:
     return _Changes([], [], changed, 0)
 
 
-def _changes(repository: Repository, root: str) -> _Changes:
+def _changes(root: str, largest: int) -> _Changes:
     """What `git status` says (porcelain format 2, see git-status(1)); submodules are left as they are."""
     command = [
         "status",
@@ -151,7 +150,7 @@ def _changes(repository: Repository, root: str) -> _Changes:
             changed += 1
         else:
             continue
-        if _is_readable(os.path.join(os.fsencode(root), path)):
+        if _is_readable(os.path.join(os.fsencode(root), path), largest):
             update.append(path)
         else:
             # Too large to be indexed, gone, or no file: its old text must not be shown either.
@@ -159,12 +158,12 @@ def _changes(repository: Repository, root: str) -> _Changes:
     return _Changes(update, remove, changed, left_out)
 
 
-def _is_readable(path: bytes) -> bool:
+def _is_readable(path: bytes, largest: int) -> bool:
     try:
         found = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= MAX_SIZE)
+    return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= largest)
 
 
 def _quoted(path: str) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 
-from ctx._version import __version__
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import document_key
 from ctx.descriptor import Descriptor
@@ -17,11 +15,12 @@ from ctx.indexing.cover import Covered, Coverer
 from ctx.indexing.lock import IndexLock
 from ctx.indexing.prepare import prepare_view
 from ctx.indexing.workers import Place
+from ctx.provenance import log_snapshot
 from ctx.resolve import Resolution
 from ctx.snapshots import Snapshots
 from ctx.store import Store
 from ctx.trees import Trees
-from ctx.values import Progress, Provenance
+from ctx.values import Progress
 from ctx.views.catalog import Catalog
 from ctx.views.view import View
 
@@ -83,7 +82,7 @@ class Indexer:
         if self._catalog.view(asked.tree) is None:
             self.prepare(asked.tree)
         if self._committed:
-            self.log(asked, trigger)
+            self._log(asked, trigger)
         return covered
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
@@ -183,14 +182,9 @@ class Indexer:
                         pass  # whoever wished for it will be told when asking again
                 lock.granted(tree)
 
-    def log(self, asked: Resolution, trigger: str) -> None:
-        """Note beside a snapshot for which commit it serves. Raises `StoreUnusable`."""
-        time_of_commit = self._repository.commit_info(asked.commit).committer_time if asked.commit else None
-        entry = Provenance(
-            asked.commit, asked.revision, time_of_commit, int(time.time()), __version__, trigger
-        )
+    def _log(self, asked: Resolution, trigger: str) -> None:
         try:
-            self._snapshots.add_to_log(asked.tree, entry)
+            log_snapshot(self._repository, self._snapshots, asked, trigger)
         except StoreUnusable:
             if not self._store.may_use_memory:
                 raise
