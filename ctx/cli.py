@@ -23,6 +23,9 @@ COMMANDS = {
     "index": "index",
     "search": "search",
     "status": "status",
+    "pin": "pin",
+    "gc": "gc",
+    "fsck": "fsck",
     "remove-index": "remove_index",
 }
 """Each command with the module of ctx.commands that holds it."""

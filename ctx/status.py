@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ctx.chunking.languages import display_name
 from ctx.clusters import document_key
 from ctx.errors import CtxError, Damaged
+from ctx.maintenance.pins import pins
 from ctx.partition import Cluster
 from ctx.values import CatchUp, SnapshotStatus, Status
 
@@ -24,7 +25,8 @@ _CHUNK_BYTES = 750
 def status(index: RepositoryIndex) -> Status:
     """Gather everything that `git ctx status` shows."""
     names = _names(index)
-    found = [_snapshot(index, tree, names.get(tree, [])) for tree in index.snapshots.trees()]
+    pinned = {pin.tree for pin in pins(index.store)}
+    found = [_snapshot(index, tree, names.get(tree, []), tree in pinned) for tree in index.snapshots.trees()]
     found.sort(key=lambda one: (-max((entry.created_at for entry in one.provenance), default=0), one.tree))
     return Status(index.repository_id, index.store.path, index.store.size(), found, _catch_up(index))
 
@@ -47,13 +49,13 @@ def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:
     return names
 
 
-def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str]) -> SnapshotStatus:
+def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
     root = index.snapshots.tree(tree)
     record = root and index.snapshots.node(root)
     log = index.snapshots.log(tree)
     descriptor = str(index.descriptor)
     if not root or not record:
-        return SnapshotStatus(tree, DAMAGED, revisions, log, 0, 0, 0, 0, 0, {}, 0, descriptor, {})
+        return SnapshotStatus(tree, DAMAGED, revisions, log, 0, 0, 0, 0, 0, {}, 0, descriptor, {}, pinned)
     totals = record.totals
     state, size = COMPLETE, 0
     try:
@@ -80,6 +82,7 @@ def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str]) -> Snap
         size,
         descriptor,
         dict(totals.skipped),
+        pinned,
     )
 
 

@@ -176,6 +176,7 @@ class SnapshotStatus(NamedTuple):
     index_size: int
     descriptor: str
     skipped: dict[str, int]
+    pinned: bool
 
 
 class CatchUp(NamedTuple):

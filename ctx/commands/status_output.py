@@ -49,6 +49,7 @@ def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
         "descriptor": snapshot.descriptor,
         "descriptorFields": descriptor_object(snapshot.descriptor),
         "skippedFiles": snapshot.skipped,
+        "pinned": snapshot.pinned,
     }
 
 
@@ -85,7 +86,7 @@ def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     """One snapshot as lines."""
     names = ", ".join(map(short_name, snapshot.revisions)) or "no branch or tag"
     lines = [
-        f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}  ({names})",
+        f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
         f"  {snapshot.files:,} files, {size(snapshot.files_size)}, {snapshot.lines:,} lines",
         f"  {snapshot.chunks:,} chunks in {snapshot.clusters:,} clusters, index {size(snapshot.index_size)}",
         f"  {snapshot.descriptor}",

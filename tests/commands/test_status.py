@@ -33,6 +33,7 @@ def test_status_of_what_is_indexed(git_ctx, project):
     assert list(snapshot) == [
         "tree", "status", "revisions", "provenance", "clusters", "files", "filesSizeKb", "linesOfCode",
         "chunks", "languages", "indexSizeBytes", "descriptor", "descriptorFields", "skippedFiles",
+        "pinned",
     ]  # fmt: skip
     assert snapshot["tree"] == project.git("rev-parse", "HEAD^{tree}")
     assert {"HEAD", "refs/heads/main", "refs/tags/v1"} == set(snapshot["revisions"])

@@ -1,0 +1,96 @@
+"""Comparing snapshots with the trees that they are of, as git lists them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ctx.errors import Damaged, GitFailed
+from ctx.indexing.batch import cluster_totals
+from ctx.partition import Node
+from ctx.records import decode_record
+from ctx.snapshots import NodeRecord, Totals
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+
+def differing_trees(
+    index: RepositoryIndex, trees: Iterable[bytes]
+) -> tuple[list[tuple[str, str]], list[bytes]]:
+    """The files of nodes, clusters and trees that differ from what the trees make them, with what is wrong.
+
+    The partition is made anew and each record's size compared with that of its blob. Beside that the trees
+    that are not in the repository any more, which cannot be compared.
+    """
+    comparison = _Comparison(index)
+    uncompared = []
+    for tree in trees:
+        try:
+            comparison.tree(tree)
+        except GitFailed:
+            uncompared.append(tree)
+    return comparison.differing, uncompared
+
+
+class _Comparison:
+    def __init__(self, index: RepositoryIndex) -> None:
+        self._index = index
+        self._done: dict[bytes, Totals | None] = {}
+        """The totals of each node and cluster that was looked into, None for one that is wrong."""
+        self.differing: list[tuple[str, str]] = []
+
+    def tree(self, tree: bytes) -> None:
+        """Compare one snapshot. Raises GitFailed where a tree is missing."""
+        root = self._index.indexer.trees.root(tree)
+        descriptor = str(self._index.descriptor)
+        if self._index.snapshots.tree(tree) != root.key:
+            self._tell(
+                os.path.join("snapshots", descriptor, "trees"), tree, "it names the root of another tree"
+            )
+        elif self._node(root) is None:
+            self._tell(os.path.join("snapshots", descriptor, "trees"), tree, "what is below it is wrong")
+
+    def _node(self, node: Node) -> Totals | None:
+        if node.key in self._done:
+            return self._done[node.key]
+        content = node.read()
+        below: list[Totals | None] = [self._node(child) for child in content.nodes]
+        below += [self._cluster(cluster.key) for cluster in content.clusters]
+        totals = Totals(skipped=content.skipped)
+        for more in below:
+            totals = totals.plus(more or Totals())
+        expected = NodeRecord(
+            [child.key for child in content.nodes], [cluster.key for cluster in content.clusters], totals
+        )
+        found = self._index.snapshots.node(node.key)
+        sound = found == expected and None not in below
+        if not sound:
+            area = os.path.join("snapshots", str(self._index.descriptor), "nodes")
+            self._tell(area, node.key, "it is not what its directory makes of it")
+        self._done[node.key] = totals if sound else None
+        return self._done[node.key]
+
+    def _cluster(self, key: bytes) -> Totals | None:
+        if key not in self._done:
+            self._done[key] = self._totals(key)
+            if self._done[key] is None:
+                area = os.path.join("objects", str(self._index.descriptor))
+                self._tell(area, key, "it describes other contents than those of its files")
+        return self._done[key]
+
+    def _totals(self, key: bytes) -> Totals | None:
+        try:
+            stored = self._index.clusters.stored(key)
+        except Damaged:
+            return None
+        oids = [oid for oid, _ in stored.documents]
+        sizes = self._index.repository.blob_sizes(oids)
+        for size, document in zip(sizes, stored.documents.values(), strict=True):
+            if size is not None and decode_record(document.record).size != size:
+                return None
+        return cluster_totals(stored.members, stored.skips, stored.documents)
+
+    def _tell(self, area: str, name: bytes, problem: str) -> None:
+        self.differing.append((self._index.store.file(area, name.hex()), problem))

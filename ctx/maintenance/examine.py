@@ -1,0 +1,169 @@
+"""What is wrong with one file of a store, in words."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from ctx.arrays import Arrays, decode
+from ctx.clusters import Stored as StoredCluster
+from ctx.clusters import decode_cluster
+from ctx.errors import Damaged
+from ctx.maintenance.inventory import CLUSTER, LOG, NODE, OWN, PIN, SEGMENT, TREE, Stored
+from ctx.maintenance.pins import read_pin
+from ctx.records import decode_record
+from ctx.snapshots import Totals
+from ctx.store import LAYOUT, decode_object
+from ctx.views.catalog import segment_name
+from ctx.views.segments import Segment
+from ctx.views.view import View
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+_KEY_BYTES = 20
+
+
+class Examiner:
+    """Looks into files; remembers what names what, so that names that lead nowhere can be told at the end."""
+
+    def __init__(self, index: RepositoryIndex) -> None:
+        self._index = index
+        self._judged: dict[tuple[str, str, bytes], bool] = {}
+        """By kind, descriptor and key: whether a node or a cluster is sound."""
+        self._names: dict[str, tuple[list[bytes], list[bytes]]] = {}
+        """By path: the nodes and the clusters that a sound node or tree names."""
+
+    def problem(self, file: Stored) -> str | None:
+        """What is wrong with the file by itself, or None. Raises OSError where it may not be read."""
+        try:
+            if file.kind in (CLUSTER, NODE, TREE):
+                self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
+                self._object(file)
+                self._judged[file.kind, file.group, bytes.fromhex(file.name)] = True
+            elif file.kind == LOG:
+                self._log(file)
+            elif file.kind == PIN:
+                if read_pin(self._index.store, bytes.fromhex(file.name)) is None:
+                    return "the pin does not say what it was made for"
+            elif file.kind == OWN:
+                if file.name == "version" and _read(file).strip() != str(LAYOUT).encode():
+                    return f"the layout of the store is not {LAYOUT}"
+            else:
+                self._arrays(file)
+        except Damaged as error:
+            return str(error)
+        except FileNotFoundError:
+            return None
+        return None
+
+    def dangling(self, files: Iterable[Stored]) -> Iterator[tuple[Stored, str]]:
+        """Sound nodes and trees that name, themselves or below, what is not there or is not sound."""
+        left = [file for file in files if file.path in self._names]
+        while True:
+            fallen = [file for file in left if not self._stands(file)]
+            if not fallen:
+                return
+            for file in fallen:
+                self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
+                if os.path.lexists(file.path):
+                    yield file, "it names something that is missing or damaged"
+            gone = {file.path for file in fallen}
+            left = [file for file in left if file.path not in gone]
+
+    def _stands(self, file: Stored) -> bool:
+        nodes, clusters = self._names[file.path]
+        return all(self._is_sound(NODE, file.group, key) for key in nodes) and all(
+            self._is_sound(CLUSTER, file.group, key) for key in clusters
+        )
+
+    def _is_sound(self, kind: str, group: str, key: bytes) -> bool:
+        if (kind, group, key) not in self._judged:
+            # Written since the files were listed, or not there at all.
+            area = ("objects", group) if kind == CLUSTER else ("snapshots", group, "nodes")
+            found = self._index.store.read(os.path.join(*area), key.hex())
+            self._judged[kind, group, key] = found is not None
+        return self._judged[kind, group, key]
+
+    def _object(self, file: Stored) -> None:
+        payload = decode_object(file.name, _read(file))
+        key = bytes.fromhex(file.name)
+        descriptor = self._index.descriptor
+        if file.kind == TREE:
+            if len(payload) != _KEY_BYTES:
+                raise Damaged("a snapshot does not name the node of its root")
+            self._names[file.path] = [payload], []
+            return
+        if file.kind == NODE:
+            self._names[file.path] = _names_of(payload)
+        elif file.group == str(descriptor):
+            _check_cluster(decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes))
+
+    def _log(self, file: Stored) -> None:
+        for line in _read(file).splitlines():
+            try:
+                if not isinstance(json.loads(line), dict):
+                    raise Damaged("the log of a snapshot has a line that is no object of JSON")
+            except ValueError as error:
+                raise Damaged("the log of a snapshot has a line that cannot be read") from error
+
+    def _arrays(self, file: Stored) -> None:
+        arrays, meta = decode(_read(file), check=True)
+        if file.group != self._index.catalog.group:
+            return
+        try:
+            if file.kind == SEGMENT:
+                _check_segment(file.name, arrays, meta)
+            else:
+                self._check_view(file.name, arrays, meta)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise Damaged(f"its arrays do not fit each other: {error}") from error
+
+    def _check_view(self, name: str, arrays: Arrays, meta: dict[str, Any]) -> None:
+        try:
+            segments = [self._index.catalog.segment(segment) for segment in meta["segments"]]
+        except OSError as error:
+            raise Damaged("a view names a segment that is missing") from error
+        view = View(arrays, meta, segments)
+        if view.tree.hex() != name.partition("-")[2]:
+            raise Damaged("a view is of another tree than its name says")
+
+
+def _read(file: Stored) -> bytes:
+    with open(file.path, "rb") as stream:
+        return stream.read()
+
+
+def _names_of(payload: bytes) -> tuple[list[bytes], list[bytes]]:
+    """The nodes and clusters that a node names. Raises `Damaged`."""
+    try:
+        nodes, clusters, totals = msgpack.unpackb(payload)
+        if any(not isinstance(key, bytes) or len(key) != _KEY_BYTES for key in [*nodes, *clusters]):
+            raise Damaged("a node names something by what is no key")
+        Totals(*totals)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a node cannot be read: {error}") from error
+    return nodes, clusters
+
+
+def _check_cluster(cluster: StoredCluster) -> None:
+    """Whether chunks lie in their blobs one after the other. Raises `Damaged`."""
+    for document in cluster.documents.values():
+        record = decode_record(document.record)
+        end, line = 0, 1
+        for position in record.positions:
+            if not (end <= position.start < position.end <= record.size):
+                raise Damaged("a chunk of a cluster does not lie in its file")
+            if not (line <= position.start_line <= position.end_line <= record.lines):
+                raise Damaged("a chunk of a cluster has lines that its file has not")
+            end, line = position.end, position.start_line
+
+
+def _check_segment(name: str, arrays: Arrays, meta: dict[str, Any]) -> None:
+    Segment(arrays, meta)
+    if meta.get("name") != name or segment_name(arrays, meta) != name:
+        raise Damaged("a segment is not the one that its name says")

@@ -1,0 +1,200 @@
+"""`git ctx gc`: remove what no tree needs that git still reaches.
+
+Nothing that is removed is lost: what somebody asks for later is made again. Searches go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import StoreUnusable, UsageError
+from ctx.indexing.lock import IndexLock
+from ctx.maintenance.inventory import (
+    CLUSTER,
+    NODE,
+    OBJECTS,
+    SNAPSHOTS,
+    TMP,
+    TREE,
+    VIEWS,
+    Stored,
+    inventory,
+)
+from ctx.maintenance.mark import condemned
+from ctx.maintenance.pins import pins
+from ctx.maintenance.roots import cutoff, reachable_trees
+from ctx.maintenance.sweep import remove_empty_directories, sweep
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+AREAS = (OBJECTS, SNAPSHOTS, VIEWS, TMP)
+_LOCK_WAITS = 5.0
+"""Seconds to wait for a process that indexes."""
+_AUTO_SECONDS = 86_400.0
+_AUTO_SNAPSHOTS = 100
+"""`--auto` does nothing before a day has passed or so many snapshots were made."""
+_STAMP = "collected"
+
+
+class Report(NamedTuple):
+    """What a collection did, or would do. Sizes in bytes by area (AREAS, "other"), counts by kind.
+
+    `others` are the descriptors that this program does not use, with the bytes of their snapshots and
+    clusters; `spared` those of which nothing was removed because something in them is damaged.
+    """
+
+    dry_run: bool
+    before: dict[str, int]
+    after: dict[str, int]
+    removed: dict[str, int]
+    kept_snapshots: int
+    kept_clusters: int
+    pinned: int
+    others: dict[str, int]
+    spared: list[str]
+
+
+def collect(
+    index: RepositoryIndex,
+    grace: str | None = None,
+    *,
+    dry_run: bool = False,
+    drop: str | None = None,
+    wait: float = _LOCK_WAITS,
+) -> Report:
+    """Remove what is neither needed nor young; `drop` is a descriptor of which nothing is to stay.
+
+    A process that indexes is waited for, `wait` seconds. Raises `StoreUnusable` when it takes longer, or when
+    nothing may be removed.
+    """
+    since = cutoff(index.repository, grace)
+    if drop is not None:
+        _check_descriptor(index, drop)
+    if dry_run or not os.path.isdir(index.store.path):
+        return _collect(index, since, drop, dry_run=True)._replace(dry_run=dry_run)
+    lock = IndexLock(index.store)
+    if not lock.acquire(wait):
+        raise StoreUnusable(busy(lock))
+    with lock:
+        report = _collect(index, since, drop, dry_run=False)
+    grant(index, lock)
+    return report
+
+
+def collect_if_due(index: RepositoryIndex) -> Report | None:
+    """A collection for the end of background runs: seldom, and not where the index is in use or read-only."""
+    if not _is_due(index):
+        return None
+    try:
+        return collect(index, wait=0.0)
+    except StoreUnusable:
+        return None
+
+
+def busy(lock: IndexLock) -> str:
+    """What to tell when the lock is not to be had."""
+    holder = lock.holder()
+    who = f"another process (pid {holder})" if holder else "another process"
+    return f"{who} is working on this index: wait until it has ended, or end it, then run the command again"
+
+
+def grant(index: RepositoryIndex, lock: IndexLock) -> None:
+    """Cover what others wished for while the lock was held for another purpose."""
+    while lock.wishes() and lock.acquire():
+        with lock:
+            index.indexer.grant_wishes(lock, None, False)
+
+
+def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run: bool) -> Report:
+    now = time.time()
+    files = list(inventory(index.store))
+    before = _sizes(index, files)
+    kept = {pin.tree for pin in pins(index.store)}
+    needed = reachable_trees(index.repository, since) | kept
+    dropped = [file for file in files if drop is not None and _descriptor_of(file) == drop]
+    left = [file for file in files if drop is None or _descriptor_of(file) != drop]
+    marked = condemned(index.store, left, needed, since, now, index.catalog.group)
+    gone = marked.all()
+    if not dry_run:
+        if drop is not None:
+            _drop(index, drop)
+        gone = sweep(index.store, marked)
+        _stamp(index)
+    gone += dropped
+    others: Counter[str] = Counter()
+    for file in left:
+        if file.kind in (TREE, NODE, CLUSTER) and file.group != str(index.descriptor):
+            others[file.group] += file.size
+    lost = _sizes(index, gone)
+    return Report(
+        dry_run,
+        before,
+        {area: size - lost[area] for area, size in before.items()},
+        dict(Counter(file.kind for file in gone)),
+        marked.kept_trees,
+        marked.kept_clusters,
+        len(kept),
+        dict(others),
+        marked.spared,
+    )
+
+
+def _sizes(index: RepositoryIndex, files: Iterable[Stored]) -> dict[str, int]:
+    sizes = dict.fromkeys((*AREAS, "other"), 0)
+    for file in files:
+        area = os.path.relpath(file.path, index.store.path).split(os.sep)[0]
+        sizes[area if area in AREAS else "other"] += file.size
+    return sizes
+
+
+def _descriptor_of(file: Stored) -> str:
+    return file.group if file.kind in (TREE, NODE, CLUSTER, "log") else file.group.rpartition("-w")[0]
+
+
+def _check_descriptor(index: RepositoryIndex, drop: str) -> None:
+    if drop == str(index.descriptor):
+        raise UsageError(f"{drop} is the descriptor in use; `git ctx remove-index` removes everything")
+    known = {file.group for file in inventory(index.store) if file.kind in (TREE, NODE, CLUSTER)}
+    if drop not in known:
+        there = ", ".join(sorted(known - {str(index.descriptor)})) or "there are no others"
+        raise UsageError(f"there is nothing of the descriptor '{drop}' here: {there}")
+
+
+def _drop(index: RepositoryIndex, drop: str) -> None:
+    views = os.path.join(index.store.path, VIEWS)
+    names = os.listdir(views) if os.path.isdir(views) else []
+    folders = [os.path.join(index.store.path, area, drop) for area in (SNAPSHOTS, OBJECTS)]
+    folders += [os.path.join(views, name) for name in names if name.rpartition("-w")[0] == drop]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        if os.path.exists(folder):
+            raise StoreUnusable(f"{folder} cannot be removed: mend its permissions")
+    remove_empty_directories(index.store)
+
+
+def _is_due(index: RepositoryIndex) -> bool:
+    if not os.path.isdir(index.store.path):
+        return False
+    try:
+        with open(os.path.join(index.store.path, _STAMP), encoding="ascii") as file:
+            stamp = json.load(file)
+        age = time.time() - float(stamp["time"])
+        snapshots = int(stamp["snapshots"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return True
+    if not 0 <= age < _AUTO_SECONDS:
+        return True
+    return sum(1 for _ in index.snapshots.trees()) > snapshots + _AUTO_SNAPSHOTS
+
+
+def _stamp(index: RepositoryIndex) -> None:
+    snapshots = sum(1 for _ in index.snapshots.trees())
+    text = json.dumps({"time": int(time.time()), "snapshots": snapshots})
+    index.store.write_file(os.path.join(index.store.path, _STAMP), text.encode("ascii") + b"\n")

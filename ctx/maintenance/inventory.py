@@ -1,0 +1,135 @@
+"""The files of a store, each with what it is by its place and name (docs/format.md).
+
+Nothing is opened here, so a file can still prove to be something else than its name says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ctx.store import Store
+
+CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
+SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
+PIN, WISH, TEMPORARY, OWN, FOREIGN = "pin", "wish", "temporary", "own", "foreign"
+
+OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
+
+_OWN = frozenset(
+    ("version", "CACHEDIR.TAG", "lock", "collected", "background", "events", "log", "log.old", "hooks-made")
+)
+_OF_OTHERS = frozenset(("share.git", "words"))
+"""Directories that other parts of git-ctx look after."""
+_HEX = re.compile("(?:[0-9a-f]{2})+")
+_KEY_LETTERS = 40
+_TREE_LETTERS = (40, 64)
+_VIEW_FILE = re.compile(r"(segment|view|overlay)-([0-9a-f]+)")
+
+
+class Stored(NamedTuple):
+    """One file: its kind, the directory name of its kind's owner (a descriptor), its name, size, time."""
+
+    path: str
+    kind: str
+    group: str
+    name: str
+    size: int
+    mtime: float
+
+
+def inventory(store: Store) -> Iterator[Stored]:
+    """Every file of a store, but for what other parts look after, in no order."""
+    for entry in _entries(store.path):
+        if entry.name in _OF_OTHERS:
+            continue
+        if not entry.is_dir(follow_symlinks=False):
+            yield from _found(entry, OWN if entry.name in _OWN else FOREIGN, "", entry.name)
+        elif entry.name == TMP:
+            yield from _all(entry.path, TEMPORARY)
+        elif entry.name in (PINS, WISHES):
+            yield from _named(entry.path, PIN if entry.name == PINS else WISH, "")
+        elif entry.name in (OBJECTS, SNAPSHOTS, VIEWS):
+            for group in _entries(entry.path):
+                if not group.is_dir(follow_symlinks=False):
+                    yield from _found(group, FOREIGN, "", group.name)
+                else:
+                    yield from _group(entry.name, group)
+        else:
+            yield from _all(entry.path, FOREIGN)
+
+
+def _group(area: str, group: os.DirEntry[str]) -> Iterator[Stored]:
+    """What belongs to one descriptor in one area."""
+    if area == OBJECTS:
+        yield from _spread(group.path, CLUSTER, group.name)
+        return
+    for entry in _entries(group.path):
+        folder = entry.is_dir(follow_symlinks=False)
+        if area == VIEWS:
+            match = _VIEW_FILE.fullmatch(entry.name)
+            if folder:
+                yield from _all(entry.path, FOREIGN)
+            else:
+                yield from _found(entry, match[1] if match else FOREIGN, group.name, entry.name)
+        elif folder and entry.name in ("nodes", "trees"):
+            yield from _spread(entry.path, NODE if entry.name == "nodes" else TREE, group.name)
+        elif folder and entry.name == "log":
+            yield from _named(entry.path, LOG, group.name)
+        elif folder:
+            yield from _all(entry.path, FOREIGN)
+        else:
+            yield from _found(entry, FOREIGN, group.name, entry.name)
+
+
+def _spread(folder: str, kind: str, group: str) -> Iterator[Stored]:
+    """Names of one kind, spread over directories by their first two letters."""
+    lengths = _TREE_LETTERS if kind == TREE else (_KEY_LETTERS,)
+    for spread in _entries(folder):
+        if not spread.is_dir(follow_symlinks=False):
+            yield from _found(spread, FOREIGN, group, spread.name)
+            continue
+        for entry in _entries(spread.path):
+            name = spread.name + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                yield from _all(entry.path, FOREIGN)
+            elif len(spread.name) == 2 and _HEX.fullmatch(name) and len(name) in lengths:
+                yield from _found(entry, kind, group, name)
+            else:
+                yield from _found(entry, FOREIGN, group, entry.name)
+
+
+def _named(folder: str, kind: str, group: str) -> Iterator[Stored]:
+    """Files that are named by a tree."""
+    for entry in _entries(folder):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _all(entry.path, FOREIGN)
+        else:
+            fits = _HEX.fullmatch(entry.name) and len(entry.name) in _TREE_LETTERS
+            yield from _found(entry, kind if fits else FOREIGN, group, entry.name)
+
+
+def _all(folder: str, kind: str) -> Iterator[Stored]:
+    for entry in _entries(folder):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _all(entry.path, kind)
+        else:
+            yield from _found(entry, kind, "", entry.name)
+
+
+def _found(entry: os.DirEntry[str], kind: str, group: str, name: str) -> Iterator[Stored]:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:  # another process has replaced or removed it
+        return
+    yield Stored(entry.path, kind, group, name, status.st_size, status.st_mtime)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []

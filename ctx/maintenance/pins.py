@@ -1,0 +1,99 @@
+"""Pins: trees whose snapshots are kept whatever becomes of the branches that led to them.
+
+A pin is a file named by its tree that says in JSON by which name it was pinned, and when. The name of the
+file is what counts: where its content cannot be read, the tree is kept all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import UnknownRevision
+from ctx.maintenance.inventory import PINS
+from ctx.store import Store, unusable
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+
+class Pin(NamedTuple):
+    """A tree that is kept, by which name it was pinned, and when (seconds since 1970)."""
+
+    tree: bytes
+    revision: str
+    time: int
+
+
+def pins(store: Store) -> list[Pin]:
+    """All pins, oldest first."""
+    folder = os.path.join(store.path, PINS)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        try:
+            tree = bytes.fromhex(name)
+        except ValueError:
+            continue
+        found.append(read_pin(store, tree) or Pin(tree, name, 0))
+    return sorted(found, key=lambda pin: (pin.time, pin.tree))
+
+
+def read_pin(store: Store, tree: bytes) -> Pin | None:
+    """The pin of a tree, or None where there is none that can be read."""
+    try:
+        with open(_file(store, tree), encoding="utf-8") as file:
+            fields = json.load(file)
+        return Pin(tree, str(fields["revision"]), int(fields["time"]))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return None
+
+
+def write_pin(store: Store, pin: Pin) -> None:
+    """Keep a tree from now on. Raises `StoreUnusable`."""
+    text = json.dumps({"revision": pin.revision, "time": pin.time})
+    store.write_file(_file(store, pin.tree), text.encode() + b"\n")
+
+
+def pin(index: RepositoryIndex, revision: str | None = None) -> Pin:
+    """Keep the snapshot of a revision. Raises UnknownRevision."""
+    asked = index.resolve(revision)
+    known = read_pin(index.store, asked.tree)
+    if known is not None:
+        return known
+    made = Pin(asked.tree, asked.revision, int(time.time()))
+    write_pin(index.store, made)
+    return made
+
+
+def unpin(index: RepositoryIndex, name: str) -> Pin:
+    """Keep a tree no longer. `name` is a revision, the start of a tree's id, or the name it was pinned by.
+
+    Raises UnknownRevision when no pin, or more than one, is meant.
+    """
+    known = pins(index.store)
+    found = [pin for pin in known if pin.revision == name]
+    if not found and len(name) >= 4:
+        found = [pin for pin in known if pin.tree.hex().startswith(name.lower())]
+    if not found:
+        tree = index.resolve(name).tree
+        found = [pin for pin in known if pin.tree == tree]
+    if len(found) != 1:
+        what = "several pinned trees" if found else "no pinned tree"
+        raise UnknownRevision(f"'{name}' means {what}; `git ctx pin` lists them")
+    try:
+        os.unlink(_file(index.store, found[0].tree))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise unusable(index.store.path, error) from error
+    return found[0]
+
+
+def _file(store: Store, tree: bytes) -> str:
+    return os.path.join(store.path, PINS, tree.hex())

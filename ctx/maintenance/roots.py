@@ -1,0 +1,104 @@
+"""What git still reaches: the trees that a snapshot is kept for, and how long the others are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from ctx.errors import GitFailed, NothingCommitted, UnknownRevision, UsageError
+from ctx.git import process
+from ctx.git.formats import commit_tree, parse_tag
+from ctx.git.repository import Repository
+
+GRACE = "2.weeks.ago"
+"""How long what git no longer reaches is kept, as git keeps unreachable objects (git-gc(1))."""
+_STASH = b"refs/stash"
+"""Its older entries are in its reflog only, and git never lets them expire."""
+
+
+def cutoff(repository: Repository, grace: str | None) -> float:
+    """The time, in seconds since 1970, before which what git does not reach may go.
+
+    `grace` is an expiry date of git (`2.weeks.ago`, `now`, `never`, see git-reflog(1)) or a number of days;
+    without one `ctx.gcGrace` counts. Raises UsageError for what is neither.
+    """
+    wish = grace if grace is not None else repository.config("ctx.gcGrace") or GRACE
+    if wish.isascii() and wish.isdigit():
+        wish = f"{wish}.days.ago"
+    # Git's own reading of dates, which comes with no other command.
+    done = process.run(
+        repository.place.directory,
+        ["-c", f"ctx.gcgrace={wish}", "config", "--type=expiry-date", "ctx.gcgrace"],
+    )
+    if done.returncode:
+        raise UsageError(
+            f"the grace period {wish!r} is no time: give a number of days, or a date as git reads it, "
+            "for example 3.days.ago, now or never (--grace, ctx.gcGrace)"
+        )
+    return min(float(done.stdout), time.time())
+
+
+def reachable_trees(repository: Repository, since: float) -> set[bytes]:
+    """The trees of all references, of the HEAD of every work tree, and of what they were at since `since`.
+
+    That of `ctx.revision` too. Raises GitFailed when git cannot say: nothing may go then.
+    """
+    references = repository.git("for-each-ref", "--format=%(objectname)").split()
+    oids = {bytes.fromhex(oid.decode()) for oid in references}
+    oids |= set(_heads(repository)) | set(_reflogs(repository, since))
+    return {*_trees(repository, oids), *_configured(repository)}
+
+
+def _configured(repository: Repository) -> Iterator[bytes]:
+    revision = repository.config("ctx.revision")
+    try:
+        if revision:
+            yield repository.resolve_tree(revision).tree
+    except (UnknownRevision, NothingCommitted):
+        pass
+
+
+def _heads(repository: Repository) -> Iterator[bytes]:
+    """Also of a work tree whose directory is away: it may be on a disk that is not mounted."""
+    listing = process.run(repository.place.directory, ["worktree", "list", "--porcelain"])
+    if listing.returncode:
+        raise GitFailed(process.complaint(listing))
+    for line in listing.stdout.splitlines():
+        name, _, value = line.partition(b" ")
+        if name == b"HEAD" and value.strip(b"0"):
+            yield bytes.fromhex(value.decode())
+
+
+def _reflogs(repository: Repository, since: float) -> Iterator[bytes]:
+    """Whatever a reference was at since a time: the entries since then, and the one that they replaced."""
+    listing = repository.git(
+        "-c", "log.showSignature=false", "log", "--walk-reflogs", "--all", "--no-patch", "--date=unix",
+        "--format=%H %gD",
+    )  # fmt: skip
+    ended: set[bytes] = set()
+    for line in listing.splitlines():
+        oid, _, selector = line.partition(b" ")
+        name, _, when = selector.rpartition(b"@{")
+        if name in ended and name != _STASH:
+            continue
+        yield bytes.fromhex(oid.decode())
+        if int(when.rstrip(b"}")) < since:
+            ended.add(name)
+
+
+def _trees(repository: Repository, oids: Iterable[bytes]) -> Iterator[bytes]:
+    """The trees that commits, tags and trees lead to; what is missing leads nowhere."""
+    seen: set[bytes] = set()
+    left = sorted(oids)
+    while left:
+        seen.update(left)
+        headers = repository.objects.headers(left)
+        kinds = [(header.oid, header.kind) for header in headers if header is not None]
+        yield from (oid for oid, kind in kinds if kind == "tree")
+        following: set[bytes] = set()
+        for found in repository.objects.read_many([oid for oid, kind in kinds if kind in ("commit", "tag")]):
+            if found is not None and found.kind == "commit":
+                yield commit_tree(found.data)
+            elif found is not None:
+                following.add(parse_tag(found.data))
+        left = sorted(following - seen)
