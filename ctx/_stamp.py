@@ -1,5 +1,5 @@
-"""Build-time only: the setuptools commands that write the commit of the checkout into what they build, and put
-the hooks, which lie beside the package, into it.
+"""Build-time only: the setuptools commands that write the commit of the checkout into what they build
+and put the hooks, which lie beside the package, into it.
 
 setup.cfg names them. setuptools loads this file by its path with the project as the current directory, so it
 imports nothing of `ctx`.

@@ -22,9 +22,8 @@ _OF_ONE_REPOSITORY = (
     "GIT_QUARANTINE_PATH",
     "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
 )
-"""What `git rev-parse --local-env-vars` names, but for GIT_DIR and the two that carry the user's `-c`."""
+"""What `git rev-parse --local-env-vars` names, but for where the repository is and the user's `-c`."""
 
 
 def detach() -> None:
@@ -45,12 +44,14 @@ def detach() -> None:
     os.nice(NICENESS)
 
 
-def settle(common_dir: str) -> None:
-    """Make `common_dir` the repository for every git from now on, wherever a work tree goes meanwhile.
-
-    A hook gets GIT_INDEX_FILE and others for its own git (githooks(5)), often relative to where it starts.
-    """
+def forget_surroundings() -> None:
+    """Drop the variables that a hook gets for its own git (githooks(5)), such as GIT_INDEX_FILE."""
     for name in _OF_ONE_REPOSITORY:
         os.environ.pop(name, None)
+
+
+def settle(common_dir: str) -> None:
+    """Make `common_dir` the repository for every git from now on, wherever a work tree goes meanwhile."""
+    os.environ.pop("GIT_WORK_TREE", None)
     os.environ["GIT_DIR"] = common_dir
     os.chdir(common_dir)

@@ -11,13 +11,19 @@ from collections.abc import Sequence
 
 import ctx
 from ctx.background import log
-from ctx.background.detach import detach, settle
+from ctx.background.detach import detach, forget_surroundings, settle
 from ctx.background.turn import Turn
 from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
 from ctx.git.place import Place, locate
 from ctx.store import Store
-from ctx.values import IndexReport
+from ctx.values import INDEXING_IN_PROGRESS, IndexReport
+
+WAITS = 600.0
+"""Seconds that a run waits for another process that indexes."""
+
+PAUSE = 0.5
+"""Seconds between two looks whether it still does."""
 
 ONLY_FILES = "0"
 """The third argument of post-checkout where no branch was switched (githooks(5))."""
@@ -38,6 +44,7 @@ def run_detached(arguments: Sequence[str]) -> None:
     detach()
     if trigger is None:
         return
+    forget_surroundings()
     try:
         place = locate(".")
         store = Store(place.common_dir)
@@ -86,13 +93,14 @@ def answer(turn: Turn, place: Place, start: log.Start) -> log.Run:
 def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], errors: list[str]) -> None:
     """Cover each HEAD that is not in `covered`; what is no work tree's HEAD any more is left out.
 
+    While another process indexes, this one waits and looks again: the other may be a search, or be killed.
     One that cannot be read is no reason to leave the others; a store that cannot be written is. Raises
     CtxError.
     """
     tried = set(covered)
+    end = time.monotonic() + WAITS
     with ctx.open(place.common_dir) as index:
         while (head := next_head(place, tried)) is not None:
-            tried.add(head.commit)
             revision = head.branch.removeprefix("refs/heads/") if head.branch else None
             try:
                 report = index.index(
@@ -103,7 +111,11 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
             except CtxError as error:
                 errors.append(f"{revision or head.commit.hex()[:12]}: {in_words(error)}")
             else:
+                if report.skipped == INDEXING_IN_PROGRESS and time.monotonic() < end:
+                    time.sleep(PAUSE)
+                    continue
                 covered[head.commit] = line_of(report)
+            tried.add(head.commit)
 
 
 def next_head(place: Place, tried: set[bytes]) -> Head | None:

@@ -78,7 +78,9 @@ def run_lines(run: log.Run) -> list[str]:
 
 def tree_text(tree: log.Covered) -> str:
     """What was done for one tree."""
-    what = f"{tree.revision} (tree {tree.tree[:12]})"
+    # A detached HEAD is named by its commit.
+    name = tree.revision[:12] if len(tree.revision) in (40, 64) else tree.revision
+    what = f"{name} (tree {tree.tree[:12]})"
     if tree.skipped:
         return f"{what} {SKIPPED.get(tree.skipped, tree.skipped)}"
     return f"{what} {tree.embedded_chunks:,} chunks embedded, {tree.reused_chunks:,} reused"

@@ -68,10 +68,10 @@ def plan_installation(repository: Repository, *, force: bool) -> Plan:
 def install(repository: Repository, plan: Plan) -> None:
     """Do what was planned: all hooks or none. Raises CtxError."""
     if plan.method == CONFIG:
-        registration.set_program(repository, plan.program)
-        registration.register(repository)
         _carry_out(plan.cleaning)
         _forget_directory(repository)
+        registration.set_program(repository, plan.program)
+        registration.register(repository)
         return
     for directory in {os.path.dirname(step.path) for step in plan.steps if step.content is not None}:
         _make_directory(repository, directory)
