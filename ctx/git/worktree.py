@@ -12,6 +12,7 @@ import os
 import shutil
 import stat
 import tempfile
+import weakref
 from typing import NamedTuple
 
 from ctx.errors import GitFailed
@@ -38,8 +39,8 @@ class WorkTree:
     """A tree that is not committed. `repository` reads its objects; close it to remove them."""
 
     def __init__(self, repository: Repository, largest: int, *, staged: bool = False) -> None:
-        """Files of more than `largest` bytes are as good as gone. Raises GitFailed when git cannot tell changes."""
-        self._scratch = ""
+        """Files of more than `largest` bytes are as good as gone. Raises GitFailed when git refuses."""
+        self._remove: weakref.finalize[..., WorkTree] | None = None
         try:
             self._make(repository, largest, staged)
         except OSError as error:
@@ -61,14 +62,16 @@ class WorkTree:
         self.tree: bytes | None = None
         if not changes.changed:
             return
-        self._scratch = tempfile.mkdtemp(prefix="git-ctx-")
-        objects = os.path.join(self._scratch, "objects")
+        scratch = tempfile.mkdtemp(prefix="git-ctx-", dir=_in_memory())
+        # Also when this process ends without closing; only a kill leaves something behind.
+        self._remove = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
+        objects = os.path.join(scratch, "objects")
         os.mkdir(objects)
-        shutil.copyfile(_index_file(repository), os.path.join(self._scratch, "index"))
+        shutil.copyfile(_index_file(repository), os.path.join(scratch, "index"))
         real = os.environ.get("GIT_OBJECT_DIRECTORY") or os.path.join(repository.common_dir, "objects")
         known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
         variables = {
-            "GIT_INDEX_FILE": os.path.join(self._scratch, "index"),
+            "GIT_INDEX_FILE": os.path.join(scratch, "index"),
             "GIT_OBJECT_DIRECTORY": objects,
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(filter(None, [_quoted(real), known])),
         }
@@ -87,13 +90,22 @@ class WorkTree:
 
     def close(self) -> None:
         """Remove the scratch objects."""
-        if self._scratch:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        if self._remove is not None:
+            self._remove()
 
 
 def has_work_tree(repository: Repository) -> bool:
     """Whether there is something checked out: a work tree, and an index that says what."""
     return repository.work_tree is not None and os.path.isfile(_index_file(repository))
+
+
+def _in_memory() -> str | None:
+    """A place for scratch files that no disk is behind: removing a few dozen directories costs time there."""
+    if "TMPDIR" not in os.environ:
+        for place in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):
+            if place and os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK):
+                return place
+    return None
 
 
 def _index_file(repository: Repository) -> str:
