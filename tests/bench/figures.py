@@ -105,9 +105,7 @@ def memory(checkout: str) -> None:
                 time.sleep(0.05)
             with ctx.open(folder) as index:
                 chunks = index.status().snapshots[0].chunks
-        print(
-            f"{chunks:,} chunks, {jobs} processes: peak {peak / 1024:.0f} MB (proportional set size, all processes)"
-        )
+        print(f"{chunks:,} chunks, {jobs} processes: peak {peak / 1024:.0f} MB (Pss of all processes)")
 
 
 def family(process: int) -> Iterator[int]:
@@ -165,7 +163,7 @@ def growth(commits: str, *checkouts: str) -> None:
                 before = now
         print(
             f"{Path(checkout).name:20} {len(added)} commits: median {statistics.median(added) / 1000:.1f} kB,"
-            f" mean {statistics.mean(added) / 1000:.1f} kB, {embedded / len(added):.1f} chunks embedded a commit"
+            f" mean {statistics.mean(added) / 1000:.1f} kB, {embedded / len(added):.1f} chunks embedded each"
         )
 
 
