@@ -27,13 +27,7 @@ class IndexLock:
 
     def acquire(self, wait: float = 0.0) -> bool:
         """Try to become the one that indexes, for `wait` seconds. Raises `StoreUnusable`."""
-        self._store.prepare()
-        try:
-            handle = os.open(
-                os.path.join(self._store.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
-            )
-        except OSError as error:
-            raise unusable(self._store.path, error) from error
+        handle = self._open()
         end = time.monotonic() + wait
         while True:
             try:
@@ -47,6 +41,18 @@ class IndexLock:
                 self._handle = handle
                 self._sign(f"{os.getpid()}\n")
                 return True
+
+    def _open(self) -> int:
+        path = os.path.join(self._store.path, "lock")
+        for may_vanish in (True, False):
+            self._store.prepare()
+            try:
+                return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                # Another process may remove the index just after its directory has been made.
+                if not (may_vanish and isinstance(error, FileNotFoundError)):
+                    raise unusable(self._store.path, error) from error
+        raise AssertionError("the second round returns or raises")
 
     def release(self) -> None:
         """Let the next one in."""

@@ -223,8 +223,7 @@ def test_removing_while_others_read_and_write(make_repo: Callable[..., Repo], tm
         processes.append(start("search", FEW[0], "--json-output", "--no-content", cwd=repo.path))
         time.sleep(seed.uniform(0, 0.2))
         processes.append(start("remove-index", cwd=repo.path))
-    for process in processes:
-        run = finish(process)
+    for run in [finish(process) for process in processes]:
         assert run.status == 0 or "another process is indexing" in run.err, run.err
     assert ask(repo.path, FEW, [()]) == expected
 

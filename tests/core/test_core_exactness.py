@@ -163,10 +163,10 @@ def test_indexing_twice_does_nothing(make_repo: Callable[..., Repo]) -> None:
     first = index(repo.path)
     assert (first.skipped, first.processed_new_clusters) == (None, first.total_clusters)
     assert first.embedded_chunks > 0
-    before = {file: file.stat().st_mtime_ns for file in store(repo.path).rglob("*") if file.is_file()}
+    before = {file: file.stat().st_ino for file in store(repo.path).rglob("*") if file.is_file()}
     second = index(repo.path)
     assert (second.skipped, second.embedded_chunks, second.processed_new_clusters) == (ALREADY_INDEXED, 0, 0)
-    assert before == {file: file.stat().st_mtime_ns for file in store(repo.path).rglob("*") if file.is_file()}
+    assert before == {file: file.stat().st_ino for file in store(repo.path).rglob("*") if file.is_file()}
 
 
 def test_an_empty_commit_and_an_amend_of_the_message_are_indexed_already(
