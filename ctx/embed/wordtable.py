@@ -94,6 +94,10 @@ class WordTable:
         summed: npt.NDArray[np.float64] = weights @ self._rows(np.array(rows))
         return summed
 
+    def word_vectors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The vectors of single words, (n, DIMENSIONS) whole numbers; lengths are weights."""
+        return self._rows(rows)
+
     def _rows(self, which: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         exact = self._vectors[which].astype(np.float64)
         exact *= self._scales[which].astype(np.float64)[:, None] * _ROW_UNIT

@@ -7,12 +7,22 @@ exactly the tree's own rows, so that the answer does not depend on how the rows 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ctx.rank.path_words import PathWords
 from ctx.views.segments import Segment
 from ctx.views.view import NO_SEGMENT, View
+
+
+class Postings(NamedTuple):
+    """Where some terms stand: the term's place in what was asked, the row, the frequency; each (n,)."""
+
+    term: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]
+    times: npt.NDArray[np.int64]
 
 
 class Corpus:
@@ -35,7 +45,9 @@ class Corpus:
             ]
             or [np.zeros(0, np.int32)]
         )
-        self.lengths = np.concatenate([segment.lengths for segment in segments] or [np.zeros(0)]).astype(np.int64)
+        self.lengths = np.concatenate(
+            [segment.lengths for segment in segments] or [np.zeros(0, np.uint16)]
+        ).astype(np.int64)
         self.bits = np.concatenate([segment.words for segment in segments] or [np.zeros((0, 1), np.uint64)])
         self.file_document = np.where(
             view.file_segment == NO_SEGMENT,
@@ -70,19 +82,43 @@ class Corpus:
         """First row of each document."""
         return np.cumsum(self.document_rows) - self.document_rows
 
-    def postings(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The live rows of a term, ascending, and its frequency in each."""
-        rows, counts = [], []
+    def find(self, terms: npt.NDArray[np.int64]) -> Postings:
+        """The postings of some terms in live rows; of one term, the rows ascend."""
+        parts = []
         for segment, offset in zip(self.view.segments, self.row_offset.tolist(), strict=False):
-            found, count = segment.postings.find(term)
-            if len(found):
-                rows.append(found + offset)
-                counts.append(count)
-        if not rows:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        row, count = np.concatenate(rows), np.concatenate(counts)
-        alive = self.live[row]
-        return row[alive], count[alive]
+            term, row, count = segment.postings.find_many(terms)
+            row = row + offset
+            alive = self.live[row]
+            parts.append((term, row, count) if alive.all() else (term[alive], row[alive], count[alive]))
+        if len(parts) == 1:
+            return Postings(*parts[0])
+        joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+        if not joined:
+            return Postings(*(np.zeros(0, np.int64) for _ in range(3)))
+        order = np.argsort(joined[0], kind="stable")
+        return Postings(*(array[order] for array in joined))
+
+    def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The largest value, at or above zero, among the rows of each document, (documents,)."""
+        best = np.zeros(self.documents)
+        full = self._documents_with_rows
+        if len(full):
+            best[full] = np.maximum.reduceat(values, self.document_start[full])
+        return best
+
+    @cached_property
+    def _documents_with_rows(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(self.document_rows)
+
+    @cached_property
+    def path_words(self) -> dict[int, PathWords]:
+        """What was read of the paths of files so far, and kept for the next query."""
+        return {}
+
+    @cached_property
+    def mentions(self) -> npt.NDArray[np.int64]:
+        """How many documents name each file, (files,); -1 where that was not counted yet."""
+        return np.full(self.view.files, -1, dtype=np.int64)
 
     def place(self, document: int) -> tuple[Segment, int]:
         """The segment of a document and its number there."""

@@ -1,11 +1,13 @@
 """What speaks for each row and each document of a corpus, given a query.
 
-BM25 is that of Robertson and Zaragoza (2009) with the idf of Lucene, which is never negative.
+BM25 is that of Robertson and Zaragoza (2009) with the idf of Lucene, which is never negative. All sums run
+over the terms in their order in the query, so that they do not depend on how rows lie in segments.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,99 +18,141 @@ from ctx.words.terms import DEFINITION
 
 _K1 = 1.2
 _B = 0.75
+_IDF_UNIT = 1024.0
+"""An idf is a whole number of these parts: libraries differ in the last bit of a logarithm."""
+
+_NONE = np.zeros(0, dtype=np.int64)
 
 Floats = npt.NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
-    """All arrays (rows,) or (documents,) float64; BM25 values are sums of idf x saturation, agreement is in 0..1.
+    """All arrays (rows,), (documents,) or (files,) float64, zero where nothing speaks for it.
 
-    `possible` is the largest sum that a text with all terms of the query could reach.
+    `*_words` are BM25 of the text; `*_names` the summed idf of the query's terms in the names that are
+    defined there; `*_coverage` the summed idf of the words that stand there; `row_defines` the number of
+    identifiers of the query that are defined there to the letter; `row_whole` the largest summed idf of words
+    that together are the whole name of a definition there; `row_agreement` the share of equal bits of the
+    vectors in 0..1; `file_path` the summed idf of the terms in the path, `document_path` the best of the
+    document's files. `word_idf` has the idf of each of the query's terms, zero for neighbours tried as one.
     """
 
     row_words: Floats
     row_names: Floats
     row_defines: Floats
+    row_whole: Floats
     row_agreement: Floats
+    row_coverage: Floats
     document_words: Floats
     document_names: Floats
     document_coverage: Floats
     document_path: Floats
     file_path: Floats
-    possible: float
+    word_idf: Floats
 
 
 def gather(corpus: Corpus, query: Query) -> Evidence:
     """Score everything; the cost is a few passes over the rows."""
     rows, documents = corpus.rows, corpus.documents
-    row_words, row_names = np.zeros(rows), np.zeros(rows)
-    document_words, coverage = np.zeros(documents), np.zeros(documents)
-    document_names = np.zeros(documents)
-    file_path = np.zeros(corpus.view.files)
-    n, n_documents = corpus.live_rows, corpus.live_document_count
-    mean = corpus.live_length / max(1, n)
-    document_mean = corpus.live_length / max(1, n_documents)
-    possible = 0.0
-    path_terms = corpus.view.path_terms
-    path_file = np.repeat(
-        np.arange(corpus.view.files), np.diff(corpus.view.path_term_end, prepend=np.uint32(0))
+    terms, weight = query.hashes, query.weights
+    count = len(terms)
+    sought = np.concatenate(
+        [
+            terms,
+            terms ^ DEFINITION,
+            np.array(query.names, dtype=np.int64) ^ DEFINITION,
+            np.array([whole.hash for whole in query.wholes], dtype=np.int64) ^ DEFINITION,
+        ]
     )
-    for term in query.terms:
-        found, count = corpus.postings(term.hash)
-        weight = term.weight * _idf(n, len(found))
-        if len(found):
-            row_words[found] += weight * _saturation(count, corpus.lengths[found], mean)
-            # Rows are ascending and documents are consecutive rows, so equal owners stand together.
-            first = _changes(corpus.document_of[found])
-            owners = corpus.document_of[found[first]]
-            count_in_document = np.add.reduceat(count, first)
-            document_weight = term.weight * _idf(n_documents, len(owners))
-            document_words[owners] += document_weight * _saturation(
-                count_in_document, corpus.document_length[owners], document_mean
-            )
-            coverage[owners] += weight
-        if term.weight >= 1.0:
-            possible += weight
-        named, _ = corpus.postings(term.hash ^ DEFINITION)
-        if len(named):
-            name_weight = term.weight * _idf(n, len(named))
-            row_names[named] += name_weight
-            owners = corpus.document_of[named]
-            document_names[owners[_changes(owners)]] += name_weight
-        in_path = path_file[np.flatnonzero(path_terms == term.hash)]
-        if len(in_path):
-            file_path[in_path] += term.weight * _idf(corpus.view.files, len(in_path))
-    row_defines = np.zeros(rows)
-    for name in query.names:
-        defined, _ = corpus.postings(name ^ DEFINITION)
-        if len(defined):
-            row_defines[defined] += 1.0
-    with_rows = corpus.file_document >= 0
-    document_path = np.zeros(documents)
-    np.maximum.at(document_path, corpus.file_document[with_rows], file_path[with_rows])
-    differing = np.bitwise_count(corpus.bits ^ query.bits).sum(axis=1, dtype=np.int64)
-    agreement = 1.0 - differing / float(corpus.bits.shape[1] * 64)
+    found = corpus.find(sought)
+    exact_end = 2 * count + len(query.names)
+    ends = np.searchsorted(found.term, [count, 2 * count, exact_end]).tolist()
+    text, named, exact, whole = (slice(a, b) for a, b in pairwise([0, *ends, len(found.term)]))
+
+    term, row = found.term[text], found.row[text]
+    idf = _idf(corpus.live_rows, np.bincount(term, minlength=count))
+    length = corpus.live_length / max(1, corpus.live_rows)
+    value = (weight * idf)[term] * _saturation(found.times[text], corpus.lengths[row], length)
+    word_idf = np.where(weight >= 1.0, idf, 0.0)
+    row_words = _summed(row, value, rows)
+    row_coverage = _summed(row, word_idf[term], rows)
+
+    # Of one term the rows ascend and documents are consecutive rows, so equal owners stand together.
+    owner = corpus.document_of[row]
+    first = _changes(term, owner)
+    term, owner = term[first], owner[first]
+    occurrences = np.add.reduceat(found.times[text], first) if len(first) else found.times[:0]
+    in_documents = _idf(corpus.live_document_count, np.bincount(term, minlength=count))
+    length = corpus.live_length / max(1, corpus.live_document_count)
+    value = (weight * in_documents)[term] * _saturation(occurrences, corpus.document_length[owner], length)
+    document_words = _summed(owner, value, documents)
+    document_coverage = _summed(owner, word_idf[term], documents)
+
+    term, row = found.term[named] - count, found.row[named]
+    of_name = weight * _idf(corpus.live_rows, np.bincount(term, minlength=count))
+    row_names = _summed(row, of_name[term], rows)
+    owner = corpus.document_of[row]
+    first = _changes(term, owner)
+    document_names = _summed(owner[first], of_name[term[first]], documents)
+
+    row_whole = np.zeros(rows)
+    worth = np.array([word_idf[one.words].sum() for one in query.wholes])
+    np.maximum.at(row_whole, found.row[whole], worth[found.term[whole] - exact_end])
+
+    file_path, document_path = _path_evidence(corpus, terms, weight)
     return Evidence(
         row_words,
         row_names,
-        row_defines,
-        agreement if query.vector.any() else np.zeros(rows),
+        np.bincount(found.row[exact], minlength=rows).astype(np.float64),
+        row_whole,
+        _agreement(corpus, query),
+        row_coverage,
         document_words,
         document_names,
-        coverage,
+        document_coverage,
         document_path,
         file_path,
-        possible,
+        word_idf,
     )
 
 
-def _changes(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """The places where a value differs from the one before it."""
-    return np.flatnonzero(np.diff(values, prepend=np.int32(-1)))
+def _path_evidence(corpus: Corpus, terms: npt.NDArray[np.int64], weight: Floats) -> tuple[Floats, Floats]:
+    view = corpus.view
+    places = [np.flatnonzero(view.path_terms == term) for term in terms.tolist()]
+    counts = [len(place) for place in places]
+    files = np.searchsorted(view.path_term_end, np.concatenate([*places, _NONE]), side="right")
+    value = np.repeat(weight * _idf(view.files, np.array(counts, dtype=np.int64)), counts)
+    of_files = _summed(files, value, view.files)
+    of_documents = np.zeros(corpus.documents)
+    files = np.flatnonzero((of_files > 0) & (corpus.file_document >= 0))
+    np.maximum.at(of_documents, corpus.file_document[files], of_files[files])
+    return of_files, of_documents
 
 
-def _idf(total: int, containing: int) -> float:
-    return float(np.log1p((total - containing + 0.5) / (containing + 0.5)))
+def _summed(places: npt.NDArray[Any], values: Floats, length: int) -> Floats:
+    """The sum of the values at each place; of no values too it is a sum of floats."""
+    summed: Floats = np.bincount(places, values, length).astype(np.float64, copy=False)
+    return summed
+
+
+def _agreement(corpus: Corpus, query: Query) -> Floats:
+    if not query.vector.any():
+        return np.zeros(corpus.rows)
+    differing = np.bitwise_count(corpus.bits ^ query.bits).sum(axis=1, dtype=np.int64)
+    agreement: Floats = 1.0 - differing / (corpus.bits.shape[1] * 64)
+    return agreement
+
+
+def _changes(term: npt.NDArray[np.int64], owner: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """The places where a term or its document differs from those before it."""
+    return np.flatnonzero(
+        np.diff(owner, prepend=np.int32(-1)).astype(bool) | np.diff(term, prepend=-1).astype(bool)
+    )
+
+
+def _idf(total: int, containing: npt.NDArray[np.int64]) -> Floats:
+    idf = np.log1p((total - containing + 0.5) / (containing + 0.5))
+    return np.rint(idf * _IDF_UNIT) / _IDF_UNIT
 
 
 def _saturation(count: npt.NDArray[np.int64], length: npt.NDArray[np.int64], mean: float) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,33 +11,51 @@ import numpy.typing as npt
 
 from ctx.embed.protocol import Embedder
 from ctx.views import paths
-from ctx.words.query import Term, read_query, tokens
-from ctx.words.vocabulary import exact_names
+from ctx.words.query import Term, read_query, tokens, words_of
+from ctx.words.terms import term_hash
+from ctx.words.vocabulary import compound_hashes, exact_names
 
 MAX_LENGTH = 4096
 """Characters of a query that are read; the rest says nothing new."""
 _MAX_TERMS = 64
+_MOST_WHOLES = 96
 
 _ASKS_FOR = (
     (paths.TEST, re.compile(r"\b(tests?|testing|specs?|fixtures?|mocks?|benchmarks?)\b", re.I)),
     (paths.EXAMPLE, re.compile(r"\b(examples?|samples?|demos?|tutorials?)\b", re.I)),
     (paths.DOCS, re.compile(r"\b(docs?|documentation|readme|changelog|guide|tutorials?|license)\b", re.I)),
-    (paths.CONFIG, re.compile(r"\b(config(uration)? file|yaml|toml|workflow|ci|pipeline|dockerfile|makefile)\b", re.I)),
+    (
+        paths.CONFIG,
+        re.compile(r"\b(config(uration)? file|yaml|toml|workflow|ci|pipeline|dockerfile|makefile)\b", re.I),
+    ),
     (paths.LEGACY, re.compile(r"\b(legacy|compat|deprecated)\b", re.I)),
     (paths.DECLARATIONS, re.compile(r"\b(exports?|re-?exports?|declarations?|stubs?|typings?)\b", re.I)),
 )
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\Z")
 
 
+class Whole(NamedTuple):
+    """A definition whose whole name would be words of the query: its hash, the places of the words' terms."""
+
+    hash: int
+    words: list[int]
+
+
 class Query(NamedTuple):
     """A query made ready.
 
-    `names` are the hashes of the identifiers in it, as they would be defined to the letter. `asked` are the
-    path flags that the words ask for; `is_symbol` means one bare name.
+    `hashes` and `weights` are those of `terms`, both (terms,). `words` are the places of those that are plain
+    words and no compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the
+    identifiers in it, as they would be defined to the letter. `asked` are the path flags that the words ask
+    for; `is_symbol` means one bare name.
     """
 
     terms: list[Term]
+    hashes: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+    words: list[int]
     names: list[int]
+    wholes: list[Whole]
     vector: npt.NDArray[np.float32]
     bits: npt.NDArray[np.uint64]
     asked: int
@@ -47,7 +66,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
     """Read a query."""
     text = text[:MAX_LENGTH]
     terms = read_query(text)[:_MAX_TERMS]
-    names = [_exact(token) for token in dict.fromkeys(_identifiers(text))]
+    names = _exact(list(dict.fromkeys(_identifiers(text))))
     vector = embedder.embed_query(text)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
@@ -55,17 +74,69 @@ def prepare(text: str, embedder: Embedder) -> Query:
     for flag, pattern in _ASKS_FOR:
         if pattern.search(text):
             asked |= flag
-    return Query(terms, names, vector, np.packbits(vector >= 0).view("<u8"), asked, is_symbol)
+    words = [
+        place for place, term in enumerate(terms) if term.weight >= 1.0 and len(words_of(term.word)) == 1
+    ]
+    return Query(
+        terms,
+        np.array([term.hash for term in terms], dtype=np.int64),
+        np.array([term.weight for term in terms], dtype=np.float64),
+        words,
+        names,
+        _wholes(text, terms),
+        vector,
+        np.packbits(vector >= 0).view("<u8"),
+        asked,
+        is_symbol,
+    )
 
 
 def _identifiers(text: str) -> list[str]:
-    """The words of a query that look like names in code; the only word of a query may be one, whatever it looks like."""
+    """The words of a query that look like names in code, or its only word, whatever that looks like."""
     found = tokens(text)
     if len(found) == 1 or _SYMBOL.match(text.strip()):
         return found[-1:]
-    return [token for token in found if "_" in token.strip("_") or not (token.islower() or token.istitle() or token.isupper())]
+    return [
+        token
+        for token in found
+        if "_" in token.strip("_") or not (token.islower() or token.istitle() or token.isupper())
+    ]
 
 
-def _exact(token: str) -> int:
-    data = token.encode("utf-8", "surrogatepass")
-    return int(exact_names(data, [(0, len(data))]).word[0])
+def _wholes(text: str, terms: list[Term]) -> list[Whole]:
+    """Names that one word of the query, or up to four that stand side by side, would make."""
+    place = {term.hash: number for number, term in enumerate(terms)}
+    words = [word for token in tokens(text) for word in words_of(token) if word.isascii()]
+    known = [place.get(term_hash(word), -1) for word in words]
+    spans = [
+        (start, start + size)
+        for size in (2, 3, 4)
+        for start in range(len(words) - size + 1)
+        if known[start] >= 0 and known[start + size - 1] >= 0
+    ][:_MOST_WHOLES]
+    hashes = compound_hashes(["".join(words[start:end]) for start, end in spans])
+    found = [
+        Whole(hashed, [at for at in known[start:end] if at >= 0])
+        for hashed, (start, end) in zip(hashes, spans, strict=True)
+    ]
+    single = [
+        (variant, at)
+        for word, at in dict(zip(words, known, strict=True)).items()
+        for variant in (word, word.capitalize())
+        if at >= 0
+    ]
+    found += [
+        Whole(hashed, [at])
+        for hashed, (_, at) in zip(_exact([variant for variant, _ in single]), single, strict=True)
+    ]
+    return found
+
+
+def _exact(names: list[str]) -> list[int]:
+    """The terms of names to the letter; each is one run."""
+    if not names:
+        return []
+    octets = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = list(accumulate((len(name) + 1 for name in octets), initial=0))
+    found: list[int] = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)]).word.tolist()
+    return found

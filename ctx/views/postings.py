@@ -87,6 +87,31 @@ class Postings:
         start = int(self.ends[place - 1]) if place else 0
         return decode(self.data[start : int(self.ends[place])])
 
+    def find_many(self, terms: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+        """All postings of some terms (t,), by term in their order, then by row.
+
+        Gives the place of the term in `terms`, the row and the frequency, each (n,).
+        """
+        rest = HASH_BITS - self._bits
+        bucket = terms >> rest
+        first = self._bucket[bucket].astype(np.int64)
+        sizes = self._bucket[bucket + 1] - first
+        start = np.cumsum(sizes) - sizes
+        owner = np.repeat(np.arange(len(terms)), sizes)
+        place = np.arange(int(sizes.sum())) + np.repeat(first - start, sizes)
+        shifts = np.arange(rest - 8, -1, -8)
+        wanted = ((terms[:, None] >> shifts) & 0xFF).astype(np.uint8)
+        equal = np.flatnonzero((self._rest[place] == wanted[owner]).all(axis=1))
+        if not len(equal):
+            return _NONE, _NONE, _NONE
+        found, place = owner[equal], place[equal]
+        ends = self.ends[place]
+        starts = np.where(place > 0, self.ends[place - 1], 0)
+        data = np.concatenate([self.data[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+        values, last = _values(data)
+        per_term = np.diff(np.searchsorted(last, np.cumsum(ends - starts)), prepend=0)
+        return np.repeat(found, per_term), _rows(values, per_term), _FREQUENCIES[values & _CODE_MASK]
+
 
 def pack(
     terms: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
@@ -149,19 +174,29 @@ def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDAr
 
 def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
     """The packed values of a whole segment, sorted; the counts are those that the codes stand for."""
-    data = postings.data
+    values, last = _values(postings.data)
+    per_term = np.diff(np.searchsorted(last, postings.ends), prepend=0)
+    terms = np.repeat(postings.hashes(), per_term)
+    return pack(terms, _rows(values, per_term), _FREQUENCIES[values & _CODE_MASK])
+
+
+def _values(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The numbers in some bytes, and where the last byte of each lies."""
     last = np.flatnonzero(data < 0x80)
     starts = np.empty_like(last)
     starts[:1] = 0
     starts[1:] = last[:-1] + 1
     place = np.arange(len(data)) - np.repeat(starts, last - starts + 1)
     values = np.add.reduceat((data & 0x7F).astype(np.int64) << (7 * place), starts) if len(starts) else _NONE
-    per_term = np.diff(np.searchsorted(last, postings.ends), prepend=0)
+    return values, last
+
+
+def _rows(values: npt.NDArray[np.int64], per_term: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The rows that the numbers of several terms stand for; each term has at least one."""
     first = np.cumsum(per_term) - per_term
     rows = np.cumsum(values >> _CODE_BITS)
     rows -= np.repeat(rows[first] - (values[first] >> _CODE_BITS), per_term)
-    terms = np.repeat(postings.hashes(), per_term)
-    return pack(terms, rows, _FREQUENCIES[values & _CODE_MASK])
+    return rows
 
 
 def _leb128(values: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

@@ -9,6 +9,7 @@ Python object is made for what was seen before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,10 +106,12 @@ def find(source: bytes) -> Found:
     )
 
 
-def joined_hash(name: bytes) -> Hashes:
-    """The hash of an ASCII name as `whole` has it, even where it is a single word; (1,)."""
-    letters = np.frombuffer(name.lower().replace(b"_", b""), dtype=np.uint8)
-    return _hash(letters, np.zeros(1, dtype=np.int64), np.array([len(letters)]))
+def joined_hashes(names: Sequence[str]) -> Hashes:
+    """The hash of each ASCII name as `whole` has it, even where it is a single word; (n,)."""
+    plain = [name.replace("_", "").lower() for name in names]
+    ends = np.cumsum([len(name) for name in plain], dtype=np.int64)
+    letters = np.frombuffer("".join(plain).encode("ascii"), dtype=np.uint8)
+    return _hash(letters, np.concatenate([[0], ends[:-1]]).astype(np.int64), ends)
 
 
 def exact_runs(source: bytes) -> tuple[Offsets, Hashes]:

@@ -166,7 +166,10 @@ def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
 
 def compound_hashes(names: Sequence[str]) -> list[int]:
     """The terms of compounds with the letters of these ASCII names, whatever their case and underscores."""
-    return [int(shorten(runs.joined_hash(name.encode()))[0]) ^ COMPOUND for name in names]
+    if not names:
+        return []
+    hashed: list[int] = (shorten(runs.joined_hashes(names)) ^ COMPOUND).tolist()
+    return hashed
 
 
 def _texts(starts: Numbers, bounds: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:

@@ -1,0 +1,164 @@
+"""Queries out of a repository's history: what people wrote when they changed a file they had to find.
+
+Everything is read from git once, without a work tree; the same repository and revisions give the same
+queries on every machine.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+MOST_FILES = 6
+"""Code files that a commit may change; larger ones speak of no place in particular."""
+_MOST_CHANGES = 15
+_FEWEST_WORDS = 3
+
+_PREFIX = re.compile(
+    r"^\s*(?:\[[^\]]{1,30}\]\s*|[a-z]+(?:\([^)]*\))?!?:\s+|#?\d+\s*[:-]\s*|[A-Z]{2,}-\d+\s*:?\s*)+"
+)
+_REFERENCE = re.compile(
+    r"\(?\b(?:fix(?:es|ed)?|clos(?:es|ed?)|resolv(?:es|ed?)|refs?|see|gh|issue|pr)?\s*[#:-]?\s*#\d+\)?|\(gh-\d+\)|https?://\S+",
+    re.I,
+)
+_DULL = re.compile(
+    r"^(merge|revert|release|version|v?\d+\.\d|bump|prepare|upgrade|wip\b|typos?\b|lint|format|reformat"
+    r"|update (dep|to|version|copyright|changelog|readme|docs?\b|lock)|fix (typo|lint|format|build|ci|test)"
+    r"|rubocop|prettier|whitespace"
+    r"|back to|start (new )?dev|initial commit|changelog|clean ?up$|auto-?generated?|cve|up$|pin )"
+    r"|\b(typos?|changelogs?|copyright|dependabot|renovate|dependenc(y|ies)|clippy|eslint|phpcs|phpstan|pre-commit"
+    r"|github actions?|whitespace|version bump|release notes|spelling|grammar mistakes?|license header)\b",
+    re.I,
+)
+_BOT = re.compile(r"bot\b|renovate|dependabot|weblate|transifex", re.I)
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
+
+
+class Commit(NamedTuple):
+    """A commit that changed few code files. Paths as git writes them."""
+
+    id: str
+    subject: str
+    paths: tuple[str, ...]
+    added: int
+
+
+class Example(NamedTuple):
+    """A query and the files that answer it; `source` says what it was made of."""
+
+    text: str
+    paths: tuple[str, ...]
+    source: str
+    commit: str
+
+
+def git(repository: Path, *arguments: str) -> str:
+    """The output of a git command."""
+    result = subprocess.run(
+        ["git", "-C", str(repository), *arguments], check=True, capture_output=True, timeout=600
+    )
+    return result.stdout.decode("utf-8", "replace")
+
+
+def query_of(subject: str) -> str | None:
+    """A commit subject as somebody might type it, None where it says nothing about the code."""
+    if _DULL.search(subject):
+        return None
+    text = _REFERENCE.sub(" ", subject)
+    text = " ".join(_PREFIX.sub("", text).split()).strip(" .,;:-")
+    if _DULL.search(text) or len(_WORD.findall(text)) < _FEWEST_WORDS or len(text) > 160:
+        return None
+    return text
+
+
+def commits(repository: Path, revisions: str, most: int) -> list[Commit]:
+    """Commits with few changed files, the newest first; merges and bots left out."""
+    log = git(
+        repository, "-c", "core.quotePath=false", "log", "--no-merges", "-n", str(most), "--no-renames",
+        "--name-status", "--format=%x01%H%x02%an%x02%s", revisions,
+    )  # fmt: skip
+    found = []
+    for entry in log.split("\x01")[1:]:
+        head, *changes = entry.strip("\n").split("\n")
+        if head.count("\x02") < 2:
+            continue  # A subject with a control character in it.
+        commit, author, subject = head.split("\x02", 2)
+        pairs = [line.split("\t", 1) for line in changes if "\t" in line]
+        if _BOT.search(author) or not 0 < len(pairs) <= _MOST_CHANGES:
+            continue
+        changed = tuple(path for status, path in pairs if status == "M")
+        if changed:
+            found.append(Commit(commit, subject, changed, sum(status == "A" for status, _ in pairs)))
+    return found
+
+
+def snapshot(repository: Path, head: str, usable: int = 260, deepest: int = 4000) -> str:
+    """A first-parent ancestor with enough usable commits after it."""
+    line = git(repository, "log", "--first-parent", "--format=%H", "-n", str(deepest), head).split()
+    after = commits(repository, head, 2 * deepest)
+    good = {commit.id for commit in after if query_of(commit.subject)}
+    step = 40
+    while step < len(line) // 2:
+        newer = git(repository, "rev-list", "--no-merges", f"{line[step]}..{head}").split()
+        if sum(commit in good for commit in newer) >= usable:
+            break
+        step = step * 5 // 4
+    return line[min(step, len(line) // 2)]
+
+
+def examples(
+    repository: Path, head: str, tree: str, code: set[str], caps: dict[str, int], seed: int
+) -> list[Example]:
+    """Queries for the tree of an older commit: subjects after it, subjects before it, topics of its files.
+
+    `code` are the paths of that tree that may be targets; `caps` the most queries of each source.
+    """
+    chance = random.Random(f"{seed}-{repository.name}")
+    seen: set[str] = set()
+    made: list[Example] = []
+    before = commits(repository, tree, 4000)
+    for source, history in (("after", commits(repository, f"{tree}..{head}", 4000)), ("before", before)):
+        found = []
+        for commit in history:
+            text = query_of(commit.subject)
+            targets = tuple(path for path in commit.paths if path in code)
+            if text is None or text.lower() in seen or not 0 < len(targets) <= MOST_FILES:
+                continue
+            if commit.added > len(targets):
+                continue
+            seen.add(text.lower())
+            found.append(Example(text, targets, source, commit.id))
+        made += _sample(found, caps[source], chance)
+    made += _sample(topics(before, code, chance), caps["topic"], chance)
+    return made
+
+
+def topics(history: list[Commit], code: set[str], chance: random.Random) -> list[Example]:
+    """For each file the words that its commit subjects have and others have not."""
+    words: dict[str, Counter[str]] = defaultdict(Counter)
+    everywhere: Counter[str] = Counter()
+    for commit in history:
+        text = query_of(commit.subject)
+        targets = [path for path in commit.paths if path in code]
+        if text is None or not 0 < len(targets) <= MOST_FILES:
+            continue
+        said = {word.lower() for word in _WORD.findall(text)}
+        everywhere.update(said)
+        for path in targets:
+            words[path].update(said)
+    found = []
+    for path, count in sorted(words.items()):
+        best = sorted(count, key=lambda word: (-count[word] / (3 + everywhere[word]) ** 0.5, word))[:12]
+        if len(best) < 6:
+            continue
+        chosen = chance.sample(best, min(len(best), chance.randint(3, 7)))
+        found.append(Example(" ".join(chosen), (path,), "topic", ""))
+    return found
+
+
+def _sample(found: list[Example], most: int, chance: random.Random) -> list[Example]:
+    return found if len(found) <= most else chance.sample(found, most)
