@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ctx import words
+from ctx.contents import MAX_SIZE, MISSING
 from ctx.descriptor import Descriptor, embedded_model
 from ctx.errors import Damaged, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
@@ -268,7 +269,6 @@ class RepositoryIndex:
     def _overlaid(self, asked: Resolution, overlay: str) -> tuple[Callable[[], Indexer], WorkTree | None]:
         """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
         if overlay != COMMITTED and asked.resolved_by == HEAD:
-            from ctx.contents import MAX_SIZE
             from ctx.git.worktree import WorkTree, has_work_tree
 
             if has_work_tree(self.repository):
@@ -331,12 +331,17 @@ class RepositoryIndex:
 
 def _coverage(view: View) -> Coverage:
     files = view.indexed_files - view.scanned
-    complete = not view.scanned and not view.uncovered
+    complete = not (view.scanned or view.uncovered or view.skipped.get(MISSING))
     return Coverage(complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered)
 
 
 def _lacks(view: View) -> str | None:
     """What to tell the user of a view that does not cover its tree."""
+    if view.skipped.get(MISSING):
+        return (
+            f"{view.skipped[MISSING]:,} files of this tree are not in this clone and were not searched: "
+            "`git checkout` or `git fetch --refetch` brings them"
+        )
     if not view.scanned and not view.uncovered:
         return None
     return (

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ctx.clusters import Document, document_key, encode_cluster
+from ctx.contents import MISSING
 from ctx.indexing.documents import Maker, Source, documents_of
 from ctx.partition import Cluster, Member
 from ctx.records import decode_record
@@ -17,11 +18,15 @@ _PART_BYTES = 1 << 18
 
 
 class Made(NamedTuple):
-    """What became of a batch. `totals` by cluster key; `parts` hold the documents that are new."""
+    """What became of a batch. `totals` by cluster key; `parts` hold the documents that are new.
+
+    `incomplete` are the clusters that were not stored because blobs of theirs are not here.
+    """
 
     totals: dict[bytes, Totals]
     parts: list[Part]
     chunks: int
+    incomplete: set[bytes]
 
 
 def make_batch(
@@ -51,12 +56,16 @@ def make_batch(
     if sources:
         parts.append(_part(sources, maker, documents))
     totals = {}
+    incomplete = set()
     for cluster in clusters:
         reasons = [skips.get(document_key(member)) for member in cluster.members]
-        payload = encode_cluster(descriptor, cluster.members, reasons, documents)
-        write(cluster.key, payload)
+        if MISSING in reasons:
+            # What a cluster holds must not depend on which blobs happen to be here.
+            incomplete.add(cluster.key)
+        else:
+            write(cluster.key, encode_cluster(descriptor, cluster.members, reasons, documents))
         totals[cluster.key] = cluster_totals(cluster.members, reasons, documents)
-    return Made(totals, parts, sum(len(part.lengths) for part in parts))
+    return Made(totals, parts, sum(len(part.lengths) for part in parts), incomplete)
 
 
 def _part(sources: Sequence[Source], maker: Maker, documents: dict[Key, Document]) -> Part:

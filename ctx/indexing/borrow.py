@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from ctx.chunking import chunk
 from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document, Stored
+from ctx.clusters import Document, Stored, document_key
 from ctx.contents import content_skip, decode
 from ctx.errors import Damaged
 from ctx.indexing.documents import Maker, Source
@@ -46,6 +46,7 @@ def borrow_view(
     at_hand = base.groups() if base else {}
     read: dict[bytes, Stored] = {}
     order: list[bytes] = []
+    unstored: list[Key] = []
     skipped: dict[str, int] = {}
     for found in _clusters(root, snapshots, skipped):
         key = found if isinstance(found, bytes) else found.key
@@ -57,19 +58,23 @@ def borrow_view(
         except Damaged:
             members = () if isinstance(found, bytes) else found.members
             read[key] = Stored(members, [None] * len(members), {})
+            unstored += [document_key(member) for member in members]
     at_hand |= groups_of(read, maker)
     groups = [at_hand[key] for key in order]
     located = locate(groups, base, catalog)
-    scanned, records, reasons = _scan(list(located.lacking()), maker, budget)
+    # A row without a record (its cluster was not stored) cannot be shown, so it is as good as lacking.
+    lacking = list(dict.fromkeys([key for key in unstored if key not in known] + list(located.lacking())))
+    scanned, records, reasons = _scan(lacking, maker, budget)
     for reason in reasons.values():
         skipped[reason] = skipped.get(reason, 0) + 1
-    places = {key: place for key, place in located.places().items() if place[0] >= 0}
+    without = set(lacking)
+    places = {key: place for key, place in located.places().items() if key not in without}
     used = [segment for _, segment in located.used]
     for segment in scanned:
         keys = [segment.key(document) for document in range(segment.documents)]
         places |= {key: (len(used), document) for document, key in enumerate(keys)}
         used.append(segment)
-    uncovered = [key for key in located.lacking() if key not in places and key not in reasons]
+    uncovered = [key for key in lacking if key not in places and key not in reasons]
     shown = [_without(group, places) for group in groups]
     arrays, meta = view.build(shown, places, [""] * len(used), tree, skipped, True)
     made = View(arrays, meta, used)
@@ -131,9 +136,9 @@ def _scan(
 
     pending = 0
     for key, blob in maker.read(keys, budget):
-        reason = content_skip(blob, key[1] or None)
-        if reason is not None:
-            reasons[key] = reason
+        reason = blob if isinstance(blob, str) else content_skip(blob, key[1] or None)
+        if isinstance(blob, str) or reason is not None:
+            reasons[key] = str(reason)
             continue
         text, place = decode(blob)
         chunks = chunk(text, None)

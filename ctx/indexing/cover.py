@@ -10,6 +10,7 @@ from ctx.clusters import Document, document_key
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged
 from ctx.indexing.batch import Made, cluster_totals
+from ctx.indexing.lock import at_work
 from ctx.indexing.workers import Place, Task, Worker, in_processes
 from ctx.partition import Cluster, Content, Node
 from ctx.snapshots import NodeRecord, Snapshots, Totals
@@ -25,12 +26,13 @@ _ALONE = 200
 
 
 class Covered(NamedTuple):
-    """What covering a tree took."""
+    """What covering a tree took; it is not `complete` where blobs are not in this repository."""
 
     totals: Totals
     new_clusters: int
     embedded_chunks: int
     reused_chunks: int
+    complete: bool
 
 
 class _Directory(NamedTuple):
@@ -61,8 +63,8 @@ class Coverer:
     ) -> tuple[list[_Directory], list[Cluster]]:
         """Directories without a node, a directory before those below it, and clusters that are not stored.
 
-        With `trust` off every node and cluster is looked into, not only looked up. With `use` on what is found
-        is kept from being collected before what will name it is written.
+        With `trust` off every node and cluster is looked into, not only looked up. With `use` on, what is
+        found is kept from being collected before what will name it is written.
         """
         known = self._snapshots.use_node if use else self._snapshots.has_node
         directories: list[_Directory] = []
@@ -84,6 +86,7 @@ class Coverer:
                     clusters.append(cluster)
         return directories, clusters
 
+    @at_work
     def cover(
         self,
         tree: bytes,
@@ -98,6 +101,7 @@ class Coverer:
         """Make all that the tree lacks; of a committed tree write the snapshot."""
         directories, clusters = self.missing(root, trust, use=True)
         totals: dict[bytes, Totals] = {}
+        incomplete: set[bytes] = set()
         embedded = reused = files = done = 0
         files_total = sum(len(cluster.members) for cluster in clusters)
         report = progress or (lambda _: None)
@@ -105,6 +109,7 @@ class Coverer:
         segment = _SegmentWriter(self._catalog)
         for task, made in self._make(clusters, segment, jobs, background):
             totals |= made.totals
+            incomplete |= made.incomplete
             embedded += made.chunks
             reused += sum(made.totals[cluster.key].chunks for cluster in task.clusters)
             files += sum(len(cluster.members) for cluster in task.clusters)
@@ -113,36 +118,39 @@ class Coverer:
             report(Progress(files, files_total, embedded, done, len(clusters)))
         segment.flush()
         for directory in reversed(directories):
-            self._write_node(directory, totals)
-        if committed:
+            self._write_node(directory, totals, incomplete)
+        complete = root.key not in incomplete
+        if complete and committed:
             self._snapshots.write_tree(tree, root.key)
         record = self._snapshots.node(root.key)
-        if record is None:
+        if complete and record is None:
             raise Damaged("the snapshot that was just written cannot be read: is the disk sound?")
-        return Covered(record.totals, len(clusters), embedded, reused - embedded)
+        all_below = record.totals if record is not None else totals[root.key]
+        return Covered(all_below, len(clusters), embedded, reused - embedded, complete)
 
     def _make(
         self, clusters: Sequence[Cluster], segment: _SegmentWriter, jobs: int, background: bool
     ) -> Iterator[tuple[Task, Made]]:
-        taken: set[Key] = set()
+        # Where the documents that this run makes are stored.
+        taken: dict[Key, bytes] = {}
         # A document that an earlier batch makes is taken from its segment later, not made twice.
         postponed: list[Cluster] = []
         known = self.known([document_key(member) for cluster in clusters for member in cluster.members])
 
         def tasks() -> Iterator[Task]:
             batch: list[Cluster] = []
-            keys: set[Key] = set()
+            keys: dict[Key, bytes] = {}
             for cluster in clusters:
                 own = {document_key(member) for member in cluster.members} - known.keys()
-                if own & taken:
+                if own & taken.keys():
                     postponed.append(cluster)
                     continue
                 batch.append(cluster)
-                keys |= own
+                keys |= dict.fromkeys(own, cluster.key)
                 if sum(len(one.members) for one in batch) >= _BATCH_FILES:
                     taken.update(keys)
                     yield task(batch)
-                    batch, keys = [], set()
+                    batch, keys = [], {}
             if batch:
                 taken.update(keys)
                 yield task(batch)
@@ -156,12 +164,17 @@ class Coverer:
         else:
             for one in tasks():
                 yield one, self.worker.run(one)
-        if postponed:
-            segment.flush()
-            again = self.known([document_key(member) for cluster in postponed for member in cluster.members])
-            for cluster in postponed:
-                one = Task([cluster], again)
-                yield one, self.worker.run(one)
+        for cluster in postponed:
+            own = [document_key(member) for member in cluster.members]
+            again = {key: known[key] for key in own if key in known}
+            for key in own:
+                if key in taken and key not in again:
+                    try:
+                        again[key] = self._clusters.stored(taken[key]).documents[key]
+                    except (Damaged, KeyError):
+                        continue
+            task_ = Task([cluster], again)
+            yield task_, self.worker.run(task_)
 
     def known(self, keys: Sequence[Key]) -> dict[Key, Document]:
         """Documents that the clusters of earlier trees have: no file that stays is cut or embedded anew."""
@@ -179,25 +192,27 @@ class Coverer:
             wanted = [key for key in wanted if key not in found]
         return found
 
-    def _write_node(self, directory: _Directory, made: dict[bytes, Totals]) -> None:
-        content = directory.content
+    def _write_node(self, directory: _Directory, made: dict[bytes, Totals], incomplete: set[bytes]) -> None:
+        """Store a directory's node, or count it to what is incomplete; its totals go to `made`."""
+        node, content = directory
         totals = Totals(skipped=content.skipped)
         for cluster in content.clusters:
             known = made.get(cluster.key) or self._totals(cluster)
             if known is None:
                 raise Damaged("a cluster vanished while its tree was being covered: run the command again")
             totals = totals.plus(known)
-        for node in content.nodes:
-            below = self._snapshots.node(node.key)
-            if below is None:
-                raise Damaged(
-                    "a manifest node vanished while its tree was being covered: run the command again"
-                )
-            totals = totals.plus(below.totals)
-        record = NodeRecord(
-            [node.key for node in content.nodes], [cluster.key for cluster in content.clusters], totals
-        )
-        self._snapshots.write_node(directory.node.key, record)
+        for below in content.nodes:
+            record = self._snapshots.node(below.key)
+            known = made.get(below.key) or (record.totals if record else None)
+            if known is None:
+                raise Damaged("a manifest node vanished while its tree was being covered: run it again")
+            totals = totals.plus(known)
+        made[node.key] = totals
+        nodes, clusters = [one.key for one in content.nodes], [one.key for one in content.clusters]
+        if incomplete.isdisjoint(nodes + clusters):
+            self._snapshots.write_node(node.key, NodeRecord(nodes, clusters, totals))
+        else:
+            incomplete.add(node.key)
 
     def _totals(self, cluster: Cluster) -> Totals | None:
         try:

@@ -65,20 +65,18 @@ class Maker:
                 blob = next(contents)
                 yield files.MISSING if blob is None else _cut(key, blob)
 
-    def read(self, keys: Sequence[Key], budget: int) -> Iterator[tuple[Key, bytes]]:
-        """The blobs that are here and small enough to be indexed, in order, until `budget` bytes are read."""
+    def read(self, keys: Sequence[Key], budget: int) -> Iterator[tuple[Key, bytes | str]]:
+        """Blobs in order until `budget` bytes are read, or for each why it is not read."""
         sizes = self._blobs.blob_sizes([oid for oid, _ in keys])
         chosen = []
         for key, size in zip(keys, sizes, strict=True):
             if size is None or not _is_small(size):
-                continue
-            budget -= size
-            if budget < 0:
-                break
-            chosen.append(key)
+                yield key, files.MISSING if size is None else files.TOO_LARGE
+            elif size <= budget:
+                budget -= size
+                chosen.append(key)
         for key, blob in zip(chosen, self._blobs.read_blobs([oid for oid, _ in chosen]), strict=True):
-            if blob is not None:
-                yield key, blob
+            yield key, files.MISSING if blob is None else blob
 
     def recut(self, keys: Sequence[Key], records: Sequence[bytes]) -> Iterator[Source | None]:
         """What `cut` gave when these records were made, without parsing; None for a blob that is gone."""

@@ -6,15 +6,16 @@ import os
 from collections.abc import Callable
 
 from ctx.cluster_store import ClusterStore
-from ctx.clusters import document_key
+from ctx.clusters import Document, document_key
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
 from ctx.indexing.borrow import borrow_view
 from ctx.indexing.cover import Covered, Coverer
-from ctx.indexing.lock import IndexLock
+from ctx.indexing.lock import IndexLock, at_work
 from ctx.indexing.prepare import prepare_view
 from ctx.indexing.workers import Place
+from ctx.partition import Node
 from ctx.provenance import log_snapshot
 from ctx.resolve import Resolution
 from ctx.snapshots import Snapshots
@@ -22,6 +23,7 @@ from ctx.store import Store
 from ctx.trees import Trees
 from ctx.values import Progress
 from ctx.views.catalog import Catalog
+from ctx.views.segments import Key
 from ctx.views.view import View
 
 Report = Callable[[Progress], None]
@@ -79,10 +81,11 @@ class Indexer:
             )
         except Damaged:
             covered = self.repair(asked.tree, jobs, progress)
-        if self._catalog.view(asked.tree) is None:
-            self.prepare(asked.tree)
-        if self._committed:
-            self._log(asked, trigger)
+        if covered.complete:
+            if self._catalog.view(asked.tree) is None:
+                self.prepare(asked.tree)
+            if self._committed:
+                self._log(asked, trigger)
         return covered
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
@@ -123,6 +126,10 @@ class Indexer:
                     except StoreUnusable:
                         self.cover(asked, "search", jobs=1, progress=progress)
                 found = self._catalog.view(asked.tree)
+        if found is None and self._root_key(asked.tree) is None:
+            # Blobs are not here, as in a partial clone: what is here is searched.
+            root = self.trees.root(asked.tree)
+            return self._borrow(asked.tree, root, self._at_hand(root)[1])
         return found or self.prepare(asked.tree)
 
     def _borrowed(self, tree: bytes) -> View | None:
@@ -133,12 +140,19 @@ class Indexer:
         if wish == ALWAYS or (wish == AUTO and self._catalog.latest() is None):
             return None
         root = self.trees.root(tree)
-        _, clusters = self.coverer.missing(root)
-        keys = list(dict.fromkeys(document_key(member) for one in clusters for member in one.members))
-        known = self.coverer.known(keys)
+        keys, known = self._at_hand(root)
         lacking = [oid for oid, language in keys if (oid, language) not in known]
         if wish == AUTO and sum(filter(None, self._repository.blob_sizes(lacking))) <= _CATCH_UP_BYTES:
             return None
+        return self._borrow(tree, root, known)
+
+    def _at_hand(self, root: Node) -> tuple[list[Key], dict[Key, Document]]:
+        """The documents of the clusters that a tree lacks, and those of them that other trees have."""
+        _, clusters = self.coverer.missing(root)
+        keys = list(dict.fromkeys(document_key(member) for one in clusters for member in one.members))
+        return keys, self.coverer.known(keys)
+
+    def _borrow(self, tree: bytes, root: Node, known: dict[Key, Document]) -> View:
         return borrow_view(
             tree,
             root,
@@ -155,6 +169,7 @@ class Indexer:
         key = self._snapshots.tree(tree) if self._committed else self.trees.root(tree).key
         return key if key is not None and self._snapshots.node(key) is not None else None
 
+    @at_work
     def _prepared(self, tree: bytes) -> View:
         key = self._root_key(tree)
         record = key and self._snapshots.node(key)

@@ -10,9 +10,16 @@ import fcntl
 import os
 import re
 import time
+from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
+from ctx.errors import StoreUnusable
 from ctx.store import Store, unusable
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 _TREE = re.compile("(?:[0-9a-f]{2})+")
 
@@ -103,3 +110,58 @@ class IndexLock:
             os.unlink(os.path.join(self._wishes, tree.hex()))
         except OSError:
             pass
+
+
+class _Maker(Protocol):
+    _store: Store
+
+
+_Self = TypeVar("_Self", bound=_Maker)
+
+
+def at_work(
+    method: Callable[Concatenate[_Self, _Parameters], _Result],
+) -> Callable[Concatenate[_Self, _Parameters], _Result]:
+    """A method that makes something of what is stored, which collections are told while it runs.
+
+    A search may do so without the lock. What it has found or written is not yet named by anything.
+    """
+
+    @wraps(method)
+    def telling(self: _Self, *arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
+        handle = -1
+        try:
+            self._store.prepare()
+            handle = _open(self._store)
+            fcntl.flock(handle, fcntl.LOCK_SH)
+        except (OSError, StoreUnusable):
+            pass  # where nothing may be written nothing is collected either
+        try:
+            return method(self, *arguments, **named)
+        finally:
+            if handle >= 0:
+                os.close(handle)
+
+    return telling
+
+
+def nobody_is_at_work(store: Store, wait: float) -> bool:
+    """Whether there is a moment within `wait` seconds at which no process makes anything. Raises OSError."""
+    handle = _open(store)
+    end = time.monotonic() + wait
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(0.02)
+    finally:
+        os.close(handle)
+
+
+def _open(store: Store) -> int:
+    path = os.path.join(store.path, "at-work")
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

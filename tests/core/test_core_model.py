@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ways import environment
 
+from ctx.embed import DIMENSIONS, MODEL_ID
 from ctx.embed.protocol import Batch
-from ctx.embed.wordtable import DIMENSIONS, MODEL_ID, sign_bits, word_table
+from ctx.embed.wordtable import sign_bits, word_table
 from ctx.words.vocabulary import Vocabulary
 
 FILE_SHA256 = "dfb146cf6fc1716ef568b764417d5f1a54e5304cbdfc1fb17220ce241c3ceac3"

@@ -106,3 +106,26 @@ def test_a_revision_that_is_named_never_falls_back(make_repo: Callable[..., Repo
     repo.git("config", "ctx.fallback", "snapshot")
     with ctx.open(repo.path) as index:
         assert index.search(QUERY, revision="HEAD").commit == repo.id("HEAD")
+
+
+def test_a_blob_that_is_not_here_is_no_verdict_for_good(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({f"{name}.py": source(f"renew_{name}", 1) for name in ("one", "two", "three")})
+    blob = repo.id("HEAD:two.py")
+    stored = repo.path / ".git" / "objects" / blob.hex()[:2] / blob.hex()[2:]
+    kept = stored.read_bytes()
+    repo.delete_object(blob)
+    answer = ask(repo)
+    assert {hit.path for hit in answer.hits} == {b"one.py", b"three.py"}
+    assert not answer.coverage.complete
+    assert answer.coverage.skipped == {"missing": 1}
+    assert answer.message is not None
+    assert "1 files of this tree are not in this clone" in answer.message
+    with ctx.open(repo.path) as index:
+        assert index.index().skipped is None
+        assert index.snapshots.covered(answer.tree) is None
+    stored.write_bytes(kept)
+    with ctx.open(repo.path) as index:
+        assert index.index().skipped is None
+    assert {hit.path for hit in ask(repo).hits} == {b"one.py", b"two.py", b"three.py"}
+    assert ask(repo).coverage.complete
