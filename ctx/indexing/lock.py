@@ -128,7 +128,7 @@ def at_work(
     """
 
     @wraps(method)
-    def telling(self: _Self, *arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
+    def telling(self: _Self, /, *arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
         handle = -1
         try:
             self._store.prepare()

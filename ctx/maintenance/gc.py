@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import StoreUnusable, UsageError
-from ctx.indexing.lock import IndexLock
+from ctx.indexing.lock import IndexLock, nobody_is_at_work
 from ctx.maintenance.inventory import (
     CLUSTER,
     NODE,
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 AREAS = (OBJECTS, SNAPSHOTS, VIEWS, TMP)
 _LOCK_WAITS = 5.0
 """Seconds to wait for a process that indexes."""
+_LONGEST_WORK = 86_400.0
+"""Seconds after which what is being made is finished."""
+_TICK = 0.05
+"""Seconds by which the times of files may lag behind the clock."""
 _AUTO_SECONDS = 86_400.0
 _AUTO_SNAPSHOTS = 100
 """`--auto` does nothing before a day has passed or so many snapshots were made."""
@@ -83,7 +87,7 @@ def collect(
     if not lock.acquire(wait):
         raise StoreUnusable(busy(lock))
     with lock:
-        report = _collect(index, since, drop, dry_run=False)
+        report = _collect(index, _cautious(index, since, wait), drop, dry_run=False)
     grant(index, lock)
     return report
 
@@ -96,6 +100,14 @@ def collect_if_due(index: RepositoryIndex) -> Report | None:
         return collect(index, wait=0.0)
     except StoreUnusable:
         return None
+
+
+def _cautious(index: RepositoryIndex, since: float, wait: float) -> float:
+    """The cutoff, a day ago at the latest where another process makes something that nothing names yet."""
+    now = time.time()
+    if since > now - _LONGEST_WORK and not nobody_is_at_work(index.store, min(wait, 2.0)):
+        return now - _LONGEST_WORK
+    return min(since, now - _TICK)
 
 
 def busy(lock: IndexLock) -> str:

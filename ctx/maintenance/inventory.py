@@ -19,7 +19,18 @@ PIN, WISH, TEMPORARY, OWN, FOREIGN = "pin", "wish", "temporary", "own", "foreign
 OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
 
 _OWN = frozenset(
-    ("version", "CACHEDIR.TAG", "lock", "collected", "background", "events", "log", "log.old", "hooks-made")
+    (
+        "version",
+        "CACHEDIR.TAG",
+        "lock",
+        "at-work",
+        "collected",
+        "background",
+        "events",
+        "log",
+        "log.old",
+        "hooks-made",
+    )
 )
 _OF_OTHERS = frozenset(("share.git", "words"))
 """Directories that other parts of git-ctx look after."""

@@ -1,0 +1,155 @@
+"""Indexes to tidy up: a project that is large enough for several nodes, and what lies in its store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from repositories import Repo
+
+ROOT = Path(__file__).resolve().parents[2]
+WEEK = 7 * 86_400
+QUERIES = ("renew the session of a user", "parse_header_3", "where is the token of src checked")
+
+
+class Run(NamedTuple):
+    """What a process left."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The object that was printed last."""
+        return json.loads(self.out.splitlines()[-1])
+
+
+def start(path: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start the program and do not wait."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "ctx", *arguments],
+        cwd=path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> Run:
+    """Wait for the end of a program that was started."""
+    out, err = process.communicate(timeout=120)
+    return Run(process.returncode, out, err)
+
+
+def git_ctx(path: Path, *arguments: str) -> Run:
+    """Run the program to its end."""
+    return finish(start(path, *arguments))
+
+
+def done(path: Path, *arguments: str) -> Any:
+    """The object that the program prints, which has to succeed."""
+    run = git_ctx(path, *arguments, "--json-output")
+    assert (run.status, run.err) == (0, ""), run
+    return run.json
+
+
+def source(folder: str, number: int) -> str:
+    """A file of its own."""
+    verb = ("renew", "parse", "check", "close")[number % 4]
+    noun = ("session", "header", "token", "socket")[number // 4 % 4]
+    note = f"In {folder}: {verb} the {noun} of a user."
+    return f'def {verb}_{noun}_{number}(user):\n    """{note}"""\n    return {number}\n'
+
+
+def files(*folders: str, many: int = 20) -> dict[str | bytes, str | bytes | None]:
+    """Folders of so many files that each has a node."""
+    return {f"{name}/f{i}.py": source(name, i) for name in folders for i in range(many)}
+
+
+def indexed(repo: Repo) -> Repo:
+    """A repository with an indexed `main`, and an indexed branch `other` that is three commits away."""
+    repo.commit(files("src", "lib/deep", "docs"))
+    assert git_ctx(repo.path, "index").status == 0
+    repo.branch("other")
+    for i in range(3):
+        repo.commit({f"src/new{i}.py": source("new", i), "lib/deep/f1.py": source("changed", 40 + i)})
+        assert git_ctx(repo.path, "index").status == 0
+    repo.git("checkout", "--quiet", "main")
+    return repo
+
+
+def forget(repo: Repo, *branches: str) -> None:
+    """Delete branches, and every trace of them in the reflogs."""
+    repo.git("branch", "--quiet", "-D", *branches)
+    repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+
+
+def store(repo: Repo) -> Path:
+    """Where the index lies."""
+    return repo.path / ".git" / "ctx"
+
+
+def age(repo: Repo, seconds: float = 4 * WEEK) -> None:
+    """Make every file of the index older."""
+    for path in store(repo).rglob("*"):
+        if path.is_file():
+            then = path.stat().st_mtime - seconds
+            os.utime(path, (then, then))
+
+
+def named(path: Path, *areas: str) -> dict[str, bytes]:
+    """The files of an index that are named by what they hold, with their bytes."""
+    top = path / ".git" / "ctx"
+    found = {}
+    for area in areas or ("objects", "snapshots"):
+        for file in (top / area).rglob("*"):
+            if file.is_file() and file.parent.name != "log":
+                found[str(file.relative_to(top))] = file.read_bytes()
+    return found
+
+
+def state(repo: Repo) -> dict[str, tuple[bytes, float]]:
+    """Everything in the index, with times."""
+    return {
+        str(path): (path.read_bytes(), path.stat().st_mtime)
+        for path in store(repo).rglob("*")
+        if path.is_file()
+    }
+
+
+def trees(repo: Repo) -> set[str]:
+    """The trees that have a snapshot."""
+    return {
+        path.parent.name + path.name for path in store(repo).glob("snapshots/*/trees/*/*") if path.is_file()
+    }
+
+
+def answers(path: Path, *arguments: str) -> list[str]:
+    """What is found, as a program is told."""
+    found = []
+    for query in QUERIES:
+        run = git_ctx(path, "search", query, "-z", "--no-overlay", *arguments)
+        assert (run.status, run.err) == (0, ""), run
+        found.append(run.out)
+    return found
+
+
+def fresh(repo: Repo, tmp_path: Path, *revisions: str, name: str = "fresh") -> Path:
+    """A clone in which only these revisions were ever indexed."""
+    subprocess.run(["git", "clone", "--quiet", "--shared", str(repo.path), str(tmp_path / name)], check=True)
+    for revision in revisions:
+        assert git_ctx(tmp_path / name, "index", revision).status == 0
+    return tmp_path / name
+
+
+def now(repo: Repo) -> None:
+    """Let the next commits and reflog entries be of today."""
+    repo.clock = int(time.time())
