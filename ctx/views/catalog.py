@@ -88,7 +88,8 @@ class Catalog:
 
     def add_view(self, tree: bytes, arrays: Arrays, meta: dict[str, Any], committed: bool) -> View:
         """Keep a new view; those of trees that are not committed do not crowd out the others."""
-        self._write((_VIEW if committed else _OVERLAY) + tree.hex(), encode(arrays, meta))
+        if all(self._use(name) for name in meta["segments"]):
+            self._write((_VIEW if committed else _OVERLAY) + tree.hex(), encode(arrays, meta))
         view = View(arrays, meta, [self.segment(name) for name in meta["segments"]])
         self._views[tree] = view
         return view
@@ -121,6 +122,16 @@ class Catalog:
         except OSError:
             pass
         return view
+
+    def _use(self, name: str) -> bool:
+        """Make a segment young before a view names it; whether it is there."""
+        try:
+            os.utime(self._file(name))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def _write(self, name: str, data: bytes) -> None:
         try:
