@@ -188,7 +188,10 @@ class RepositoryIndex:
     def remove(self) -> Removal:
         """Remove all snapshots and derived data of this repository."""
         removed = len(list(self.snapshots.trees()))
-        if os.path.isdir(self.store.path):
+        if os.path.islink(self.store.path):
+            # What it leads to may be anything, and is the user's.
+            _remove_tree(self.store.path)
+        elif os.path.isdir(self.store.path):
             lock = IndexLock(self.store)
             if not lock.acquire(_REMOVAL_WAITS):
                 raise StoreUnusable(

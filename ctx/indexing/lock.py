@@ -31,6 +31,7 @@ class IndexLock:
         self._store = store
         self._wishes = os.path.join(store.path, "wishes")
         self._handle: int | None = None
+        self._stuck: set[bytes] = set()
 
     def acquire(self, wait: float = 0.0) -> bool:
         """Try to become the one that indexes, for `wait` seconds. Raises `StoreUnusable`."""
@@ -97,19 +98,22 @@ class IndexLock:
         self._store.write_file(os.path.join(self._wishes, tree.hex()), b"")
 
     def wishes(self) -> list[bytes]:
-        """The trees that were wished for."""
+        """The trees that were wished for, but for wishes that were granted and could not be removed."""
         try:
             names = sorted(os.listdir(self._wishes))
         except OSError:
             return []
-        return [bytes.fromhex(name) for name in names if _TREE.fullmatch(name)]
+        trees = [bytes.fromhex(name) for name in names if _TREE.fullmatch(name)]
+        return [tree for tree in trees if tree not in self._stuck]
 
     def granted(self, tree: bytes) -> None:
         """Forget a wish."""
         try:
             os.unlink(os.path.join(self._wishes, tree.hex()))
-        except OSError:
+        except FileNotFoundError:
             pass
+        except OSError:  # a directory lies there, or nothing may be removed
+            self._stuck.add(tree)
 
 
 class _Maker(Protocol):

@@ -42,6 +42,7 @@ class Catalog:
             for prefix in (_VIEW, _OVERLAY):
                 try:
                     self._views[tree] = self._load(self._file(prefix + tree.hex()), tree)
+                    self._use(prefix + tree.hex())
                     break
                 except (OSError, Damaged):
                     continue
@@ -116,15 +117,10 @@ class Catalog:
         arrays, meta = map_file(path)
         if tree is not None and meta.get("tree") != tree:
             raise Damaged("a view is of another tree")
-        view = View(arrays, meta, [self.segment(name) for name in _names(meta)])
-        try:
-            os.utime(path)
-        except OSError:
-            pass
-        return view
+        return View(arrays, meta, [self.segment(name) for name in _names(meta)])
 
     def _use(self, name: str) -> bool:
-        """Make a segment young before a view names it; whether it is there."""
+        """Make a view young that is searched, or a segment that a view will name; whether it is there."""
         try:
             os.utime(self._file(name))
         except FileNotFoundError:

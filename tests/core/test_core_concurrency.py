@@ -93,6 +93,16 @@ def test_wishes_that_nobody_can_grant_are_dropped(make_repo: Callable[..., Repo]
     assert [file.name for file in wishes.iterdir()] == ["no tree at all"]
 
 
+def test_a_wish_that_cannot_be_removed_is_looked_at_once(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({"a.py": "x = 1\n"})
+    for name in (repo.id("HEAD^{tree}"), b"\x01" * 20):
+        (repo.path / ".git/ctx/wishes" / name.hex() / "full").mkdir(parents=True)
+    run = program("index", cwd=repo.path)
+    assert run.status == 0, run.err
+    assert ctx.open(repo.path).index().skipped == ALREADY_INDEXED
+
+
 def test_a_search_waits_for_the_holder_of_the_lock_only_a_moment(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(24, 30))
