@@ -7,8 +7,10 @@ that the hashes of their names choose, so that adding or removing a file disturb
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
 
 from ctx.chunking.languages import language_of, linguist_name_to_language
@@ -193,14 +195,21 @@ def _runs(items: list[tuple[bytes, int, list[Member]]]) -> Iterator[list[tuple[b
 def _bounded(
     run: list[tuple[bytes, int, list[Member]]],
 ) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
-    """Cut a run that is too long after the item whose name hashes lowest, again and again."""
-    if sum(count for _, count, _ in run) <= _LONGEST_RUN or len(run) < 2:
-        if run:
-            yield run
-        return
-    place = min(range(len(run) - 1), key=lambda i: _name_hash(run[i][0])) + 1
-    yield from _bounded(run[:place])
-    yield from _bounded(run[place:])
+    """Cut a run that is too long after the item whose name hashes lowest, again and again.
+
+    Going once through the items by their hashes makes the same cuts: what hashes lower in the same part was
+    not cut after because it is the last there.
+    """
+    until = [0, *accumulate(count for _, count, _ in run)]
+    cuts = [0, len(run)]
+    if until[-1] > _LONGEST_RUN:
+        for place in sorted(range(len(run)), key=lambda i: _name_hash(run[i][0])):
+            part = bisect_right(cuts, place)
+            if place + 1 < cuts[part] and until[cuts[part]] - until[cuts[part - 1]] > _LONGEST_RUN:
+                cuts.insert(part, place + 1)
+    for start, end in pairwise(cuts):
+        if start < end:
+            yield run[start:end]
 
 
 def _name_hash(name: bytes) -> int:

@@ -28,12 +28,17 @@ _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 def parse_attributes(data: bytes, wanted: Collection[bytes], macros: Macros) -> RuleFile[States]:
     """The rules of a file that bear on a wanted attribute, directly or by a macro."""
-    bearing = set(wanted)
-    grown = True
-    while grown:  # macros may stand for macros
-        more = {name for name, states in macros.items() if any(inner in bearing for inner, _ in states)}
-        grown = not more <= bearing
-        bearing |= more
+    users: dict[bytes, list[bytes]] = {}
+    for name, states in macros.items():
+        for inner, _ in states:
+            users.setdefault(inner, []).append(name)
+    bearing: set[bytes] = set()
+    open_ = list(wanted)
+    while open_:  # macros may stand for macros
+        name = open_.pop()
+        if name not in bearing:
+            bearing.add(name)
+            open_ += users.get(name, [])
     rules: list[tuple[PathPattern, States]] = []
     for text, words in _lines(data):
         pattern = PathPattern.parse(text)
@@ -63,11 +68,13 @@ def fill(states: States, found: dict[bytes, State], macros: Macros) -> None:
     Files are asked from the deepest to the root, the lines of a file from the last to the first. git goes
     from the last state of a line to the first and expands a macro as soon as it has set it.
     """
-    for name, state in reversed(states):
+    open_ = list(states)
+    while open_:
+        name, state = open_.pop()
         if name not in found:
             found[name] = state
-            if state is True and name in macros:
-                fill(macros[name], found, macros)
+            if state is True:
+                open_ += macros.get(name, ())
 
 
 def _is_macro(pattern: bytes) -> bool:

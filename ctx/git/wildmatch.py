@@ -17,6 +17,8 @@ from functools import lru_cache
 Matcher = Callable[[bytes], bool]
 
 SPECIAL = b"*?[\\"
+_LONGEST = 4096
+"""Bytes; a longer pattern is malformed: no system checks out such a path, and compiling it takes seconds."""
 _NOTHING = rb"(?!)"
 _CLASSES = {
     b"alnum": rb"0-9A-Za-z",
@@ -52,6 +54,8 @@ def compile_pattern(pattern: bytes, *, slash_is_special: bool, ignore_case: bool
     `slash_is_special`: `*` and `?` stop at `/`, and `**` between slashes spans directories (`WM_PATHNAME`).
     """
     try:
+        if len(pattern) > _LONGEST:
+            raise MalformedError
         expression = _expression(pattern, slash_is_special, ignore_case)
     except MalformedError:
         expression = _NOTHING
@@ -82,13 +86,14 @@ def _expression(pattern: bytes, slash: bool, ignore_case: bool) -> bytes:
     parts: list[bytes] = []
     groups = 0
     for number, (lead, pieces) in enumerate(units):
-        body = pieces[0]
+        fits = [pieces[0]]
         for place, piece in enumerate(pieces[1:], 2):
-            body += rb"[^/]*?" + piece
+            fit = rb"[^/]*?" + piece
             if place < len(pieces):  # another narrow star follows: the first fit is the best one
                 groups += 1
-                body = _once(body, groups)
-        body = lead + body
+                fit = _once(fit, groups)
+            fits.append(fit)
+        body = lead + b"".join(fits)
         if 0 < number < len(units) - 1:
             groups += 1
             body = _once(body, groups)

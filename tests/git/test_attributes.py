@@ -101,3 +101,13 @@ def test_a_pattern_with_many_stars_takes_no_time() -> None:
     rules = parse_attributes(lines, WANTED, {})
     assert not list(rules.matching(b"a" * 255))
     assert not list(rules.matching(b"a/" * 400 + b"c"))
+
+
+def test_a_long_chain_of_macros() -> None:
+    chain = b"".join(b"[attr]m%d m%d\n" % (i, i + 1) for i in range(20_000))
+    data = chain + b"[attr]m20000 -ctx\n*.c m0\n"
+    macros = parse_macros(data)
+    found: dict[bytes, State] = {}
+    for states in parse_attributes(data, WANTED, macros).matching(b"a.c"):
+        fill(states, found, macros)
+    assert found[b"ctx"] is False

@@ -59,3 +59,12 @@ def test_same_as_git(repo: Repo, root: bytes, nested: bytes) -> None:
     )
     expected = {path: path in answer.split(b"\0") for path in PATHS}
     assert {path: ours(parse_ignores(root), parse_ignores(nested), path) for path in PATHS} == expected
+
+
+def test_patterns_of_nothing_but_stars() -> None:
+    rules = parse_ignores(b"a*" * 400 + b"\n" + b"**/a*/" * 400 + b"a\n" + b"b*" * 100_000 + b"\n")
+    assert list(rules.matching(b"a" * 400)) == [True]
+    assert list(rules.matching(b"a/" * 400 + b"a")) == [True]
+    assert not list(rules.matching(b"a" * 399))
+    assert not list(rules.matching(b"a/" * 399 + b"a"))
+    assert not list(rules.matching(b"b" * 100_000))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+from itertools import count
+
 import pytest
 from repositories import Repo
 
 from ctx.files import BINARY, GENERATED, IGNORED, SUBMODULE, SYMLINK, VENDORED, PathRules
 from ctx.git.repository import Repository, open_repository
+from ctx.partition import root_node
 
 Files = dict["str | bytes", "str | bytes | None"]
 
@@ -177,3 +181,21 @@ def test_rule_files_that_cannot_be_used(repo: Repo) -> None:
     assert rules.warnings[1:] == [
         "the rules of .ctxignore in 'sub' are not applied: the file is not in this repository"
     ]
+
+
+def test_names_whose_hashes_rise_are_cut_without_recursion(repo: Repo) -> None:
+    def above(least: float, number: int) -> str:
+        names = (f"{number:04}-{suffix}" for suffix in count())
+        hashes = ((name, blake2b(name.encode(), digest_size=4).digest()) for name in names)
+        return next(
+            name for name, found in hashes if least <= int.from_bytes(found, "big") / 2**32 < least + 0.0008
+        )
+
+    repo.commit({above(0.1 + number * 0.0008, number): "" for number in range(1100)})
+    with open_repository(repo.path) as repository:
+        tree = repository.resolve_tree("HEAD").tree
+        root = root_node(
+            "d", tree, lambda entries: PathRules.root(repository, entries), repository.tree_entries
+        )
+        sizes = [len(cluster.members) for cluster in root.read().clusters]
+    assert sizes == [1] * 1076 + [24]
