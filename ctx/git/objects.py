@@ -170,7 +170,7 @@ class _Batch:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    env=_with_alternate(process.environment(), self._scratch),
+                    env=self._environment(),
                     bufsize=1 << 16,
                 )
             except FileNotFoundError:
@@ -182,16 +182,23 @@ class _Batch:
         assert stdout is not None
         return stdin, stdout
 
+    def _environment(self) -> dict[str, str]:
+        variables = process.environment()
+        if self._scratch:
+            known = variables.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+            variables["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = with_alternate(known, self._scratch)
+        return variables
+
     def _end(self) -> None:
         self._finish()
         self._process = None
 
 
-def _with_alternate(variables: dict[str, str], directory: str) -> dict[str, str]:
-    if directory:
-        known = variables.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
-        variables["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(filter(None, [directory, known]))
-    return variables
+def with_alternate(known: str, directory: str) -> str:
+    """GIT_ALTERNATE_OBJECT_DIRECTORIES with one more directory; git unquotes what begins with a quote."""
+    if os.pathsep in directory or directory.startswith('"'):
+        directory = '"' + directory.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return os.pathsep.join(filter(None, [directory, known]))
 
 
 def _kill(running: subprocess.Popen[bytes], owner: int) -> None:

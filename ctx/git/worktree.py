@@ -8,15 +8,18 @@ unchanged.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 import tempfile
 import weakref
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ctx.errors import GitFailed
 from ctx.git import process
+from ctx.git.objects import with_alternate
 from ctx.git.repository import Repository
 
 MOST_UNTRACKED = 5_000
@@ -35,45 +38,69 @@ class _Changes(NamedTuple):
     left_out: int
 
 
+_NO_ROOM = (
+    "the uncommitted files cannot be read, for want of scratch space ({}): "
+    "set TMPDIR to a directory with room, or name what is committed with --revision HEAD"
+)
+
+
+class _NoRoomError(GitFailed):
+    """The scratch directory could not take the tree."""
+
+
 class WorkTree:
     """A tree that is not committed. `repository` reads its objects; close it to remove them."""
 
     def __init__(self, repository: Repository, largest: int, *, staged: bool = False) -> None:
         """Files of more than `largest` bytes are as good as gone. Raises GitFailed when git refuses."""
         self._remove: weakref.finalize[..., WorkTree] | None = None
-        try:
-            self._make(repository, largest, staged)
-        except OSError as error:
-            self.close()
-            raise GitFailed(
-                f"the uncommitted files cannot be read, for want of scratch space ({error.strerror}): "
-                "set TMPDIR to a directory with room, or name what is committed with --revision HEAD"
-            ) from error
-        except BaseException:
-            self.close()
-            raise
-
-    def _make(self, repository: Repository, largest: int, staged: bool) -> None:
         root = repository.work_tree
         assert root is not None, "a bare repository has no work tree"
-        changes = _staged(root) if staged else _changes(root, largest)
+        # Relative ones, which the user may have set, would be read from another directory here.
+        variables = {"GIT_DIR": repository.git_dir, "GIT_WORK_TREE": root}
+        changes = _staged(root, variables) if staged else _changes(root, largest, variables)
         self.changed, self.left_out = changes.changed, changes.left_out
         self.repository = repository
         self.tree: bytes | None = None
         if not changes.changed:
             return
-        scratch = tempfile.mkdtemp(prefix="git-ctx-", dir=_in_memory())
+        try:
+            self._write(root, changes, variables, _in_memory())
+        except _NoRoomError:  # what has no disk behind it is often small
+            self._write(root, changes, variables, None)
+
+    def _write(self, root: str, changes: _Changes, variables: dict[str, str], parent: str | None) -> None:
+        try:
+            self._write_tree(root, changes, variables, parent)
+        except OSError as error:
+            self.close()
+            raise _NoRoomError(_NO_ROOM.format(error.strerror)) from error
+        except GitFailed as error:
+            self.close()
+            for code in (errno.ENOSPC, errno.EDQUOT):
+                if os.strerror(code) in str(error):
+                    raise _NoRoomError(_NO_ROOM.format(os.strerror(code))) from error
+            raise
+        except BaseException:
+            self.close()
+            raise
+
+    def _write_tree(
+        self, root: str, changes: _Changes, variables: dict[str, str], parent: str | None
+    ) -> None:
+        repository = self.repository
+        scratch = tempfile.mkdtemp(prefix="git-ctx-", dir=parent)
         # Also when this process ends without closing; only a kill leaves something behind.
         self._remove = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
         objects = os.path.join(scratch, "objects")
         os.mkdir(objects)
         shutil.copyfile(_index_file(repository), os.path.join(scratch, "index"))
         real = os.environ.get("GIT_OBJECT_DIRECTORY") or os.path.join(repository.common_dir, "objects")
-        known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-        variables = {
+        known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+        variables = variables | {
             "GIT_INDEX_FILE": os.path.join(scratch, "index"),
             "GIT_OBJECT_DIRECTORY": objects,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.pathsep.join(filter(None, [_quoted(real), known])),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": with_alternate(known, real),
         }
         # A split index would be written beside the real one.
         update = ["-c", "core.splitIndex=false", "update-index", "-z", "--stdin"]
@@ -109,11 +136,23 @@ def _in_memory() -> str | None:
 
 
 def _index_file(repository: Repository) -> str:
+    """The index in use; git reads a relative GIT_INDEX_FILE from the top of the work tree."""
     named = os.environ.get("GIT_INDEX_FILE")
-    return os.path.abspath(named) if named else os.path.join(repository.git_dir, "index")
+    return (
+        os.path.join(repository.work_tree or "", named)
+        if named
+        else os.path.join(repository.git_dir, "index")
+    )
 
 
-def _staged(root: str) -> _Changes:
+def _staged(root: str, variables: Mapping[str, str]) -> _Changes:
+    unmerged = process.output(root, ["ls-files", "--unmerged", "-z"], None, variables)
+    if unmerged:
+        path = os.fsdecode(unmerged.partition(b"\t")[2].partition(b"\0")[0])
+        raise GitFailed(
+            f"nothing can be searched as staged while there are conflicts ('{path}'): resolve them and "
+            "`git add` the files, or search the files as they are, without --staged"
+        )
     command = [
         "diff-index",
         "--cached",
@@ -124,11 +163,11 @@ def _staged(root: str) -> _Changes:
         "HEAD",
         "--",
     ]
-    changed = process.output(root, command).count(b"\0")
+    changed = process.output(root, command, None, variables).count(b"\0")
     return _Changes([], [], changed, 0)
 
 
-def _changes(root: str, largest: int) -> _Changes:
+def _changes(root: str, largest: int, variables: Mapping[str, str]) -> _Changes:
     """What `git status` says (porcelain format 2, see git-status(1)); submodules are left as they are."""
     command = [
         "status",
@@ -141,7 +180,7 @@ def _changes(root: str, largest: int) -> _Changes:
     update: list[bytes] = []
     remove: list[bytes] = []
     changed = untracked = left_out = 0
-    for line in process.output(root, command).split(b"\0"):
+    for line in process.output(root, command, None, variables).split(b"\0"):
         kind = line[:2]
         if kind == b"1 ":
             fields = line.split(b" ", 8)
@@ -176,10 +215,3 @@ def _is_readable(path: bytes, largest: int) -> bool:
     except OSError:
         return False
     return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= largest)
-
-
-def _quoted(path: str) -> str:
-    """A path for GIT_ALTERNATE_OBJECT_DIRECTORIES, which git unquotes when it begins with a quote."""
-    if os.pathsep not in path and not path.startswith('"'):
-        return path
-    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from repositories import Repo
 
 import ctx
 from ctx.engine import COMMITTED, STAGED, WORK_TREE
+from ctx.errors import GitFailed
 from ctx.values import Answer
 
 QUERIES = ("open the session", "lightning rod", "parse a date", "shop basket total")
@@ -157,6 +161,18 @@ def test_a_conflict_is_searched_as_it_lies_there(make_repo: Callable[..., Repo])
         assert index.text(hit).startswith("<<<<<<<")
 
 
+def test_what_is_staged_during_a_conflict_is_refused_with_a_way_out(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({"a.py": "def common(): pass\n"})
+    repo.branch("side")
+    repo.commit({"a.py": "def from_the_side(): pass\n"})
+    repo.git("checkout", "-q", "main")
+    repo.commit({"a.py": "def from_the_main_line(): pass\n"})
+    repo.git("merge", "side", check=False)
+    with pytest.raises(GitFailed, match=r"conflicts \('a.py'\): .*without --staged"):
+        ask(repo, "from the side", STAGED)
+
+
 def test_large_and_endless_files_are_left_out(make_repo: Callable[..., Repo]) -> None:
     repo = changed_repository(make_repo)
     repo.write({"session.py": "def open_session(): pass\n" + "# padding\n" * 150_000})
@@ -176,3 +192,45 @@ def test_from_a_subdirectory_and_a_linked_work_tree(make_repo: Callable[..., Rep
         assert b"old.py" in paths
     with ctx.open(repo.path / place) as index:
         assert b"shop/only_here.py" not in [hit.path for hit in index.search("lightning linked tree").hits]
+
+
+def test_relative_places_of_the_repository_and_its_index(
+    make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = changed_repository(make_repo)
+    expected = {overlay: ask(repo, "lightning", overlay).tree for overlay in (WORK_TREE, STAGED)}
+    monkeypatch.chdir(repo.path / "shop")
+    monkeypatch.setenv("GIT_DIR", "../.git")
+    monkeypatch.setenv("GIT_WORK_TREE", "..")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")  # from the top of the work tree
+    for overlay, tree in expected.items():
+        with ctx.open(".") as index:
+            assert index.search("lightning", overlay=overlay).tree == tree
+
+
+def test_a_scratch_directory_with_a_colon(
+    make_repo: Callable[..., Repo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = changed_repository(make_repo)
+    (tmp_path / "a:b").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "a:b"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert ask(repo, "lightning rod conduct").hits[0].path == b"shop/rod.py"
+
+
+def test_little_room_in_memory(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+    repo = changed_repository(make_repo)
+    repo.write({"long.py": "".join(f"lightning_{os.urandom(20).hex()} = 1\n" for _ in range(4000))})
+    small = tmp_path / "small"
+    small.mkdir()
+    program = "import ctx, sys; print(ctx.open(sys.argv[1]).search('lightning rod conduct').hits[0].path)"
+    mount = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"', str(small)]
+    if subprocess.run([*mount, "true"], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    done = subprocess.run(
+        [*mount, sys.executable, "-c", program, str(repo.path)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_RUNTIME_DIR": str(small)},
+    )
+    assert done.stdout == "b'shop/rod.py'\n", done.stderr
