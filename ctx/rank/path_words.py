@@ -46,9 +46,9 @@ def read_paths(paths: list[bytes]) -> list[PathWords]:
             folders, _, stem = folders.rpartition("/")
         name = _words(stem) or _words(file)
         words = [*_words(folders), *name][-_MOST_WORDS:]
-        read.append((words, min(len(name), len(words)), "".join(name), folder))
+        read.append((words, min(len(name), len(words)), "_".join(name), folder))
     several = [
-        "".join(words[-count:])
+        "_".join(words[-count:])
         for words, count, *_ in read
         if count > 1 and "".join(words[-count:]).isascii()
     ]

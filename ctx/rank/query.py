@@ -114,7 +114,7 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
         for start in range(len(words) - size + 1)
         if known[start] >= 0 and known[start + size - 1] >= 0
     ][:_MOST_WHOLES]
-    hashes = compound_hashes(["".join(words[start:end]) for start, end in spans])
+    hashes = compound_hashes(["_".join(words[start:end]) for start, end in spans])
     found = [
         Whole(hashed, [at for at in known[start:end] if at >= 0])
         for hashed, (start, end) in zip(hashes, spans, strict=True)

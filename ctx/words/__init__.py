@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 """The version of the words layer: a new one recounts words and costs no parse and no embedding."""

@@ -53,7 +53,7 @@ def read_query(text: str) -> list[Term]:
         if len(parts) > 1 and token.isascii() and not token[0].isdigit():
             compounds[token] = compounds.get(token, 0.0) + 1.0
         if previous and parts:
-            compounds.setdefault("".join(previous + parts), _NEIGHBOUR)
+            compounds.setdefault("_".join(previous + parts), _NEIGHBOUR)
         previous = parts if len(parts) < 3 else []
     found: dict[int, Term] = {}
     for word, weight in words.items():

@@ -9,7 +9,6 @@ Python object is made for what was seen before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +46,7 @@ class Found(NamedTuple):
     Runs, all (runs,): `run_start`, `run_end` half open offsets, `foreign` has bytes above 127, `numeric`
     begins with a digit. Words, all (words,): `word_start`, `word_end`, `word` the hash in lower case,
     `word_run` the run; foreign runs have none here. Compounds, (compounds,): `compound` the runs that have
-    several words and are neither foreign nor numeric, `whole` the hash of their letters in lower case.
+    several words and are neither foreign nor numeric, `whole` one hash of these words.
     """
 
     run_start: Offsets
@@ -86,12 +85,10 @@ def find(source: bytes) -> Found:
         own = ~foreign[word_run]
         word_start, word_end, word_run = word_start[own], word_end[own], word_run[own]
     numeric = here[run_start] == _DIGIT
-    several = np.bincount(word_run, minlength=len(run_start)) > 1
-    compound = np.flatnonzero(several & ~numeric)
-    lower = _LOWER[octets]
-    joins = np.zeros(len(octets) + 1, dtype=np.int32)
-    np.cumsum(here == _JOIN, out=joins[1:])
-    start, end = run_start[compound], run_end[compound]
+    word = _hash(_LOWER[octets], word_start, word_end)
+    whole, words_in_run = combine(word, word_run)
+    run_of_whole = word_run[np.cumsum(words_in_run) - words_in_run]
+    several = (words_in_run > 1) & ~numeric[run_of_whole]
     return Found(
         run_start,
         run_end,
@@ -99,19 +96,22 @@ def find(source: bytes) -> Found:
         numeric,
         word_start,
         word_end,
-        _hash(lower, word_start, word_end),
+        word,
         word_run,
-        compound,
-        _hash(lower[here != _JOIN], start - joins[start], end - joins[end]),
+        run_of_whole[several],
+        whole[several],
     )
 
 
-def joined_hashes(names: Sequence[str]) -> Hashes:
-    """The hash of each ASCII name as `whole` has it, even where it is a single word; (n,)."""
-    plain = [name.replace("_", "").lower() for name in names]
-    ends = np.cumsum([len(name) for name in plain], dtype=np.int64)
-    letters = np.frombuffer("".join(plain).encode("ascii"), dtype=np.uint8)
-    return _hash(letters, np.concatenate([[0], ends[:-1]]).astype(np.int64), ends)
+def combine(word: Hashes, group: Offsets) -> tuple[Hashes, Offsets]:
+    """One hash for the words of each group, in their order, and how many they are; groups are ascending."""
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    count = np.diff(first, append=len(group))
+    place = np.arange(len(group)) - np.repeat(first, count)
+    longest = int(count.max(initial=1))
+    powers = np.cumprod(np.full(longest, _PRIMES[1], dtype=np.uint64), dtype=np.uint64)
+    summed = np.add.reduceat(word * powers[place], first) if len(first) else word
+    return summed ^ (summed >> np.uint64(31)), count
 
 
 def exact_runs(source: bytes) -> tuple[Offsets, Hashes]:
@@ -144,13 +144,18 @@ def _hash(octets: npt.NDArray[np.uint8], start: Offsets, end: Offsets) -> Hashes
     blocks: Hashes = np.ndarray((len(octets) + 1,), dtype="<u8", buffer=padded, strides=(1,))
     length = end - start
     hashed = length.astype(np.uint64) * _PRIMES[1]
-    left = np.arange(len(start))
-    done = 0
+    hashed = _mixed(hashed, blocks[start] & _BLOCK_MASK[np.minimum(length, _BLOCK)])
+    done = _BLOCK
+    left = np.flatnonzero(length > done)
     while len(left):
         block = blocks[start[left] + done] & _BLOCK_MASK[np.minimum(length[left] - done, _BLOCK)]
-        mixed = (hashed[left] ^ (block * _PRIMES[0])) * _PRIMES[2]
-        hashed[left] = mixed ^ (mixed >> np.uint64(29))
+        hashed[left] = _mixed(hashed[left], block)
         done += _BLOCK
         left = left[length[left] > done]
     hashed = (hashed ^ (hashed >> np.uint64(32))) * _PRIMES[0]
     return hashed ^ (hashed >> np.uint64(31))
+
+
+def _mixed(hashed: Hashes, block: Hashes) -> Hashes:
+    mixed = (hashed ^ (block * _PRIMES[0])) * _PRIMES[2]
+    return mixed ^ (mixed >> np.uint64(29))

@@ -165,11 +165,12 @@ def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
 
 
 def compound_hashes(names: Sequence[str]) -> list[int]:
-    """The terms of compounds with the letters of these ASCII names, whatever their case and underscores."""
+    """The terms of compounds with the words of these ASCII names, however they are put together."""
     if not names:
         return []
-    hashed: list[int] = (shorten(runs.joined_hashes(names)) ^ COMPOUND).tolist()
-    return hashed
+    found = runs.find("\n".join(names).encode("ascii"))
+    whole, _ = runs.combine(found.word, found.word_run)
+    return [hashed ^ COMPOUND for hashed in shorten(whole).tolist()]
 
 
 def _texts(starts: Numbers, bounds: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
