@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any, Protocol
 
 from ctx.contents import (
@@ -25,9 +26,9 @@ from ctx.contents import (
     decode,
     to_text,
 )
-from ctx.git.attributes import Macros, State, States, fill, parse_attributes, parse_macros
+from ctx.git.attributes import Macros, State, States, fill, parse_attributes, parse_macros, spell_states
 from ctx.git.ignores import parse_ignores
-from ctx.git.rule_file import LARGEST, Meaning, RuleFile
+from ctx.git.rule_file import LARGEST, Meaning, RuleFile, spelt
 
 __all__ = [
     "ANNEX_POINTER",
@@ -164,7 +165,8 @@ class PathRules:
                 place = way if file.looks_at_directories else b""
                 state.update(file.digest + len(place).to_bytes(4, "big") + place)
             if self._attributes:
-                state.update(repr(sorted(self._macros.items())).encode())
+                for name, states in sorted(self._macros.items(), key=itemgetter(0)):
+                    state.update(spelt(name) + spell_states(states))
             self._digest = state.digest()
         return self._digest
 

@@ -15,6 +15,11 @@ from typing import NamedTuple, Protocol
 
 from ctx.chunking.languages import language_of, linguist_name_to_language
 
+PARTITION_VERSION = 1
+"""To be raised whenever a release lets in other files, reads one as another language, or cuts elsewhere.
+
+It is part of the key of a node: what is stored under it would otherwise be taken for what this code makes.
+"""
 SMALL = 16
 """A subtree of at most so many files is never cut."""
 _TYPICAL_RUN = 12
@@ -115,7 +120,7 @@ class _Walk:
         self._fetch = fetch
 
     def node(self, path: bytes, tree: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Node:
-        digest = blake2b(b"node\0" + self._descriptor.encode() + b"\0", digest_size=20)
+        digest = blake2b(b"node\0%d\0%s\0" % (PARTITION_VERSION, self._descriptor.encode()), digest_size=20)
         digest.update(b"%d %s%s\0" % (len(tree), tree, rules.digest) + path)
         return Node(digest.digest(), path, lambda: self._content(path, rules, entries, depth))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from ctx.git.rule_file import BYTE_ORDER_MARK, PathPattern, RuleFile
+from ctx.git.rule_file import BYTE_ORDER_MARK, PathPattern, RuleFile, spelt
 
 State = bool | bytes | None
 """True (`name`), False (`-name`), a value (`name=value`), or None for `!name`, which ends the search."""
@@ -48,7 +48,7 @@ def parse_attributes(data: bytes, wanted: Collection[bytes], macros: Macros) -> 
         kept = tuple((name, state) for name, state in _states(words) if name in bearing)
         if kept:
             rules.append((pattern, kept))
-    return RuleFile(rules)
+    return RuleFile(rules, spell_states)
 
 
 def parse_macros(data: bytes) -> dict[bytes, States]:
@@ -75,6 +75,16 @@ def fill(states: States, found: dict[bytes, State], macros: Macros) -> None:
             found[name] = state
             if state is True:
                 open_ += macros.get(name, ())
+
+
+def spell_states(states: States) -> bytes:
+    """What a line sets, as bytes for a digest."""
+    signs: dict[State, bytes] = {True: b"+", False: b"-", None: b"!"}
+    written = (
+        spelt(name) + (b"=" + spelt(state) if isinstance(state, bytes) else signs[state])
+        for name, state in states
+    )
+    return b"%d %s" % (len(states), b"".join(written))
 
 
 def _is_macro(pattern: bytes) -> bool:

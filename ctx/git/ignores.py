@@ -12,7 +12,7 @@ def parse_ignores(data: bytes) -> RuleFile[bool]:
         text = _without_trailing_spaces(line.removesuffix(b"\r"))
         if text and not text.startswith(b"#"):
             rules.append((PathPattern.parse(text.removeprefix(b"!")), not text.startswith(b"!")))
-    return RuleFile(rules)
+    return RuleFile(rules, lambda ignored: b"+" if ignored else b"-")
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:

@@ -6,7 +6,7 @@ below the file's directory, and a later line counts more than an earlier one (gi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from typing import Generic, NamedTuple, TypeVar
@@ -37,10 +37,16 @@ class PathPattern(NamedTuple):
 
 
 class RuleFile(Generic[Meaning]):
-    """Patterns and what they mean, ready to be asked about paths relative to the directory of the file."""
+    """Patterns and what they mean, ready to be asked about paths relative to the directory of the file.
 
-    def __init__(self, rules: Sequence[tuple[PathPattern, Meaning]]) -> None:
+    `spell` writes a meaning as bytes for the digest.
+    """
+
+    def __init__(
+        self, rules: Sequence[tuple[PathPattern, Meaning]], spell: Callable[[Meaning], bytes]
+    ) -> None:
         self.rules = rules
+        self._spell = spell
         self._exact: dict[tuple[bytes, bool], list[int]] = {}
         self._general: list[tuple[int, bool, Matcher]] = []
         self._below: dict[bytes, RuleFile[Meaning]] = {}
@@ -71,13 +77,17 @@ class RuleFile(Generic[Meaning]):
         found = self._below.get(name)
         if found is None:
             kept = [rule for rule in self.rules if _first(rule[0]) in (None, name)]
-            found = self._below[name] = self if len(kept) == len(self.rules) else RuleFile(kept)
+            found = self._below[name] = self if len(kept) == len(self.rules) else RuleFile(kept, self._spell)
         return found
 
     @cached_property
     def digest(self) -> bytes:
-        """A hash of the rules, whatever their comments and blank lines."""
-        return blake2b(repr(self.rules).encode(), digest_size=8).digest()
+        """A hash of the rules, whatever their comments and blank lines (docs/format.md, "Path rules")."""
+        digest = blake2b(digest_size=8)
+        for pattern, meaning in self.rules:
+            marks = pattern.any_directory + 2 * pattern.directories_only
+            digest.update(b"%s%d%s" % (spelt(pattern.text), marks, self._spell(meaning)))
+        return digest.digest()
 
     @cached_property
     def looks_at_directories(self) -> bool:
@@ -87,6 +97,11 @@ class RuleFile(Generic[Meaning]):
     @cached_property
     def _firsts(self) -> set[bytes]:
         return {first for pattern, _ in self.rules if (first := _first(pattern))}
+
+
+def spelt(text: bytes) -> bytes:
+    """Bytes with their number before them, so that what follows cannot be taken for a part of them."""
+    return b"%d %s" % (len(text), text)
 
 
 def _is_literal(text: bytes) -> bool:

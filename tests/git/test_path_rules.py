@@ -8,7 +8,9 @@ from itertools import count
 import pytest
 from repositories import Repo
 
-from ctx.files import BINARY, GENERATED, IGNORED, SUBMODULE, SYMLINK, VENDORED, PathRules
+from ctx.files import _WANTED, BINARY, GENERATED, IGNORED, SUBMODULE, SYMLINK, VENDORED, PathRules
+from ctx.git.attributes import parse_attributes
+from ctx.git.ignores import parse_ignores
 from ctx.git.repository import Repository, open_repository
 from ctx.partition import root_node
 
@@ -199,3 +201,27 @@ def test_names_whose_hashes_rise_are_cut_without_recursion(repo: Repo) -> None:
         )
         sizes = [len(cluster.members) for cluster in root.read().clusters]
     assert sizes == [1] * 1076 + [24]
+
+
+def test_a_digest_depends_on_all_of_a_rule_and_on_nothing_of_ours(repo: Repo) -> None:
+    files: Files = {".gitattributes": "[attr]made linguist-generated\n*.gen made -ctx\n", "sub/a": ""}
+    files["sub/.gitattributes"] = "*.h linguist-language=C++ !ctx\n"
+    files["sub/.ctxignore"] = "old/\n!/kept\n"
+
+    def hashed(*parts: bytes) -> bytes:
+        return blake2b(b"".join(parts), digest_size=8).digest()
+
+    # As docs/format.md spells them out.
+    top = hashed(b"5 *.gen", b"1", b"2 4 made+3 ctx-") + bytes(4)
+    below = hashed(b"3 *.h", b"1", b"2 17 linguist-language=3 C++3 ctx!") + bytes(4)
+    ignores = hashed(b"3 old", b"3", b"+", b"4 kept", b"0", b"-") + bytes(4)
+    macros = b"4 made1 18 linguist-generated+"
+    expected = [hashed(top, macros), hashed(below, top, ignores, macros)]
+    assert digests(repo, files, b"", b"sub") == expected
+    different = [
+        b"a\n", b"/a\n", b"a/\n", b"!a\n", b"a\na\n", b"a\nb\n", b"ab\n", b"/a/\n", b"!/a\n",
+    ]  # fmt: skip
+    assert len({parse_ignores(data).digest for data in different}) == len(different)
+    words = ["ctx", "-ctx", "!ctx", "ctx=x", "ctx=", "linguist-vendored", "ctx linguist-vendored"]
+    made = {parse_attributes(f"a {word}\n".encode(), _WANTED, {}).digest for word in words}
+    assert len(made) == len(words)

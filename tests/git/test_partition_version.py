@@ -1,0 +1,43 @@
+"""The tables and numbers that decide what is in which cluster change only together with PARTITION_VERSION."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from repositories import Repo
+
+from ctx import files, partition
+from ctx.chunking import language_table
+from ctx.chunking.languages import language_of, linguist_name_to_language
+from ctx.git.repository import open_repository
+
+HELD = (1, "4167a7705d15409fbaad9d96273bb122")
+"""PARTITION_VERSION and the digest of what it stands for: where the digest changes, raise the version too."""
+
+
+def test_what_decides_the_partition_has_a_version(repo: Repo) -> None:
+    names = {
+        *(name.decode() for name in files._LOCK_FILES),
+        *("a" + end.decode() for end in files._GENERATED_ENDS),
+        *("a." + extension.decode() for extension in files._BINARY_ENDS),
+        *("a." + extension for extension in language_table.EXTENSIONS),
+        *language_table.NAMES,
+        *(prefix + "a" for prefix, _ in language_table.PREFIXES),
+        *("Makefile.am", "a.unknown", "a.d.ts", ".png", "png", "A.C", "a.PY"),
+    }
+    repo.commit({"a": ""})
+    with open_repository(repo.path) as repository:
+        rules = files.PathRules.root(
+            repository, repository.tree_entries(repository.resolve_tree("HEAD").tree)
+        )
+    lines = [
+        f"{name} {rules.judge(name.encode(), 0o100644)} {language_of(name.encode())}"
+        for name in sorted(names)
+    ]
+    lines += [f"{name} {linguist_name_to_language(name)}" for name in sorted(language_table.LINGUIST_NAMES)]
+    lines += [
+        f"{partition.SMALL} {partition._TYPICAL_RUN} {partition._LONGEST_RUN} {partition._DEEPEST_NODE}",
+        " ".join(name.decode() for name in files._WANTED),
+    ]
+    digest = blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+    assert (partition.PARTITION_VERSION, digest) == HELD
