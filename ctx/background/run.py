@@ -17,6 +17,7 @@ from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
 from ctx.git.place import Place, locate
 from ctx.store import Store
+from ctx.maintenance.gc import collect_if_due
 from ctx.values import INDEXING_IN_PROGRESS, IndexReport
 
 WAITS = 600.0
@@ -116,6 +117,7 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
                     continue
                 covered[head.commit] = line_of(report)
             tried.add(head.commit)
+        collect_if_due(index)
 
 
 def next_head(place: Place, tried: set[bytes]) -> Head | None:
