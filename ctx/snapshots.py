@@ -16,8 +16,12 @@ from typing import NamedTuple
 import msgpack
 
 from ctx.errors import Damaged
+from ctx.partition import PARTITION_VERSION
 from ctx.store import Store, unusable
 from ctx.values import Provenance
+
+TREE_BYTES = 21
+"""The payload of a tree file: the key of the root node, PARTITION_VERSION."""
 
 
 class Totals(NamedTuple):
@@ -85,13 +89,15 @@ class Snapshots:
         self._store.write(self._nodes, key.hex(), msgpack.packb(record))
 
     def tree(self, tree: bytes) -> bytes | None:
-        """The key of the root node of a covered tree, or None."""
+        """The key of the root node of a covered tree, or None; also where another version cut it."""
         payload = self._store.read(self._trees, tree.hex())
-        return payload if payload and len(payload) == 20 else None
+        if payload is None or len(payload) != TREE_BYTES or payload[20] != PARTITION_VERSION:
+            return None
+        return payload[:20]
 
     def write_tree(self, tree: bytes, root: bytes) -> None:
         """Say that a tree is covered: the last step of making a snapshot."""
-        self._store.write(self._trees, tree.hex(), root)
+        self._store.write(self._trees, tree.hex(), root + bytes([PARTITION_VERSION]))
 
     def forget_tree(self, tree: bytes) -> None:
         """Take a snapshot back; its nodes and clusters stay."""

@@ -1,16 +1,7 @@
 """The object store: named, immutable bytes in files that are whole or not there.
 
-    <git common dir>/ctx/
-        version           the layout of this directory, one number
-        CACHEDIR.TAG      tells backup programs that all of this can be made anew
-        lock              held by the process that indexes
-        tmp/              files that are being written
-        objects/<descriptor>/ab/cd…        clusters, named by cluster key
-        snapshots/<descriptor>/nodes/ab/…  manifest nodes, named by node key
-        snapshots/<descriptor>/trees/…     one file for each covered tree, written last
-        views/<descriptor>/…               search-ready arrays, derived, local
-
-Reading takes no lock. A damaged or foreign file is a miss. docs/format.md describes the bytes.
+All lies below `<git common dir>/ctx/`. Reading takes no lock. A damaged or foreign file is a miss.
+docs/format.md has the layout of the directory and the bytes of the files.
 """
 
 from __future__ import annotations

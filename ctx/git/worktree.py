@@ -1,9 +1,9 @@
 """The files of a work tree, or the index, as a tree: what `git add -A` and `git write-tree` would make.
 
 Git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges mean what they
-always mean: in a copy of the index, with a scratch object directory that is removed afterwards. The
-repository is only read, none of its locks is taken, and nothing is hashed that git's stat cache knows to be
-unchanged.
+always mean: in a copy of the index, with a scratch object directory that is removed afterwards. Left out are
+large files and untracked ones beyond MOST_UNTRACKED. The repository is only read, none of its locks is taken,
+and nothing is hashed that git's stat cache knows to be unchanged.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ctx.errors import Damaged
 from ctx.maintenance.inventory import CLUSTER, LOG, NODE, OWN, PIN, SEGMENT, TREE, Stored
 from ctx.maintenance.pins import read_pin
 from ctx.records import decode_record
-from ctx.snapshots import Totals
+from ctx.snapshots import TREE_BYTES, Totals
 from ctx.store import LAYOUT, decode_object
 from ctx.views.catalog import segment_name
 from ctx.views.segments import Segment
@@ -94,9 +94,9 @@ class Examiner:
         key = bytes.fromhex(file.name)
         descriptor = self._index.descriptor
         if file.kind == TREE:
-            if len(payload) != _KEY_BYTES:
+            if len(payload) != TREE_BYTES:
                 raise Damaged("a snapshot does not name the node of its root")
-            self._names[file.path] = [payload], []
+            self._names[file.path] = [payload[:20]], []
             return
         if file.kind == NODE:
             self._names[file.path] = _names_of(payload)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ctx.arrays import Arrays, encode, map_file
 from ctx.errors import Damaged, StoreUnusable
+from ctx.partition import PARTITION_VERSION
 from ctx.store import Store
 from ctx.views.segments import Segment
 from ctx.views.view import View
@@ -90,7 +91,8 @@ class Catalog:
     def add_view(self, tree: bytes, arrays: Arrays, meta: dict[str, Any], committed: bool) -> View:
         """Keep a new view; those of trees that are not committed do not crowd out the others."""
         if all(self._use(name) for name in meta["segments"]):
-            self._write((_VIEW if committed else _OVERLAY) + tree.hex(), encode(arrays, meta))
+            written = encode(arrays, meta | {"partition": PARTITION_VERSION})
+            self._write((_VIEW if committed else _OVERLAY) + tree.hex(), written)
         view = View(arrays, meta, [self.segment(name) for name in meta["segments"]])
         self._views[tree] = view
         return view
@@ -115,8 +117,8 @@ class Catalog:
 
     def _load(self, path: str, tree: bytes | None) -> View:
         arrays, meta = map_file(path)
-        if tree is not None and meta.get("tree") != tree:
-            raise Damaged("a view is of another tree")
+        if tree is not None and (meta.get("tree"), meta.get("partition")) != (tree, PARTITION_VERSION):
+            raise Damaged("a view is of another tree, or cut as another release did")
         return View(arrays, meta, [self.segment(name) for name in _names(meta)])
 
     def _use(self, name: str) -> bool:

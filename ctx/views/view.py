@@ -29,7 +29,7 @@ NO_SEGMENT = 0xFFFF
 class Group(NamedTuple):
     """The files of one cluster, columns in the order of its members.
 
-    `flags` as `ctx.views.paths` gives them, `vectors` (n, vector bytes) uint8, `terms` the 40-bit hashes of
+    `flags` as `ctx.views.paths` gives them, `vectors` (n, vector bytes) uint8, `terms` the 36-bit hashes of
     each path's terms, `documents` None where the content kept the file out.
     """
 

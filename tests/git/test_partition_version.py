@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
+import pytest
 from repositories import Repo
 
-from ctx import files, partition
+import ctx
+from ctx import files, partition, snapshots
 from ctx.chunking import language_table
 from ctx.chunking.languages import language_of, linguist_name_to_language
 from ctx.git.repository import open_repository
+from ctx.views import catalog
 
 HELD = (1, "4167a7705d15409fbaad9d96273bb122")
 """PARTITION_VERSION and the digest of what it stands for: where the digest changes, raise the version too."""
@@ -41,3 +44,17 @@ def test_what_decides_the_partition_has_a_version(repo: Repo) -> None:
     ]
     digest = blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
     assert (partition.PARTITION_VERSION, digest) == HELD
+
+
+def test_a_release_with_another_partition_takes_nothing_of_an_older_one_for_its_own(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit({"session.py": "def open_session(store):\n    return store.open()\n"})
+    with ctx.open(repo.path) as index:
+        index.index()
+    for module in (partition, snapshots, catalog):
+        monkeypatch.setattr(module, "PARTITION_VERSION", 2)
+    monkeypatch.setattr(files, "_BINARY_ENDS", files._BINARY_ENDS | {b"py"})
+    with ctx.open(repo.path) as index:
+        assert index.index().skipped is None
+        assert not index.search("open the session").hits
