@@ -133,9 +133,12 @@ class PathRules:
         self.warnings = warnings
 
     @classmethod
-    def root(cls, repository: Blobs, entries: Sequence[Entry]) -> PathRules:
-        """The rules at the top of a tree with these entries."""
-        return cls(repository, {}, (), (), False, [])._with_files(b"", entries, macros=True)
+    def root(
+        cls, repository: Blobs, entries: Sequence[Entry], warnings: list[str] | None = None
+    ) -> PathRules:
+        """The rules at the top of a tree with these entries; `warnings` is a list to go on with."""
+        own = [] if warnings is None else warnings
+        return cls(repository, {}, (), (), False, own)._with_files(b"", entries, macros=True)
 
     def enter(self, name: bytes, entries: Sequence[Entry]) -> PathRules:
         """The rules in the subdirectory `name` with these entries; `self` where nothing differs."""

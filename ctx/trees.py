@@ -12,11 +12,15 @@ from ctx.partition import Node, root_node
 
 
 class Trees:
-    """Reads trees in bulk; an entry list is kept from when it is announced until it is asked for."""
+    """Reads trees in bulk; an entry list is kept from when it is announced until it is asked for.
+
+    `warnings` has a sentence for each rule file that was met and could not be used.
+    """
 
     def __init__(self, repository: Repository, descriptor: str) -> None:
         self._repository = repository
         self._descriptor = descriptor
+        self.warnings: list[str] = []
         self._announced: dict[bytes, Sequence[TreeEntry]] = {}
 
     def root(self, tree: bytes) -> Node:
@@ -24,7 +28,7 @@ class Trees:
         return root_node(
             self._descriptor,
             tree,
-            lambda entries: PathRules.root(self._repository, entries),
+            lambda entries: PathRules.root(self._repository, entries, self.warnings),
             self._entries,
             self._fetch,
         )

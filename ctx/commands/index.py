@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ctx.commands import options
+from ctx.commands.paths import UNPRINTABLE, escaped
 from ctx.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.errors import INTERRUPTED
 from ctx.values import ALREADY_INDEXED, IndexReport
@@ -47,6 +48,10 @@ def command(
             if not silent:
                 click.echo("interrupted; what is done is kept, `git ctx index` goes on from there", err=True)
             return INTERRUPTED
+        warnings = dict.fromkeys(index.indexer.trees.warnings)
+    if not silent:
+        for warning in warnings:
+            click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
     tell(report, reporter, silent=silent)
     return 0
 

@@ -170,3 +170,14 @@ def test_second_run_leaves_its_wish_with_the_first(environment, git_ctx, project
     assert json.loads(out.splitlines()[-1])["type"] == "finished"
     again = git_ctx("index", "wished", "--json-output", cwd=project.path)
     assert again.json_lines == [{"type": "skipped", "reason": "ALREADY_INDEXED"}]
+
+
+def test_a_rule_file_that_is_not_applied_is_told(git_ctx, project):
+    project.commit({"odd\n/.ctxignore": "*.c\n" * 300_000, "odd\n/a.c": "int a;\n"})
+    run = git_ctx("index", "--json-output", cwd=project.path)
+    assert run.status == 0
+    assert run.err == (
+        "warning: the rules of .ctxignore in 'odd\\n' are not applied: the file "
+        "is larger than 1048576 bytes\n"
+    )
+    assert git_ctx("index", "--json-output", cwd=project.path).err == ""
