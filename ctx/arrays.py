@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged
+from ctx.regular_files import open_regular
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -32,6 +33,8 @@ _MAGIC = b"CTXA"
 _VERSION = 1
 _ALIGN = 64
 _DTYPES = frozenset({"|u1", "|i1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4"})
+ANY = -1
+"""In an expected shape: as long as you like."""
 _CHECKED_AT_OPENING = 16 << 20
 """Larger files are checked by `fsck` only: reading them whole would cost more than the search."""
 
@@ -80,9 +83,19 @@ def decode(data: bytes | mmap.mmap, *, check: bool | None = None) -> tuple[Array
         raise Damaged(f"an array file cannot be read: {error}") from error
 
 
+def expect(arrays: Mapping[str, npt.NDArray[Any]], kinds: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
+    """Raises `Damaged` unless each array is there with its type, and its shape beyond the first axis."""
+    for name, (dtype, tail) in kinds.items():
+        found = arrays.get(name)
+        if found is None or found.ndim != 1 + len(tail) or found.dtype != dtype:
+            raise Damaged(f"the array {name!r} is missing or of another type")
+        if any(given not in (ANY, wanted) for given, wanted in zip(tail, found.shape[1:], strict=True)):
+            raise Damaged(f"the array {name!r} is of another shape")
+
+
 def map_file(path: str) -> tuple[Arrays, dict[str, Any]]:
     """Map a file into memory. Raises `Damaged`, and OSError when there is none."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         try:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError as error:

@@ -6,7 +6,7 @@ Its bytes are a function of the cluster key alone. docs/format.md describes them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack
 
@@ -67,6 +67,8 @@ def decode_cluster(payload: bytes, descriptor: str, key: bytes, vector_bytes: in
     """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together."""
     try:
         name, files, records, hashes, vectors = msgpack.unpackb(payload)
+        if not (isinstance(hashes, bytes) and isinstance(vectors, bytes) and all(map(_is_file, files))):
+            raise Damaged("a cluster holds a value of a wrong type")
         members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
         skips: list[str | None] = [skip for *_, skip in files]
         if name != descriptor or cluster_key(descriptor, members) != key:
@@ -87,6 +89,17 @@ def decode_cluster(payload: bytes, descriptor: str, key: bytes, vector_bytes: in
         return Stored(members, skips, documents)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise Damaged(f"a cluster cannot be read: {error}") from error
+
+
+def _is_file(found: Any) -> bool:
+    path, mode, oid, language, skip = found
+    return (
+        isinstance(path, bytes)
+        and isinstance(mode, int)
+        and isinstance(oid, bytes)
+        and isinstance(language, str | None)
+        and isinstance(skip, str | None)
+    )
 
 
 def cluster_records(payload: bytes) -> dict[Key, bytes]:

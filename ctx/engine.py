@@ -172,12 +172,16 @@ class RepositoryIndex:
         _, clusters = self.indexer.coverer.missing(root)
         return [cluster.key for cluster in clusters]
 
-    def text(self, hit: Hit) -> str:
-        """The text of a hit, read from the git object now. Raises KeyError where the object is gone."""
+    def text(self, hit: Hit) -> str | None:
+        """The text of a hit, read from the git object now; None where the object is gone or damaged."""
         from ctx.contents import to_text
 
         repository = self._work_tree.repository if self._work_tree is not None else self.repository
-        return to_text(repository.read_blob(hit.blob), hit.position.start, hit.position.end)
+        try:
+            blob = repository.read_blob(hit.blob)
+        except KeyError:
+            return None
+        return to_text(blob, hit.position.start, hit.position.end)
 
     def status(self) -> Status:
         """What is indexed, and what it would cost to catch up with HEAD."""

@@ -74,6 +74,8 @@ def decode_record(data: bytes) -> Record:
             positions and positions[-1].end > size
         ):
             raise Damaged("a document record does not fit its blob")
+        if not isinstance(lines, int) or not all(isinstance(name, str) for own in names for name in own):
+            raise Damaged("a document record holds a value of a wrong type")
         return Record(
             size,
             lines,
@@ -117,6 +119,8 @@ def _positions(gaps: list[int], lengths: list[int], line_gaps: list[int], spans:
         start, first = end + gap, line + line_gap
         end, line = start + length, first + span
         positions.append(Position(start, end, first + 1, line + 1))
+    if not (isinstance(end, int) and isinstance(line, int)):  # a fraction anywhere makes the sum one
+        raise Damaged("a document record has places that are no whole numbers")
     return positions
 
 

@@ -11,14 +11,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack
 
 from ctx.errors import Damaged
 from ctx.partition import PARTITION_VERSION
+from ctx.regular_files import open_regular, without_waiting
 from ctx.store import Store, unusable
 from ctx.values import Provenance
+
+_KEY_BYTES = 20
+
 
 TREE_BYTES = 21
 """The payload of a tree file: the key of the root node, PARTITION_VERSION."""
@@ -56,6 +60,32 @@ class NodeRecord(NamedTuple):
     totals: Totals
 
 
+def decode_node(payload: bytes) -> NodeRecord:
+    """Raises `Damaged` unless the payload is that of a node, everything in it of its type."""
+    try:
+        nodes, clusters, values = msgpack.unpackb(payload)
+        totals = Totals(*values)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a node cannot be read: {error}") from error
+    if not (isinstance(nodes, list) and isinstance(clusters, list)):
+        raise Damaged("a node does not list what it names")
+    if any(not isinstance(key, bytes) or len(key) != _KEY_BYTES for key in [*nodes, *clusters]):
+        raise Damaged("a node names something by what is no key")
+    if not (all(map(_is_count, totals[:5])) and all(map(_counts, totals[5:]))):
+        raise Damaged("a node holds totals that are none")
+    return NodeRecord(nodes, clusters, totals)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(name, str) and _is_count(count) for name, count in value.items()
+    )
+
+
 class Snapshots:
     """The snapshots of one descriptor in a store."""
 
@@ -71,9 +101,8 @@ class Snapshots:
         if payload is None:
             return None
         try:
-            nodes, clusters, totals = msgpack.unpackb(payload)
-            return NodeRecord(nodes, clusters, Totals(*totals))
-        except (ValueError, TypeError, msgpack.UnpackException):
+            return decode_node(payload)
+        except Damaged:
             return None
 
     def has_node(self, key: bytes) -> bool:
@@ -118,13 +147,19 @@ class Snapshots:
                 continue
 
     def cluster_keys(self, root: bytes) -> list[bytes]:
-        """The clusters below a node in the order of the manifest. Raises `Damaged` where one is lacking."""
+        """The clusters below a node in the order of the manifest.
+
+        Raises `Damaged` where a node is lacking, and where one is met twice: a node holds its path.
+        """
         found: list[bytes] = []
+        met: set[bytes] = set()
         open_ = [root]
         while open_:
-            record = self.node(open_.pop())
-            if record is None:
-                raise Damaged("a manifest node is missing")
+            key = open_.pop()
+            record = self.node(key)
+            if record is None or key in met:
+                raise Damaged("a manifest node is missing, or below itself")
+            met.add(key)
             found += record.clusters
             open_ += reversed(record.nodes)
         return found
@@ -133,8 +168,8 @@ class Snapshots:
         """Why and when a snapshot was made, oldest first; lines that cannot be read are left out."""
         found: list[Provenance] = []
         try:
-            with open(os.path.join(self._log, tree.hex()), encoding="utf-8", errors="replace") as file:
-                lines = file.readlines()
+            with open_regular(os.path.join(self._log, tree.hex())) as file:
+                lines = file.read().decode("utf-8", "replace").splitlines()
         except OSError:
             return found
         for line in lines:
@@ -157,7 +192,8 @@ class Snapshots:
         try:
             os.makedirs(self._log, exist_ok=True)
             # One short write in append mode: two processes do not mix their lines.
-            with open(os.path.join(self._log, tree.hex()), "a", encoding="utf-8", errors="replace") as file:
+            path = os.path.join(self._log, tree.hex())
+            with open(path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
             raise unusable(self._store.path, error) from error

@@ -17,6 +17,7 @@ from hashlib import blake2b
 import zstandard
 
 from ctx.errors import Damaged, StoreFull, StoreUnusable
+from ctx.regular_files import open_regular, without_waiting
 
 LAYOUT = 1
 MAX_PAYLOAD = 64 << 20
@@ -24,6 +25,7 @@ MAX_PAYLOAD = 64 << 20
 _HEAD = struct.Struct("<4sBBHI16s")
 _MAGIC = b"CTXO"
 _RAW, _ZSTD = 0, 1
+_NAME_LETTERS = (40, 64)
 _WORTH_COMPRESSING = 200
 _ABANDONED = 3600.0
 """Seconds after which nobody writes a temporary file any more."""
@@ -87,7 +89,7 @@ class Store:
         if self._memory and (kept := self._memory.get(self.file(area, name))) is not None:
             return kept
         try:
-            with open(self.file(area, name), "rb") as file:
+            with open_regular(self.file(area, name)) as file:
                 return decode_object(name, file.read(MAX_PAYLOAD))
         except (OSError, Damaged):
             return None
@@ -156,10 +158,10 @@ class Store:
         _remove(self.file(area, name))
 
     def names(self, area: str) -> Iterator[str]:
-        """The names stored in an area, in no order."""
+        """The names stored in an area, in no order: 20 or 32 bytes each. Other files are not ours."""
         for folder, _, files in os.walk(os.path.join(self.path, area)):
             spread = os.path.basename(folder) if len(os.path.basename(folder)) == 2 else ""
-            yield from (spread + file for file in files)
+            yield from (spread + file for file in files if len(spread + file) in _NAME_LETTERS)
 
     def file(self, area: str, name: str) -> str:
         """Where a name lies. Names are spread over 256 directories by their first two letters."""
@@ -172,7 +174,8 @@ class Store:
         try:
             os.makedirs(os.path.join(self.path, "tmp"), exist_ok=True)
             for name, text in (("CACHEDIR.TAG", _TAG), ("version", f"{LAYOUT}\n")):
-                with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+                path = os.path.join(self.path, name)
+                with open(path, "w", encoding="ascii", opener=without_waiting) as file:
                     file.write(text)
         except OSError as error:
             raise unusable(self.path, error) from error
@@ -200,8 +203,8 @@ class Store:
 
     def _layout(self) -> str:
         try:
-            with open(os.path.join(self.path, "version"), encoding="ascii") as file:
-                return file.read(32).strip()
+            with open_regular(os.path.join(self.path, "version")) as file:
+                return file.read(32).decode("ascii").strip()
         except (OSError, UnicodeDecodeError):
             return ""
 

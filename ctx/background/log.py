@@ -10,6 +10,8 @@ import json
 import os
 from typing import NamedTuple
 
+from ctx.regular_files import open_regular
+
 LOG, OLD_LOG = "log", "log.old"
 LARGEST = 1 << 16
 """Bytes of a log that is put aside."""
@@ -67,8 +69,8 @@ def read(directory: str) -> list[Run]:
     runs: list[Run] = []
     for name in (OLD_LOG, LOG):
         try:
-            with open(os.path.join(directory, name), encoding="utf-8", errors="replace") as file:
-                lines = file.readlines()
+            with open_regular(os.path.join(directory, name)) as file:
+                lines = file.read().decode("utf-8", "replace").splitlines()
         except OSError:
             continue
         runs += [run for line in lines if (run := _parse(line)) is not None]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
+from ctx.commands.answer_text import TextOf
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here
 from ctx.values import Answer, Coverage, Hit, Uncommitted
 
 
-def print_json_answer(answer: Answer, text_of: Callable[[Hit], str] | None) -> None:
+def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
     """Print the whole answer as one object; without `content` where `text_of` is None."""
     print_json(
         {
@@ -28,7 +28,7 @@ def print_json_answer(answer: Answer, text_of: Callable[[Hit], str] | None) -> N
     )
 
 
-def hit_object(hit: Hit, text_of: Callable[[Hit], str] | None) -> dict[str, Any]:
+def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
     """One hit; paths are from the root of the repository, offsets bytes into the blob."""
     content = {} if text_of is None else {"content": text_of(hit)}
     return {

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ctx.commands.answer_text import TextOf, also_at, closing_line
+from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, closing_line
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.snippet import harmless, shown_lines
 from ctx.values import Answer, Hit
@@ -47,7 +47,11 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
         if hit.also_at:
             console.print(Text(f"    also at {also_at(hit, prefix)}", "dim"), soft_wrap=True)
         if text_of is not None:
-            print_snippet(console, hit, text_of(hit), query)
+            text = text_of(hit)
+            if text is None:
+                console.print(Text(f"  {NO_TEXT}", "yellow"), soft_wrap=True)
+            else:
+                print_snippet(console, hit, text, query)
             console.print()
     console.print(Text(closing_line(answer), "dim"), soft_wrap=True)
 

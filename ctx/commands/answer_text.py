@@ -9,7 +9,9 @@ from ctx.commands.paths import from_here, quoted
 from ctx.commands.snippet import harmless, shown_lines
 from ctx.values import Answer, Hit
 
-TextOf = Callable[[Hit], str]
+TextOf = Callable[[Hit], str | None]
+"""Gives the text of a hit, or None where it cannot be read."""
+NO_TEXT = "the text cannot be read: the object is missing or damaged, see `git fsck`"
 
 
 def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
@@ -24,14 +26,20 @@ def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: byte
             write(f"    also at {also_at(hit, prefix)}\n")
         if text_of is not None:
             text = text_of(hit)
-            lines, width, before = text.split("\n"), len(str(last)), -1
-            for number in shown_lines(text, query):
-                if number != before + 1:
-                    write(f"    {'':{width}}  ...\n")
-                write(f"    {first + number:{width}}  {harmless(lines[number])}".rstrip() + "\n")
-                before = number
-            write("\n")
+            write(f"    {NO_TEXT}\n\n" if text is None else snippet(hit, text, query) + "\n")
     write(closing_line(answer) + "\n")
+
+
+def snippet(hit: Hit, text: str, query: str) -> str:
+    """Some lines of a text, numbered and indented."""
+    out = ""
+    lines, width, before = text.split("\n"), len(str(hit.position.end_line)), -1
+    for number in shown_lines(text, query):
+        if number != before + 1:
+            out += f"    {'':{width}}  ...\n"
+        out += f"    {hit.position.start_line + number:{width}}  {harmless(lines[number])}".rstrip() + "\n"
+        before = number
+    return out
 
 
 def also_at(hit: Hit, prefix: bytes) -> str:

@@ -10,6 +10,8 @@ from ctx.commands.json_output import print_json
 from ctx.values import CatchUp, Provenance, SnapshotStatus, Status
 
 DESCRIPTOR_FIELDS = ("scope", "embedModelId", "dimensions", "precision", "version")
+LATEST = 1 << 35
+"""A time after this, about the year 3058, was never written by a clock."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -127,6 +129,8 @@ def catch_up(head: CatchUp) -> str:
 
 def when(seconds: int) -> str:
     """A time in the user's zone, to the minute."""
+    if not 0 <= seconds < LATEST:
+        return "at no known time"
     return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
 
 

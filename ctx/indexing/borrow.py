@@ -90,9 +90,14 @@ def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list
     """
     found: list[bytes | Cluster] = []
     open_: list[bytes | Node] = [root]
+    met: set[bytes] = set()
     while open_:
         node = open_.pop()
-        stored = snapshots.node(node if isinstance(node, bytes) else node.key)
+        key = node if isinstance(node, bytes) else node.key
+        if key in met:  # a node that is below itself is damaged
+            continue
+        met.add(key)
+        stored = snapshots.node(key)
         if stored is not None:
             found += stored.clusters
             open_ += reversed(stored.nodes)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
-
-import msgpack
 
 from ctx.arrays import Arrays, decode
 from ctx.clusters import Stored as StoredCluster
@@ -16,7 +15,8 @@ from ctx.errors import Damaged
 from ctx.maintenance.inventory import CLUSTER, LOG, NODE, OWN, PIN, SEGMENT, TREE, Stored
 from ctx.maintenance.pins import read_pin
 from ctx.records import decode_record
-from ctx.snapshots import TREE_BYTES, Totals
+from ctx.regular_files import open_regular
+from ctx.snapshots import TREE_BYTES, decode_node
 from ctx.store import LAYOUT, decode_object
 from ctx.views.catalog import segment_name
 from ctx.views.segments import Segment
@@ -24,8 +24,6 @@ from ctx.views.view import View
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
-
-_KEY_BYTES = 20
 
 
 class Examiner:
@@ -67,13 +65,30 @@ class Examiner:
         while True:
             fallen = [file for file in left if not self._stands(file)]
             if not fallen:
-                return
+                break
             for file in fallen:
                 self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
                 if os.path.lexists(file.path):
                     yield file, "it names something that is missing or damaged"
             gone = {file.path for file in fallen}
             left = [file for file in left if file.path not in gone]
+        for file in self._endless(left):
+            self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
+            yield file, "what it names leads back to itself"
+
+    def _endless(self, files: Iterable[Stored]) -> list[Stored]:
+        """Those from which one comes to a node below itself: what is left when all ends are taken off."""
+        left = {(file.kind, file.group, bytes.fromhex(file.name)): file for file in files}
+        while True:
+            ends = [
+                place
+                for place, file in left.items()
+                if not any((NODE, file.group, key) in left for key in self._names[file.path][0])
+            ]
+            if not ends:
+                return list(left.values())
+            for place in ends:
+                del left[place]
 
     def _stands(self, file: Stored) -> bool:
         nodes, clusters = self._names[file.path]
@@ -99,7 +114,8 @@ class Examiner:
             self._names[file.path] = [payload[:20]], []
             return
         if file.kind == NODE:
-            self._names[file.path] = _names_of(payload)
+            record = decode_node(payload)
+            self._names[file.path] = record.nodes, record.clusters
         elif file.group == str(descriptor):
             _check_cluster(decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes))
 
@@ -134,20 +150,13 @@ class Examiner:
 
 
 def _read(file: Stored) -> bytes:
-    with open(file.path, "rb") as stream:
-        return stream.read()
-
-
-def _names_of(payload: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The nodes and clusters that a node names. Raises `Damaged`."""
     try:
-        nodes, clusters, totals = msgpack.unpackb(payload)
-        if any(not isinstance(key, bytes) or len(key) != _KEY_BYTES for key in [*nodes, *clusters]):
-            raise Damaged("a node names something by what is no key")
-        Totals(*totals)
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a node cannot be read: {error}") from error
-    return nodes, clusters
+        with open_regular(file.path) as stream:
+            return stream.read()
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise Damaged("it is not a regular file") from error
+        raise
 
 
 def _check_cluster(cluster: StoredCluster) -> None:

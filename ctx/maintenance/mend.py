@@ -7,6 +7,7 @@ import os
 
 from ctx.maintenance.inventory import LOG, OWN, PIN, Stored
 from ctx.maintenance.pins import Pin, write_pin
+from ctx.regular_files import open_regular
 from ctx.store import Store, unusable
 
 
@@ -31,11 +32,15 @@ def mend(store: Store, file: Stored) -> bool:
 
 def _readable_lines(path: str) -> bytes:
     kept = b""
-    with open(path, "rb") as file:
-        for line in file:
-            try:
-                if isinstance(json.loads(line), dict):
-                    kept += line.rstrip(b"\n") + b"\n"
-            except ValueError:
-                continue
+    try:
+        with open_regular(path) as file:
+            lines = file.readlines()
+    except OSError:  # a pipe, say
+        return kept
+    for line in lines:
+        try:
+            if isinstance(json.loads(line), dict):
+                kept += line.rstrip(b"\n") + b"\n"
+        except ValueError:
+            continue
     return kept

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import UnknownRevision
 from ctx.maintenance.inventory import PINS
+from ctx.regular_files import open_regular
 from ctx.store import Store, unusable
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def pins(store: Store) -> list[Pin]:
 def read_pin(store: Store, tree: bytes) -> Pin | None:
     """The pin of a tree, or None where there is none that can be read."""
     try:
-        with open(_file(store, tree), encoding="utf-8") as file:
+        with open_regular(_file(store, tree)) as file:
             fields = json.load(file)
         return Pin(tree, str(fields["revision"]), int(fields["time"]))
     except (OSError, ValueError, KeyError, TypeError, OverflowError):

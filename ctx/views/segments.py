@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.arrays import Arrays
+from ctx.arrays import ANY, Arrays, expect
 from ctx.errors import Damaged
 from ctx.views import postings
 from ctx.views.postings import Postings
@@ -22,6 +22,22 @@ from ctx.views.postings import Postings
 FORMAT = 1
 TARGET_ROWS = 32_000
 """A segment is closed when it has so many rows; it never has more than `postings.MAX_ROWS`."""
+
+_ID_BYTES = (20, 32)
+_ARRAYS = {
+    "document_id": ("|u1", (ANY,)),
+    "document_language": ("|u1", ()),
+    "document_end": ("<u4", ()),
+    "document_order": ("<u4", ()),
+    "row_bits": ("|u1", (ANY,)),
+    "row_length": ("<u2", ()),
+    "row_kind": ("|u1", ()),
+    "term_bucket": ("<u4", ()),
+    "term_rest": ("|u1", (ANY,)),
+    "term_length": ("|u1", ()),
+    "term_long_length": ("<u4", ()),
+    "postings": ("|u1", ()),
+}
 
 Key = tuple[bytes, str]
 """A document: object id and language, "" where the text is read by lines."""
@@ -75,6 +91,7 @@ class Segment:
     """A segment that can be searched, from arrays in memory or mapped from a file."""
 
     def __init__(self, arrays: Arrays, meta: dict[str, Any]) -> None:
+        expect(arrays, _ARRAYS)
         try:
             self.languages: list[str] = meta["languages"]
             self.document_end = arrays["document_end"]
@@ -86,14 +103,21 @@ class Segment:
             self._ids = arrays["document_id"]
             self._order = arrays["document_order"]
         except KeyError as error:
-            raise Damaged(f"a segment lacks its array {error}") from error
+            raise Damaged(f"a segment does not say its {error}") from error
+        if not isinstance(self.languages, list) or not all(isinstance(name, str) for name in self.languages):
+            raise Damaged("a segment does not name its languages")
         self.documents = len(self.document_end)
         self.rows = len(self.lengths)
         if (
             meta.get("format") != FORMAT
             or not self.documents
             or int(self.document_end[-1]) != self.rows
+            or not bool((self.document_end[:-1] <= self.document_end[1:]).all())
             or not len(self._ids) == len(self._order) == len(self.document_language) == self.documents
+            or int(self._order.max()) >= self.documents
+            or int(self.document_language.max()) >= len(self.languages)
+            or self._ids.shape[1] not in _ID_BYTES
+            or self.bits.shape[1] % 8
             or not len(self.bits) == len(self.kinds) == self.rows
         ):
             raise Damaged("a segment's arrays do not fit each other")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.arrays import Arrays
+from ctx.arrays import ANY, Arrays, expect
 from ctx.errors import Damaged
 from ctx.views.segments import Key, Segment
 from ctx.words.runs import HASH_BITS
@@ -22,6 +22,18 @@ from ctx.words.runs import HASH_BITS
 FORMAT = 1
 _MOST_TERMS = 255
 _TERM_BYTES = -(-HASH_BITS // 8)
+_ARRAYS = {
+    "cluster_key": ("|u1", (20,)),
+    "cluster_end": ("<u4", ()),
+    "path": ("|u1", ()),
+    "path_end": ("<u4", ()),
+    "file_segment": ("<u2", ()),
+    "file_document": ("<u4", ()),
+    "file_flags": ("|u1", ()),
+    "path_vector": ("|u1", (ANY,)),
+    "path_term": ("|u1", (_TERM_BYTES,)),
+    "path_term_count": ("|u1", ()),
+}
 NO_SEGMENT = 0xFFFF
 """The segment of a file that its content kept out."""
 
@@ -85,6 +97,7 @@ class View:
     """A view over its segments; all arrays over files are in the order of the manifest."""
 
     def __init__(self, arrays: Arrays, meta: dict[str, Any], segments: Sequence[Segment]) -> None:
+        expect(arrays, _ARRAYS)
         try:
             self.tree: bytes = meta["tree"]
             self.names: list[str] = meta["segments"]
@@ -101,7 +114,11 @@ class View:
             self._path = arrays["path"].tobytes()
             self._path_end = arrays["path_end"]
         except KeyError as error:
-            raise Damaged(f"a view lacks its array {error}") from error
+            raise Damaged(f"a view does not say its {error}") from error
+        if not isinstance(self.tree, bytes) or not isinstance(self.skipped, dict):
+            raise Damaged("a view's description holds a value of a wrong type")
+        if any(not isinstance(count, int) for count in self.skipped.values()):
+            raise Damaged("a view does not count what is left out")
         self.segments = list(segments)
         self.records: Mapping[Key, bytes] = {}
         """Records of documents whose clusters are not stored, in a view of borrowed rows."""
@@ -114,7 +131,9 @@ class View:
             and len(self.path_vectors) == len(self.path_term_end) == self.files
             and int(self.path_term_end[-1] if self.files else 0) == len(self.path_terms)
             and bool((self.file_segment[live] < len(self.segments)).all())
-            and (not self.files or int(self._path_end[-1]) == len(self._path))
+            and _are_ends(self._path_end, len(self._path))
+            and len(self.cluster_keys) == len(self.cluster_end)
+            and _are_ends(self.cluster_end, self.files)
         ):
             raise Damaged("a view's arrays do not fit each other")
         for number, segment in enumerate(self.segments):
@@ -200,6 +219,11 @@ class View:
         """The key of the cluster that a file is in."""
         key: bytes = self.cluster_keys[int(np.searchsorted(self.cluster_end, file, side="right"))].tobytes()
         return key
+
+
+def _are_ends(ends: npt.NDArray[np.uint32], total: int) -> bool:
+    """Whether these can be the ends of consecutive pieces of so many things."""
+    return bool((ends[:-1] <= ends[1:]).all()) and int(ends[-1] if len(ends) else 0) == total
 
 
 def _octets(hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
