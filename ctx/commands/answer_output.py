@@ -6,8 +6,9 @@ import sys
 from typing import Any
 
 from ctx.commands.answer_text import TextOf
-from ctx.commands.json_output import path_fields, print_json
+from ctx.commands.json_output import path_fields, paths_fields, print_json
 from ctx.commands.paths import from_here
+from ctx.commands.printable import printable
 from ctx.values import Answer, Coverage, Hit, Uncommitted
 
 
@@ -50,7 +51,7 @@ def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
         "language": hit.language,
         "agreement": round(hit.agreement, 6),
         "blob": hit.blob.hex(),
-        "alsoAt": [path.decode("utf-8", "surrogateescape") for path in hit.also_at],
+        **paths_fields("alsoAt", hit.also_at),
     }
 
 
@@ -74,13 +75,13 @@ def coverage_object(coverage: Coverage) -> dict[str, Any]:
 def print_records(answer: Answer, prefix: bytes) -> None:
     """Print five NUL-ended fields a hit: path, first line, last line, symbol, score (`xargs -0 -n 5`)."""
     if answer.message:
-        print(answer.message, file=sys.stderr)
+        print(printable(answer.message), file=sys.stderr)
     for hit in answer.hits:
         fields = (
             from_here(hit.path, prefix).decode("utf-8", "surrogateescape"),
             str(hit.position.start_line),
             str(hit.position.end_line),
-            hit.symbol,
+            hit.symbol.replace("\0", "\ufffd"),
             f"{hit.score:.4f}",
         )
         sys.stdout.write("".join(field + "\0" for field in fields))

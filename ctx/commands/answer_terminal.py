@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, closing_line
 from ctx.commands.paths import from_here, quoted
+from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_lines
 from ctx.values import Answer, Hit
 
@@ -40,7 +41,7 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
         file=sys.stdout, force_terminal=True, highlight=False, soft_wrap=not sys.stdout.isatty()
     )
     if answer.message:
-        console.print(Text(answer.message, "yellow"))
+        console.print(Text(printable(answer.message), "yellow"))
         console.print()
     for hit in answer.hits:
         console.print(heading(hit, prefix), soft_wrap=True)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from ctx.commands.paths import from_here, quoted
+from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_lines
 from ctx.values import Answer, Hit
 
@@ -18,7 +19,7 @@ def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: byte
     """Print lines fit for grep: `path:first-last:symbol`, below it the snippet, numbered and indented."""
     write = sys.stdout.write
     if answer.message:
-        write(f"{answer.message}\n\n")
+        write(f"{printable(answer.message)}\n\n")
     for hit in answer.hits:
         first, last = hit.position.start_line, hit.position.end_line
         write(f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}\n")
@@ -67,7 +68,7 @@ def closing_line(answer: Answer) -> str:
         parts.append(f"{left_out:,} left out")
     if uncommitted and uncommitted.left_out:
         parts.append(f"{_files(uncommitted.left_out)} of many untracked not looked at")
-    return f"-- {'; '.join(parts)}; {answer.seconds:.2f} s"
+    return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
 
 
 def _files(count: int) -> str:

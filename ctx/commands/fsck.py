@@ -9,6 +9,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.commands.printable import printable
 
 if TYPE_CHECKING:
     from ctx.maintenance.fsck import Report
@@ -94,4 +95,4 @@ def text(report: Report) -> str:
         f"checked {sum(report.checked.values()):,} files, "
         + (f"{wrong:,} damaged" if wrong else "all is well")
     )
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))

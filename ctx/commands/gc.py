@@ -8,6 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.commands.printable import printable
 
 if TYPE_CHECKING:
     from ctx.maintenance.gc import Report
@@ -96,7 +97,7 @@ def text(report: Report) -> str:
         lines.append(f"{size(count)} are of {name}: `git ctx gc --drop-descriptor {name}` removes them")
     for name in report.spared:
         lines.append(f"something of {name} is damaged, so its clusters stay: run `git ctx fsck`")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def counted(count: int, name: str) -> str:

@@ -6,6 +6,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.paths import UNPRINTABLE, escaped
+from ctx.commands.printable import printable
 from ctx.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.errors import INTERRUPTED
 from ctx.values import ALREADY_INDEXED, IndexReport
@@ -61,7 +62,7 @@ def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
     if isinstance(reporter, JsonLines):
         reporter.finished(report)
     elif not silent:
-        click.echo(summary(report))
+        click.echo(printable(summary(report)))
 
 
 def summary(report: IndexReport) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -32,3 +33,12 @@ def path_fields(name: str, path: bytes) -> dict[str, str]:
         return {name: path.decode()}
     except UnicodeDecodeError:
         return {name: path.decode("utf-8", "replace"), f"{name}Bytes": base64.b64encode(path).decode()}
+
+
+def paths_fields(name: str, paths: Sequence[bytes]) -> dict[str, list[str]]:
+    """Several paths as the fields of an object; where one is not UTF-8 also all of them as `<name>Bytes`."""
+    fields = [path_fields(name, path) for path in paths]
+    found = {name: [field[name] for field in fields]}
+    if any(len(field) > 1 for field in fields):
+        found[f"{name}Bytes"] = [base64.b64encode(path).decode() for path in paths]
+    return found

@@ -7,6 +7,7 @@ import sys
 from ctx.background import log
 from ctx.background.turn import current
 from ctx.commands.json_output import print_json
+from ctx.commands.printable import printable
 from ctx.commands.status_output import when
 from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
@@ -37,7 +38,7 @@ def print_log(directory: str, *, as_json: bool) -> None:
         lines.append(f"{when(running.time)}  {running.trigger}: going on, process {running.pid}")
     if not lines:
         lines = ["no hook has run yet; `git ctx init` installs them"]
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
 def run_object(run: log.Run) -> dict[str, object]:

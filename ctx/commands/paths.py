@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 
-UNPRINTABLE = re.compile(r'[\x00-\x1f"\\\x7f\udc80-\udcff]')
+from ctx.commands.printable import UNSAFE
+
+UNPRINTABLE = re.compile(rf'[\t"\\{UNSAFE}]')
 SHORT_ESCAPES = {
     "\a": "a",
     "\b": "b",
@@ -25,7 +27,10 @@ def from_here(path: bytes, prefix: bytes) -> bytes:
 
 
 def quoted(path: bytes) -> str:
-    """A path as git prints it with core.quotePath=false: in C quotes where it holds odd bytes."""
+    """A path as git prints it with core.quotePath=false: in C quotes where it holds odd bytes.
+
+    Characters that a terminal would obey count as odd, which git prints as they are.
+    """
     text = path.decode("utf-8", "surrogateescape")
     if not UNPRINTABLE.search(text):
         return text
@@ -37,4 +42,4 @@ def escaped(found: re.Match[str]) -> str:
     character = found.group()
     if character in SHORT_ESCAPES:
         return "\\" + SHORT_ESCAPES[character]
-    return f"\\{ord(character) & 0xFF:03o}"
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
+from ctx.commands.printable import printable
 from ctx.words.query import read_query, terms_in
 
 WHOLE = 12
@@ -13,8 +13,6 @@ WINDOW = 10
 """So many lines of a longer one are shown."""
 WIDTH = 300
 """A line is cut after so many characters."""
-
-CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def shown_lines(text: str, query: str) -> list[int]:
@@ -55,10 +53,4 @@ def harmless(line: str) -> str:
     """
     if len(line) > WIDTH:
         line = line[:WIDTH] + "…"
-    return CONTROL.sub(visible, line.removesuffix("\r"))
-
-
-def visible(found: re.Match[str]) -> str:
-    """The picture of a control character (Unicode block Control Pictures), or U+FFFD."""
-    code = ord(found.group())
-    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
+    return printable(line.removesuffix("\r"))

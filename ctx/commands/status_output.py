@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ctx.commands.json_output import print_json
+from ctx.commands.printable import printable
 from ctx.values import CatchUp, Provenance, SnapshotStatus, Status
 
 DESCRIPTOR_FIELDS = ("scope", "embedModelId", "dimensions", "precision", "version")
@@ -81,7 +82,7 @@ def print_text(status: Status) -> None:
         lines = ["nothing is indexed yet", ""]
     lines.append(f"store    {status.store_path}, {size(status.store_size)}")
     lines.append(f"HEAD     {catch_up(status.head)}")
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
 def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:

@@ -1,0 +1,49 @@
+"""What a repository names its files, branches and symbols does not steer the terminal."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from ctx.commands.answer_output import hit_object, print_records
+from ctx.commands.paths import quoted
+from ctx.commands.printable import printable
+from ctx.values import Answer, Coverage, Hit, Position
+
+UNSAFE = "\x00\x07\n\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u2028\u202a\u202e\u2066\u2069"
+
+
+@pytest.mark.parametrize("character", UNSAFE)
+def test_no_unsafe_character_is_printed(character):
+    assert character not in printable(f"a{character}b")
+    assert character not in quoted(f"a{character}b".encode())
+    assert quoted(f"a{character}b".encode()).startswith('"a\\')
+
+
+def test_what_is_safe_stays():
+    assert printable("größe 日本 عربي\tx") == "größe 日本 عربي\tx"
+    assert quoted("größe 日本 عربي".encode()) == "größe 日本 عربي"
+    assert quoted("a\u202eb".encode()) == '"a\\342\\200\\256b"'
+
+
+def test_branches_and_paths_of_a_repository(git_ctx, project):
+    project.git("checkout", "-q", "-b", "main\u202e\u009b2J")
+    project.commit({"lib/\u009b31m\u202e.py": "def renew_everything():\n    return 1\n"})
+    for arguments in (("index",), ("search", "renew_everything"), ("status",), ("pin", "HEAD"), ("pin",)):
+        for more in (("--color=always",), ()) if arguments[0] == "search" else ((),):
+            done = git_ctx(*arguments, *more, cwd=project.path)
+            assert done.status == 0, done.err
+            assert not {"\u202e", "\u009b"} & set(done.text + done.err), arguments
+
+
+def test_odd_fields_of_a_hit(capsys):
+    also = (b"a/b.py", b"a/\xff.py")
+    hit = Hit(b"x.py", Position(0, 1, 1, 1), "a\0b", "function", False, None, b"\1" * 20, 0.5, 0.5, also)
+    answer = Answer([hit], "main", None, b"\2" * 20, "HEAD", Coverage(True, 1, 1, {}), None, None, 0.1)
+    print_records(answer, b"")
+    assert capsys.readouterr().out.split("\0") == ["x.py", "1", "1", "a\ufffdb", "0.5000", ""]
+    found = hit_object(hit, None)
+    assert found["alsoAt"] == ["a/b.py", "a/\ufffd.py"]
+    assert [base64.b64decode(path) for path in found["alsoAtBytes"]] == list(also)
+    assert "alsoAtBytes" not in hit_object(hit._replace(also_at=also[:1]), None)
