@@ -128,10 +128,6 @@ class Snapshots:
         """Say that a tree is covered: the last step of making a snapshot."""
         self._store.write(self._trees, tree.hex(), root + bytes([PARTITION_VERSION]))
 
-    def forget_tree(self, tree: bytes) -> None:
-        """Take a snapshot back; its nodes and clusters stay."""
-        self._store.remove(self._trees, tree.hex())
-
     def covered(self, tree: bytes) -> NodeRecord | None:
         """The root node of a tree that has a snapshot, or None; the snapshot counts as used now."""
         root = self.tree(tree)

@@ -37,6 +37,11 @@ _TAG = (
 
 def encode_object(name: str, payload: bytes) -> bytes:
     """The file that holds a payload: head, digest of name and payload, payload as zstd (RFC 8878) or raw."""
+    if len(payload) > MAX_PAYLOAD:
+        raise StoreUnusable(
+            f"an object of the index has {len(payload):,} bytes, {MAX_PAYLOAD:,} are the most: "
+            "leave some of its files out with `.ctxignore`"
+        )
     digest = _digest(name, payload)
     coding, body = _RAW, payload
     if len(payload) >= _WORTH_COMPRESSING:

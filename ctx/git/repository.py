@@ -260,7 +260,3 @@ class Repository:
     def config(self, key: str) -> str | None:
         """The value of a setting, the last one if there are several; None if it is not set."""
         return self.settings.get(key)
-
-    def config_bool(self, key: str, default: bool = False) -> bool:
-        """A setting as git reads truth values. Raises CtxError when it is none."""
-        return self.settings.get_bool(key, default)

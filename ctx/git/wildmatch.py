@@ -16,7 +16,6 @@ from functools import lru_cache
 
 Matcher = Callable[[bytes], bool]
 
-SPECIAL = b"*?[\\"
 _LONGEST = 4096
 """Bytes; a longer pattern is malformed: no system checks out such a path, and compiling it takes seconds."""
 _NOTHING = rb"(?!)"

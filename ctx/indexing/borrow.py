@@ -120,7 +120,7 @@ def _scan(
     sources: list[Source] = []
     records: dict[Key, bytes] = {}
     reasons: dict[Key, str] = {}
-    size = rows = 0
+    rows = 0
 
     def count() -> None:
         nonlocal rows
@@ -149,7 +149,6 @@ def _scan(
         chunks = chunk(text, None)
         records[key] = encode_record(text, chunks, len(blob), place)
         sources.append(Source(key, text, chunks, records[key]))
-        size += len(blob)
         pending += len(blob)
         if pending >= _PART_BYTES:
             count()

@@ -8,7 +8,6 @@ back. So nobody is left with something that is gone. What is moved aside lies in
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 from ctx.maintenance.inventory import CLUSTER, NODE, OBJECTS, SNAPSHOTS, TMP, VIEWS, Stored
 from ctx.maintenance.mark import Condemned, reach
@@ -35,17 +34,6 @@ def sweep(store: Store, condemned: Condemned) -> list[Stored]:
             spared.update((CLUSTER, file.group, key.hex()) for key in clusters)
     remove_empty_directories(store)
     return gone
-
-
-def remove_files(store: Store, files: Iterable[Stored]) -> None:
-    """Remove files whatever their age. Raises `StoreUnusable`."""
-    for file in files:
-        try:
-            os.unlink(file.path)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise unusable(store.path, error) from error
 
 
 def remove_empty_directories(store: Store) -> None:

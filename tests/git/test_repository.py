@@ -374,12 +374,12 @@ def test_settings(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.config("remote.Up.url") == "x"
     assert found.config("remote.up.url") is found.config("ctx.absent") is None
     assert found.settings.remotes == ["Up"]
-    assert found.config_bool("ctx.on")
-    assert not found.config_bool("ctx.off")
-    assert found.config_bool("ctx.two")
-    assert found.config_bool("ctx.absent", True)
+    assert found.settings.get_bool("ctx.on", False)
+    assert not found.settings.get_bool("ctx.off", False)
+    assert found.settings.get_bool("ctx.two", False)
+    assert found.settings.get_bool("ctx.absent", True)
     with pytest.raises(CtxError, match=r"ctx\.odd is 'perhaps'"):
-        found.config_bool("ctx.odd")
+        found.settings.get_bool("ctx.odd", False)
 
 
 def test_odd_commits(repo: Repo, opened: Repository) -> None:
