@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from ctx.commands.printable import printable
-from ctx.words.query import read_query, terms_in
 
 WHOLE = 12
 """A text of at most so many lines is shown whole."""
@@ -29,6 +28,9 @@ def densest(lines: list[str], query: str) -> int:
 
     A term of few lines weighs more than one of many.
     """
+    # Words bring numpy along, which `-h` has no use for.
+    from ctx.words.query import read_query, terms_in
+
     wanted = {term.hash: term.weight for term in read_query(query)}
     found = [wanted.keys() & terms_in(line) for line in lines]
     spread = Counter(term for line in found for term in line)

@@ -113,19 +113,21 @@ class Indexer:
         if not covered and (borrowed := self._borrowed(asked.tree)) is not None:
             return borrowed
         if not covered:
-            lock, jobs = IndexLock(self._store), None
+            jobs = None
             try:
-                lock.acquire(_SEARCH_WAITS)
+                # Whoever indexes may be about to finish just this tree. The lock is not kept: who finds it
+                # held leaves a wish to the holder, and a search has no time to grant wishes.
+                with IndexLock(self._store) as lock:
+                    lock.acquire(_SEARCH_WAITS)
             except StoreUnusable:
                 # Only what this process makes itself can stay in its memory.
                 jobs = 1
-            with lock:
-                if self._root_key(asked.tree) is None:
-                    try:
-                        self.cover(asked, "search", jobs=jobs, progress=progress)
-                    except StoreUnusable:
-                        self.cover(asked, "search", jobs=1, progress=progress)
-                found = self._catalog.view(asked.tree)
+            if self._root_key(asked.tree) is None:
+                try:
+                    self.cover(asked, "search", jobs=jobs, progress=progress)
+                except StoreUnusable:
+                    self.cover(asked, "search", jobs=1, progress=progress)
+            found = self._catalog.view(asked.tree)
         if found is None and self._root_key(asked.tree) is None:
             # Blobs are not here, as in a partial clone: what is here is searched.
             root = self.trees.root(asked.tree)
