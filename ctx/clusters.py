@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import msgpack
 
+from ctx.cluster_key import Member, cluster_key
 from ctx.errors import Damaged
-from ctx.partition import Member, cluster_key
 from ctx.records import decode_record
 from ctx.views.segments import Key
 

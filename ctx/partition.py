@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
 
 from ctx.chunking.languages import language_of, linguist_name_to_language
+from ctx.cluster_key import Member, cluster_key
 
 PARTITION_VERSION = 1
 """To be raised whenever a release lets in other files, reads one as another language, or cuts elsewhere.
@@ -49,15 +50,6 @@ class Rules(Protocol):
     def enter(self, name: bytes, entries: Sequence[Entry]) -> Rules: ...
     def judge(self, name: bytes, mode: int) -> str | None: ...
     def language(self, name: bytes) -> str | None: ...
-
-
-class Member(NamedTuple):
-    """A file that path rules let in. `language` is what it is read as."""
-
-    path: bytes
-    mode: int
-    oid: bytes
-    language: str | None
 
 
 class Cluster(NamedTuple):
@@ -97,15 +89,6 @@ def root_node(
     """
     entries = entries_of(tree)
     return _Walk(descriptor, entries_of, fetch).node(b"", tree, rules(entries), entries, 0)
-
-
-def cluster_key(descriptor: str, members: Sequence[Member]) -> bytes:
-    """20 bytes: BLAKE2b over the descriptor and the members' paths, modes, object ids and languages."""
-    digest = blake2b(b"cluster\0" + descriptor.encode() + b"\0", digest_size=20)
-    for member in members:
-        language = (member.language or "").encode()
-        digest.update(b"%o %d %s\0%s%s\0" % (member.mode, len(member.oid), language, member.oid, member.path))
-    return digest.digest()
 
 
 class _Walk:

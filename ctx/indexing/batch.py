@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from ctx.cluster_key import Member
 from ctx.clusters import Document, document_key, encode_cluster
 from ctx.contents import MISSING
 from ctx.indexing.documents import Maker, Source, documents_of
-from ctx.partition import Cluster, Member
+from ctx.partition import Cluster
 from ctx.records import decode_record
 from ctx.snapshots import Totals
 from ctx.views.segments import Key, Part

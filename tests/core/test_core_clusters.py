@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctx.cluster_key import Member, cluster_key
 from ctx.clusters import Document, decode_cluster, document_key, encode_cluster
 from ctx.errors import Damaged
-from ctx.partition import Member, cluster_key
 from ctx.records import decode_chunk, decode_record, encode_record
 from ctx.values import KINDS, Chunk
 

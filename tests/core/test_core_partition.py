@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from repositories import Repo
 
+from ctx.cluster_key import Member, cluster_key
 from ctx.files import PathRules
 from ctx.git.repository import open_repository
-from ctx.partition import Cluster, Content, Member, Node, cluster_key, root_node
+from ctx.partition import Cluster, Content, Node, root_node
 
 LONGEST = 24
 
