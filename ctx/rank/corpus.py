@@ -116,9 +116,9 @@ class Corpus:
         return {}
 
     @cached_property
-    def mentions(self) -> npt.NDArray[np.int64]:
-        """How many documents name each file, (files,); -1 where that was not counted yet."""
-        return np.full(self.view.files, -1, dtype=np.int64)
+    def mentions(self) -> dict[int, npt.NDArray[np.int32]]:
+        """The documents in which a term stands that is the name of a file, kept for the next query."""
+        return {}
 
     def place(self, document: int) -> tuple[Segment, int]:
         """The segment of a document and its number there."""

@@ -26,6 +26,14 @@ _NONE = np.zeros(0, dtype=np.int64)
 Floats = npt.NDArray[np.float64]
 
 
+class Placed(NamedTuple):
+    """Terms in places, each (n,): the term, the row or the file, and how much it says there."""
+
+    term: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    value: Floats
+
+
 class Evidence(NamedTuple):
     """All arrays (rows,), (documents,) or (files,) float64, zero where nothing speaks for it.
 
@@ -49,6 +57,10 @@ class Evidence(NamedTuple):
     document_path: Floats
     file_path: Floats
     word_idf: Floats
+    term_weight: Floats
+    in_text: Placed
+    in_names: Placed
+    in_path: Placed
 
 
 def gather(corpus: Corpus, query: Query) -> Evidence:
@@ -70,10 +82,12 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     text, named, exact, whole = (slice(a, b) for a, b in pairwise([0, *ends, len(found.term)]))
 
     term, row = found.term[text], found.row[text]
-    idf = _idf(corpus.live_rows, np.bincount(term, minlength=count))
+    rarity = idf(corpus.live_rows, np.bincount(term, minlength=count))
     length = corpus.live_length / max(1, corpus.live_rows)
-    value = (weight * idf)[term] * _saturation(found.times[text], corpus.lengths[row], length)
-    word_idf = np.where(weight >= 1.0, idf, 0.0)
+    saturation = _saturation(found.times[text], corpus.lengths[row], length)
+    in_text = Placed(term, row, saturation)
+    value = (weight * rarity)[term] * saturation
+    word_idf = np.where(weight >= 1.0, rarity, 0.0)
     row_words = _summed(row, value, rows)
     row_coverage = _summed(row, word_idf[term], rows)
 
@@ -82,14 +96,15 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     first = _changes(term, owner)
     term, owner = term[first], owner[first]
     occurrences = np.add.reduceat(found.times[text], first) if len(first) else found.times[:0]
-    in_documents = _idf(corpus.live_document_count, np.bincount(term, minlength=count))
+    in_documents = idf(corpus.live_document_count, np.bincount(term, minlength=count))
     length = corpus.live_length / max(1, corpus.live_document_count)
     value = (weight * in_documents)[term] * _saturation(occurrences, corpus.document_length[owner], length)
     document_words = _summed(owner, value, documents)
     document_coverage = _summed(owner, word_idf[term], documents)
 
     term, row = found.term[named] - count, found.row[named]
-    of_name = weight * _idf(corpus.live_rows, np.bincount(term, minlength=count))
+    in_names = Placed(term, row, np.ones(len(term)))
+    of_name = weight * idf(corpus.live_rows, np.bincount(term, minlength=count))
     row_names = _summed(row, of_name[term], rows)
     owner = corpus.document_of[row]
     first = _changes(term, owner)
@@ -99,7 +114,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     worth = np.array([word_idf[one.words].sum() for one in query.wholes])
     np.maximum.at(row_whole, found.row[whole], worth[found.term[whole] - exact_end])
 
-    file_path, document_path = _path_evidence(corpus, terms, weight)
+    file_path, document_path, in_path = _path_evidence(corpus, terms, weight)
     return Evidence(
         row_words,
         row_names,
@@ -113,20 +128,28 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         document_path,
         file_path,
         word_idf,
+        weight * rarity,
+        in_text,
+        in_names,
+        in_path,
     )
 
 
-def _path_evidence(corpus: Corpus, terms: npt.NDArray[np.int64], weight: Floats) -> tuple[Floats, Floats]:
+def _path_evidence(
+    corpus: Corpus, terms: npt.NDArray[np.int64], weight: Floats
+) -> tuple[Floats, Floats, Placed]:
     view = corpus.view
     places = [np.flatnonzero(view.path_terms == term) for term in terms.tolist()]
     counts = [len(place) for place in places]
     files = np.searchsorted(view.path_term_end, np.concatenate([*places, _NONE]), side="right")
-    value = np.repeat(weight * _idf(view.files, np.array(counts, dtype=np.int64)), counts)
+    term = np.repeat(np.arange(len(terms)), counts)
+    value = (weight * idf(view.files, np.array(counts, dtype=np.int64)))[term]
+    in_path = Placed(term, files, np.ones(len(term)))
     of_files = _summed(files, value, view.files)
     of_documents = np.zeros(corpus.documents)
     files = np.flatnonzero((of_files > 0) & (corpus.file_document >= 0))
     np.maximum.at(of_documents, corpus.file_document[files], of_files[files])
-    return of_files, of_documents
+    return of_files, of_documents, in_path
 
 
 def _summed(places: npt.NDArray[Any], values: Floats, length: int) -> Floats:
@@ -150,9 +173,10 @@ def _changes(term: npt.NDArray[np.int64], owner: npt.NDArray[np.int32]) -> npt.N
     )
 
 
-def _idf(total: int, containing: npt.NDArray[np.int64]) -> Floats:
-    idf = np.log1p((total - containing + 0.5) / (containing + 0.5))
-    return np.rint(idf * _IDF_UNIT) / _IDF_UNIT
+def idf(total: int, containing: npt.NDArray[np.int64]) -> Floats:
+    """How much a term says that stands in so many of all rows, documents or files."""
+    value = np.log1p((total - containing + 0.5) / (containing + 0.5))
+    return np.rint(value * _IDF_UNIT) / _IDF_UNIT
 
 
 def _saturation(count: npt.NDArray[np.int64], length: npt.NDArray[np.int64], mean: float) -> Floats:

@@ -1,8 +1,8 @@
 """What is known of each candidate file, as numbers for the learned ranker.
 
 Every feature is a function of the tree searched, the query and the other candidates. None says that a file is
-a test, an example, generated or documentation: that is left to the priors, because people who search want
-such files less often than the commits that the ranker learned from touch them.
+a test, an example, generated or documentation, and none how large it is: commits touch tests and large files
+far more often than people look for them, and a ranker that learns from commits would learn just that.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from ctx.rank.evidence import Evidence, Floats
 from ctx.rank.groups import Groups
 from ctx.rank.path_words import PathWords, read_paths
 from ctx.rank.query import Query
+from ctx.rank.references import references
+from ctx.rank.similarity import similarity
+from ctx.rank.united import unite
 from ctx.records import TEST
 from ctx.values import KINDS
 
@@ -23,9 +26,9 @@ _TYPES = {"class", "interface", "struct", "enum", "trait", "object", "module", "
 _NAMELESS = {"block", "imports", "section", "entry"}
 IS_TYPE = np.array([1.0 if kind in _TYPES else 0.8 for kind in KINDS])
 """A name is more likely to be meant as the type than as one of the functions called the same."""
-_DEFINES = np.array([0.0 if kind in _NAMELESS else 1.0 for kind in KINDS])
+IS_DEFINITION = np.array([0.0 if kind in _NAMELESS else 1.0 for kind in KINDS])
+"""Which kinds of rows give something a name."""
 _UNIT = 4096.0
-_SIGNS = 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64) - 1
 
 COMPARED = (
     "three_rows",
@@ -36,9 +39,13 @@ COMPARED = (
     "names",
     "best_names",
     "whole_name",
-    "first_row",
-    "type_rows",
     "path",
+    "united_row",
+    "united_three",
+    "defined_row",
+    "united_coverage",
+    "any_coverage",
+    "missing",
     "three_vectors",
     "best_vector",
     "mean_vector",
@@ -49,20 +56,15 @@ COMPARED = (
 """Features that are also given as a share of the best candidate's value."""
 SINGLE = (
     "defines",
-    "in_folder",
-    "folder",
-    "defining_rows",
     "named_share",
-    "named_rows",
     "stem_named",
     "path_named",
     "name_words",
     "path_words",
     "mentions",
     "mention_share",
-    "length",
-    "rows",
-    "matching_rows",
+    "named_by_others",
+    "names_others",
     "query_words",
     "query_idf",
     "query_rarest",
@@ -84,13 +86,13 @@ def file_features(
     words, names = evidence.row_words[rows], evidence.row_names[rows]
     kinds = corpus.kinds[rows] & (TEST - 1)
     possible = max(1e-9, float(evidence.word_idf.sum()))
-    similar = _similarity(corpus.bits[rows].view(np.uint8), query)
-    defines = groups.total(_DEFINES[kinds])
+    similar = similarity(corpus.bits[rows].view(np.uint8), query)
+    defines = groups.total(IS_DEFINITION[kinds])
     named = groups.total((names > 0).astype(np.float64))
+    united = unite(corpus, evidence, groups, files)
     known = _paths(corpus, files)
     query_in_path, name_in_query = _soft_matches(query, evidence, known)
     stem_named, path_named = _named(query, known)
-    mentions = _mentions(corpus, files, known)
     found = {
         "three_rows": groups.best_three(words) / possible,
         "best_row": groups.best(words) / possible,
@@ -100,34 +102,31 @@ def file_features(
         "names": evidence.document_names[documents] / possible,
         "best_names": groups.best(names) / possible,
         "whole_name": groups.best(evidence.row_whole[rows]) / possible,
-        "first_row": words[groups.start] / possible,
-        "type_rows": groups.best(words * (IS_TYPE[kinds] == 1.0)) / possible,
         "path": evidence.file_path[files] / possible,
+        "united_row": groups.best(united.text) / possible,
+        "united_three": groups.best_three(united.text) / possible,
+        "defined_row": groups.best(united.defined) / possible,
+        "united_coverage": groups.best(united.coverage) / possible,
+        "any_coverage": (evidence.word_idf[:, None] * united.anywhere).sum(axis=0) / possible,
+        "missing": (evidence.word_idf[:, None] * ~united.anywhere).max(axis=0, initial=0.0) / possible,
         "three_vectors": groups.best_three(similar + 1.0),
         "best_vector": groups.best(similar),
         "mean_vector": groups.total(similar) / groups.counts,
-        "path_vector": _similarity(corpus.view.path_vectors[files], query),
+        "path_vector": similarity(corpus.view.path_vectors[files], query),
         "query_in_path": query_in_path,
         "name_in_query": name_in_query,
         "defines": groups.best(evidence.row_defines[rows] * IS_TYPE[kinds]),
-        "defining_rows": defines,
         "named_share": named / np.maximum(defines, 1.0),
-        "named_rows": named,
         "stem_named": stem_named,
         "path_named": path_named,
         "name_words": np.array([one.in_name for one in known], dtype=np.float64),
         "path_words": np.array([len(one.rows) for one in known], dtype=np.float64),
-        "mentions": mentions,
-        "mention_share": mentions / max(1, corpus.live_document_count),
-        "length": corpus.document_length[documents],
-        "rows": groups.counts,
-        "matching_rows": groups.total((words > 0).astype(np.float64)),
         "query_words": len(query.words),
         "query_idf": possible,
         "query_rarest": evidence.word_idf.max(initial=0.0),
         "is_symbol": query.is_symbol,
     }
-    found["in_folder"], found["folder"] = _in_folder(found["three_rows"], known)
+    found |= references(corpus, documents, known, found["united_three"])
     table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)
     compared = np.array([found[name] for name in COMPARED])
     n = len(COMPARED)
@@ -137,18 +136,6 @@ def file_features(
     for place, name in enumerate(SINGLE, 2 * n):
         table[place] = found[name]
     return table.T
-
-
-def _similarity(octets: npt.NDArray[np.uint8], query: Query) -> Floats:
-    """The cosine of vectors of signs (n, dimensions / 8) with the query, in -1..1."""
-    # Whole numbers, so that every order of addition gives the same; by octets, so that no bit is unpacked.
-    whole = np.rint(query.vector.astype(np.float64) * _UNIT).astype(np.int64).reshape(-1, 8)
-    table = ((_SIGNS[None] * whole[:, None]).sum(axis=2)).astype(np.int32)
-    summed = np.zeros(len(octets), dtype=np.int32)
-    for place, values in enumerate(table):
-        summed += values[octets[:, place]]
-    cosine: Floats = summed / (_UNIT * np.sqrt(8.0 * octets.shape[1]))
-    return cosine
 
 
 def _paths(corpus: Corpus, files: npt.NDArray[np.int64]) -> list[PathWords]:
@@ -164,7 +151,7 @@ def _soft_matches(query: Query, evidence: Evidence, known: list[PathWords]) -> t
     """How well the path has the query's words, and the query those of the file's name, in 0..1."""
     weights = evidence.word_idf[query.words]
     counts = np.array([len(one.rows) for one in known])
-    if not len(query.words) or not counts.all():
+    if not len(query.words):
         return np.zeros(len(known)), np.zeros(len(known))
     table = word_table()
     rows, place = np.unique(np.concatenate([one.rows for one in known]), return_inverse=True)
@@ -190,8 +177,6 @@ def _unit(vectors: Floats) -> Floats:
 def _named(query: Query, known: list[PathWords]) -> tuple[Floats, Floats]:
     """The share of the words of each file's name, and of its path, that the query has to the letter."""
     counts = np.array([len(one.terms) for one in known])
-    if not counts.all():
-        return np.zeros(len(known)), np.zeros(len(known))
     start = np.cumsum(counts) - counts
     equal = np.isin(np.concatenate([one.terms for one in known]), query.hashes).astype(np.float64)
     of_path = np.add.reduceat(equal, start) / counts
@@ -199,30 +184,3 @@ def _named(query: Query, known: list[PathWords]) -> tuple[Floats, Floats]:
     from_end = np.repeat(start + counts, counts) - np.arange(len(equal))
     equal[from_end > np.repeat(in_name, counts)] = 0.0
     return np.add.reduceat(equal, start) / np.maximum(in_name, 1), of_path
-
-
-def _in_folder(values: Floats, known: list[PathWords]) -> tuple[Floats, Floats]:
-    """Each file's share of the best value in its folder, and the sum of the three best values there."""
-    folder = np.array([one.folder for one in known], dtype=np.int64)
-    order = np.lexsort((-values, folder))
-    first = np.flatnonzero(np.diff(folder[order], prepend=-1))
-    counts = np.diff(first, append=len(order))
-    ordinal = np.arange(len(order)) - np.repeat(first, counts)
-    best = np.repeat(values[order[first]], counts)
-    three = np.repeat(np.add.reduceat(np.where(ordinal < 3, values[order], 0.0), first), counts)
-    share, total = np.empty(len(values)), np.empty(len(values))
-    share[order] = values[order] / np.maximum(best, 1e-9)
-    total[order] = three
-    return share, total
-
-
-def _mentions(corpus: Corpus, files: npt.NDArray[np.int64], known: list[PathWords]) -> npt.NDArray[np.int64]:
-    """In how many documents of the tree each file's name stands as a word."""
-    new = np.flatnonzero(corpus.mentions[files] < 0)
-    if len(new):
-        names, place = np.unique([known[at].name for at in new.tolist()], return_inverse=True)
-        found = corpus.find(names)
-        owner = corpus.document_of[found.row]
-        first = (np.diff(owner, prepend=np.int32(-1)) != 0) | (np.diff(found.term, prepend=-1) != 0)
-        corpus.mentions[files[new]] = np.bincount(found.term[first], minlength=len(names))[place]
-    return corpus.mentions[files]

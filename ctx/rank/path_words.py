@@ -44,7 +44,7 @@ def read_paths(paths: list[bytes]) -> list[PathWords]:
         stem = file.split(".")[0] or file.strip(".").split(".")[0]
         if stem.lower() in _NAMELESS and folders:
             folders, _, stem = folders.rpartition("/")
-        name = _words(stem) or _words(file)
+        name = _words(stem) or _words(file) or [file.lower()]
         words = [*_words(folders), *name][-_MOST_WORDS:]
         read.append((words, min(len(name), len(words)), "_".join(name), folder))
     several = [

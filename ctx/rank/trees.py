@@ -18,7 +18,7 @@ from ctx.errors import Damaged
 from ctx.rank.features import FEATURES
 
 FORMAT = 1
-LEAVES = 16
+LEAVES = 8
 """The most leaves of a tree: one bit each."""
 UNIT = float(1 << 20)
 """Values of leaves are whole numbers of these parts, so that their sums are exact."""
@@ -29,7 +29,7 @@ _FILE = os.path.join(os.path.dirname(__file__), "ranker-1.bin")
 class Trees:
     """An ensemble.
 
-    `feature` uint8, `threshold` float32 and `mask` uint16 are (trees, nodes), `value` int32 (trees, leaves).
+    `feature` uint8, `threshold` float32 and `mask` uint8 are (trees, nodes), `value` int32 (trees, leaves).
     A node is failed where the feature is above the threshold; its mask has a zero for each leaf on its left.
     """
 
@@ -50,10 +50,10 @@ class Trees:
     def margins(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
         """The sum over the trees for each candidate (n,), from features (n, FEATURES); higher is better."""
         failed = table.T[self._feature] > self._threshold
-        left = np.where(failed, self._mask, np.uint16(0xFFFF)).reshape(*self._shape, len(table))
+        left = np.where(failed, self._mask, np.uint8(0xFF)).reshape(*self._shape, len(table))
         remaining = np.bitwise_and.reduce(left, axis=1)
-        lowest = remaining & (~remaining + np.uint16(1))
-        leaf = np.bitwise_count(lowest - np.uint16(1)) + self._first
+        lowest = remaining & (~remaining + np.uint8(1))
+        leaf = np.bitwise_count(lowest - np.uint8(1)) + self._first
         summed: npt.NDArray[np.float64] = self._value[leaf].sum(axis=0, dtype=np.int64) / UNIT
         return summed
 

@@ -17,12 +17,16 @@ MOST_FILES = 6
 """Code files that a commit may change; larger ones speak of no place in particular."""
 _MOST_CHANGES = 15
 _FEWEST_WORDS = 3
+_MOST_ADDED = 4
+_PER_FILE = 3
+_DEEPEST = 10000
 
 _PREFIX = re.compile(
     r"^\s*(?:\[[^\]]{1,30}\]\s*|[a-z]+(?:\([^)]*\))?!?:\s+|#?\d+\s*[:-]\s*|[A-Z]{2,}-\d+\s*:?\s*)+"
 )
 _REFERENCE = re.compile(
-    r"\(?\b(?:fix(?:es|ed)?|clos(?:es|ed?)|resolv(?:es|ed?)|refs?|see|gh|issue|pr)?\s*[#:-]?\s*#\d+\)?|\(gh-\d+\)|https?://\S+",
+    r"\(?(?:\b(?:fix(?:es|ed)?|clos(?:es|ed?)|resolv(?:es|ed?)|refs?|see|gh|issue|pr|pull request)\b)?"
+    r"[\s:-]*#\d+\)?|\(gh-\d+\)|https?://\S+",
     re.I,
 )
 _DULL = re.compile(
@@ -39,12 +43,13 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 
 
 class Commit(NamedTuple):
-    """A commit that changed few code files. Paths as git writes them."""
+    """A commit that touched few files: those that it changed, added and removed. Paths as git writes them."""
 
     id: str
     subject: str
     paths: tuple[str, ...]
-    added: int
+    added: tuple[str, ...]
+    removed: int
 
 
 class Example(NamedTuple):
@@ -90,9 +95,8 @@ def commits(repository: Path, revisions: str, most: int) -> list[Commit]:
         pairs = [line.split("\t", 1) for line in changes if "\t" in line]
         if _BOT.search(author) or not 0 < len(pairs) <= _MOST_CHANGES:
             continue
-        changed = tuple(path for status, path in pairs if status == "M")
-        if changed:
-            found.append(Commit(commit, subject, changed, sum(status == "A" for status, _ in pairs)))
+        changed, added, removed = ([path for status, path in pairs if status == kind] for kind in "MAD")
+        found.append(Commit(commit, subject, tuple(changed), tuple(added), len(removed)))
     return found
 
 
@@ -119,22 +123,39 @@ def examples(
     """
     chance = random.Random(f"{seed}-{repository.name}")
     seen: set[str] = set()
+    often: Counter[str] = Counter()
     made: list[Example] = []
-    before = commits(repository, tree, 4000)
-    for source, history in (("after", commits(repository, f"{tree}..{head}", 4000)), ("before", before)):
+    before = commits(repository, tree, _DEEPEST)
+    for source, history in (("after", commits(repository, f"{tree}..{head}", _DEEPEST)), ("before", before)):
         found = []
-        for commit in history:
+        for commit in chance.sample(history, len(history)):
             text = query_of(commit.subject)
             targets = tuple(path for path in commit.paths if path in code)
             if text is None or text.lower() in seen or not 0 < len(targets) <= MOST_FILES:
                 continue
-            if commit.added > len(targets):
+            # Some files change all the time, which says little about what people look for.
+            if len(commit.added) > len(targets) or max(often[path] for path in targets) >= _PER_FILE:
                 continue
             seen.add(text.lower())
+            often.update(targets)
             found.append(Example(text, targets, source, commit.id))
-        made += _sample(found, caps[source], chance)
+        made += found[: caps[source]]
+    made += _sample(introductions(before, code, seen), caps["added"], chance)
     made += _sample(topics(before, code, chance), caps["topic"], chance)
     return made
+
+
+def introductions(history: list[Commit], code: set[str], seen: set[str]) -> list[Example]:
+    """Subjects of the commits that brought a file or two into being."""
+    found = []
+    for commit in history:
+        text = query_of(commit.subject)
+        targets = tuple(path for path in commit.added if path in code)
+        if text is None or text.lower() in seen or commit.removed or not 0 < len(targets) <= _MOST_ADDED:
+            continue
+        seen.add(text.lower())
+        found.append(Example(text, targets, "added", commit.id))
+    return found
 
 
 def topics(history: list[Commit], code: set[str], chance: random.Random) -> list[Example]:

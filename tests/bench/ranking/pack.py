@@ -16,7 +16,7 @@ def pack(model: Any, features: list[str], meta: dict[str, Any]) -> bytes:
     trees = [tree["tree_structure"] for tree in model.dump_model()["tree_info"]]
     feature = np.zeros((len(trees), LEAVES - 1), dtype=np.uint8)
     threshold = np.full(feature.shape, np.inf, dtype="<f4")
-    mask = np.full(feature.shape, 0xFFFF, dtype="<u2")
+    mask = np.full(feature.shape, 0xFF, dtype=np.uint8)
     value = np.zeros((len(trees), LEAVES), dtype="<i4")
     for number, tree in enumerate(trees):
         nodes: list[tuple[int, float, int, int]] = []
@@ -25,7 +25,7 @@ def pack(model: Any, features: list[str], meta: dict[str, Any]) -> bytes:
         for place, (column, limit, first, middle) in enumerate(nodes):
             feature[number, place] = column
             threshold[number, place] = _below(limit)
-            mask[number, place] = 0xFFFF & ~(((1 << (middle - first)) - 1) << first)
+            mask[number, place] = 0xFF & ~(((1 << (middle - first)) - 1) << first)
         value[number, : len(leaves)] = np.rint(np.array(leaves) * UNIT)
     arrays: dict[str, npt.NDArray[Any]] = {
         "feature": feature, "threshold": threshold, "mask": mask, "value": value,

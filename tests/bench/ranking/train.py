@@ -21,13 +21,13 @@ from collect import NOT_CODE, SEED
 from pack import pack
 
 from ctx.rank.features import FEATURES
-from ctx.rank.trees import FORMAT
+from ctx.rank.trees import FORMAT, LEAVES
 
-TREES = 120
+TREES = 240
 PARAMETERS = {
     "objective": "lambdarank",
     "learning_rate": 0.1,
-    "num_leaves": 15,
+    "num_leaves": LEAVES,
     "min_data_in_leaf": 200,
     "lambda_l2": 20.0,
     "feature_fraction": 0.4,

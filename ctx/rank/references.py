@@ -1,0 +1,62 @@
+"""Who names whom: files are known by their names, and what is spoken of often is what others build on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.rank.corpus import Corpus
+from ctx.rank.evidence import Floats, idf
+from ctx.rank.path_words import PathWords
+
+_SHARPNESS = 4
+"""Files that hardly answer the query should not speak for others: shares of the best get this exponent."""
+
+
+def references(
+    corpus: Corpus, documents: npt.NDArray[np.int64], known: Sequence[PathWords], value: Floats
+) -> dict[str, Floats]:
+    """Features (n,) of candidates with these names; `value` (n,) says how well each answers the query.
+
+    A name that stands in fewer documents says more where it does.
+    """
+    named_in = _documents(corpus, known)
+    by_name = [named_in[one.name] for one in known]
+    counts = np.array([len(one) for one in by_name])
+    weight = (value / max(1e-9, float(value.max(initial=0.0)))) ** _SHARPNESS
+    special = (
+        idf(corpus.live_document_count, counts)
+        / idf(corpus.live_document_count, np.ones(1, dtype=np.int64))[0]
+    )
+    number = np.full(corpus.documents, -1, dtype=np.int64)
+    number[documents] = np.arange(len(documents))
+    speaker = number[np.concatenate(by_name)]
+    spoken_of = np.repeat(np.arange(len(known)), counts)
+    among = (speaker >= 0) & (speaker != spoken_of)
+    speaker, spoken_of = speaker[among], spoken_of[among]
+    total = max(1e-9, float(weight.sum()))
+    return {
+        "mentions": counts.astype(np.float64),
+        "mention_share": counts / max(1, corpus.live_document_count),
+        "named_by_others": special * np.bincount(spoken_of, weight[speaker], len(known)) / total,
+        "names_others": np.bincount(speaker, (special * weight)[spoken_of], len(known)) / total,
+    }
+
+
+def _documents(corpus: Corpus, known: Sequence[PathWords]) -> dict[int, npt.NDArray[np.int32]]:
+    """The documents of the tree that each name stands in."""
+    kept = corpus.mentions
+    new = np.array(sorted({one.name for one in known} - kept.keys()), dtype=np.int64)
+    if len(new):
+        found = corpus.find(new)
+        owner = corpus.document_of[found.row]
+        first = np.flatnonzero(
+            (np.diff(owner, prepend=np.int32(-1)) != 0) | (np.diff(found.term, prepend=-1) != 0)
+        )
+        owner = owner[first]
+        ends = np.searchsorted(found.term[first], np.arange(len(new)), side="right").tolist()
+        for name, start, end in zip(new.tolist(), [0, *ends], ends, strict=False):
+            kept[name] = owner[start:end]
+    return kept

@@ -1,0 +1,95 @@
+"""The order of an answer is a matter of the tree alone, and files come before further rows of one file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.values import Hit
+
+TOPICS = ("session", "retry", "parser", "invoice", "cache", "socket", "palette", "ledger", "cookie", "route")
+
+
+def module(topic: str, functions: int = 3) -> str:
+    """A module about one topic."""
+    parts = [f'"""All about the {topic}."""\n\nimport time\n']
+    for number in range(functions):
+        parts.append(
+            f"\n\ndef renew_{topic}_{number}(store, limit):\n"
+            f'    """Renew the {topic} number {number} of a store before its limit."""\n'
+            + "".join(f"    store.keep_{topic}(limit + {step}, {number})\n" for step in range(24))
+            + "    return store\n"
+        )
+    return "".join(parts)
+
+
+@pytest.fixture
+def project(repo: Repo) -> Repo:
+    """Ten modules with tests, a page of documentation, and a history of many small commits."""
+    repo.commit({f"src/{topic}.py": module(topic) for topic in TOPICS[:4]})
+    for topic in TOPICS[4:]:
+        repo.commit({f"src/{topic}.py": module(topic)})
+    repo.commit({f"tests/test_{topic}.py": module(topic, 1) for topic in TOPICS})
+    repo.commit({"README.md": "# Things\n\nHow to renew a session, a cookie or a ledger.\n"})
+    repo.commit({"src/session.py": module("session", 5)})
+    return repo
+
+
+def answer(repo: Repo, query: str, **options: object) -> list[Hit]:
+    with ctx.open(repo.path) as index:
+        return index.search(query, **options).hits  # type: ignore[arg-type]
+
+
+def test_the_way_to_a_tree_does_not_matter(project: Repo, make_repo) -> None:
+    revisions = project.git("rev-list", "--reverse", "HEAD").decode().split()
+    with ctx.open(project.path) as index:
+        for revision in revisions:
+            index.index(revision=revision)
+    clone = make_repo("clone")
+    clone.git("pull", "--quiet", str(project.path), "main")
+    for query in ("renew the session", "keep ledger limit", "renew_cookie_1", "how are routes kept"):
+        assert answer(project, query) == answer(clone, query)
+
+
+def test_a_file_is_found_by_what_it_is_about(project: Repo) -> None:
+    for topic in TOPICS:
+        assert answer(project, f"how is a {topic} renewed")[0].path == f"src/{topic}.py".encode()
+        assert answer(project, f"renew_{topic}_2")[0].symbol == f"renew_{topic}_2"
+
+
+def test_tests_come_first_only_where_they_are_asked_for(project: Repo) -> None:
+    assert answer(project, "tests of the parser")[0].path == b"tests/test_parser.py"
+    assert answer(project, "the parser")[0].path == b"src/parser.py"
+
+
+def test_one_file_does_not_fill_the_page(project: Repo) -> None:
+    hits = answer(project, "renew a store before its limit", limit=8)
+    assert len({hit.path for hit in hits}) >= 6
+    assert len({(hit.path, hit.position) for hit in hits}) == len(hits)
+
+
+def test_scores_are_sorted_and_in_range(project: Repo) -> None:
+    for query in ("renew session", "ledger", "zebra quagga okapi", "limit"):
+        scores = [hit.score for hit in answer(project, query, limit=50)]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0.0 <= score <= 1.0 for score in scores)
+
+
+def test_a_filter_leaves_out_and_changes_nothing_else(project: Repo) -> None:
+    within = answer(project, "renew the session", paths=["src"], limit=50)
+    assert within
+    assert all(hit.path.startswith(b"src/") for hit in within)
+    assert within[0].path == b"src/session.py"
+
+
+def test_a_search_imports_nothing_that_trains() -> None:
+    code = (
+        "import sys, ctx.search, ctx.rank.trees; ctx.rank.trees.file_ranker();"
+        "print([name for name in ('lightgbm', 'scipy', 'sklearn', 'pandas') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

@@ -1,0 +1,91 @@
+"""The trees as arrays say what the trees say, and fit what the program computes."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from ctx import arrays
+from ctx.errors import Damaged
+from ctx.rank.features import FEATURES
+from ctx.rank.trees import LEAVES, UNIT, Trees, file_ranker
+
+Split = tuple[int, float, "Node", "Node"]
+Node = float | Split
+
+
+def grow(chance: random.Random, leaves: int) -> Node:
+    """A random tree: a leaf's value, or (feature, threshold, left, right)."""
+    if leaves == 1:
+        return round(chance.uniform(-1, 1) * UNIT) / UNIT
+    left = chance.randrange(1, leaves)
+    threshold = float(np.float32(chance.uniform(0, 1)))
+    return (
+        chance.randrange(len(FEATURES)),
+        threshold,
+        grow(chance, left),
+        grow(chance, leaves - left),
+    )
+
+
+def walk(node: Node, row: np.ndarray) -> float:
+    """What a tree says of one candidate, as trees are usually read."""
+    while not isinstance(node, float):
+        feature, threshold, left, right = node
+        node = right if row[feature] > threshold else left
+    return node
+
+
+def packed(trees: list[Node]) -> arrays.Arrays:
+    """The trees as the arrays that a ranker file has."""
+    feature = np.zeros((len(trees), LEAVES - 1), dtype=np.uint8)
+    threshold = np.full(feature.shape, np.inf, dtype=np.float32)
+    mask = np.full(feature.shape, (1 << LEAVES) - 1, dtype=np.uint8)
+    value = np.zeros((len(trees), LEAVES), dtype=np.int32)
+
+    def visit(tree: int, node: Node, nodes: list[tuple[int, float, int]], leaves: list[float]) -> None:
+        if isinstance(node, float):
+            leaves.append(node)
+            return
+        first = len(leaves)
+        visit(tree, node[2], nodes, leaves)
+        gone = ((1 << len(leaves)) - 1) ^ ((1 << first) - 1)
+        nodes.append((node[0], node[1], ((1 << LEAVES) - 1) & ~gone))
+        visit(tree, node[3], nodes, leaves)
+
+    for number, tree in enumerate(trees):
+        nodes: list[tuple[int, float, int]] = []
+        leaves: list[float] = []
+        visit(number, tree, nodes, leaves)
+        for place, (column, limit, left) in enumerate(nodes):
+            feature[number, place], threshold[number, place], mask[number, place] = column, limit, left
+        value[number, : len(leaves)] = np.rint(np.array(leaves) * UNIT)
+    return {"feature": feature, "threshold": threshold, "mask": mask, "value": value}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_candidates_at_once_get_what_each_would_get_alone(seed: int) -> None:
+    chance = random.Random(seed)
+    trees = [grow(chance, chance.randint(1, LEAVES)) for _ in range(20)]
+    table = np.random.default_rng(seed).random((50, len(FEATURES)), dtype=np.float32)
+    found = Trees(packed(trees), list(FEATURES)).margins(table)
+    assert found.tolist() == [sum(walk(tree, row) for tree in trees) for row in table]
+
+
+def test_the_packaged_ranker_fits_the_features() -> None:
+    table = np.zeros((3, len(FEATURES)), dtype=np.float32)
+    table[1] = 1.0
+    margins = file_ranker().margins(table)
+    assert margins[0] == margins[2]
+    assert np.isfinite(margins).all()
+
+
+def test_a_ranker_made_for_other_features_is_refused() -> None:
+    made = packed([0.5])
+    with pytest.raises(Damaged):
+        Trees(made, [*FEATURES[1:], FEATURES[0]])
+    made["feature"][0, 0] = len(FEATURES)
+    with pytest.raises(Damaged):
+        Trees(made, list(FEATURES))
