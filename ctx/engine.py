@@ -12,20 +12,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ctx import words
-from ctx.contents import MAX_SIZE, MISSING
+from ctx.contents import MAX_SIZE
+from ctx.coverage import coverage_of, lacks_in_words
 from ctx.descriptor import Descriptor, embedded_model
-from ctx.errors import Damaged, StoreUnusable, UsageError
+from ctx.errors import CtxError, Damaged, StoreUnusable, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
 from ctx.provenance import log_snapshot
-from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, fallback, resolve
+from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve, resolve_head
 from ctx.snapshots import Snapshots, Totals
 from ctx.store import Store
 from ctx.values import (
     ALREADY_INDEXED,
     INDEXING_IN_PROGRESS,
     Answer,
-    Coverage,
+    Behind,
     Hit,
     IndexReport,
     Progress,
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
     from ctx.views.view import View
 
 WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
-"""What a search of HEAD puts on top of it."""
+OURS, THEIRS, BASE = "ours", "theirs", "base"
+"""What a search of HEAD puts on top of it; the last three in a conflict."""
 
 Report = Callable[[Progress], None]
 
@@ -124,26 +126,47 @@ class RepositoryIndex:
         languages: Sequence[str] = (),
         revision: str | None = None,
         branch: str | None = None,
-        overlay: str = WORK_TREE,
+        overlay: str | None = None,
         progress: Report | None = None,
     ) -> Answer:
         """The best chunks of one tree for a question. What the tree lacks is indexed first.
 
-        When HEAD is what is asked for, `overlay` puts the uncommitted files on top of it: those of the work
-        tree (WORK_TREE), what is staged (STAGED), or nothing (COMMITTED).
+        `overlay` is what to put on top of HEAD: the files as they lie in the work tree (WORK_TREE), what is
+        staged (STAGED), of each path in conflict one side (OURS, THEIRS, BASE), or nothing (COMMITTED). All
+        but the last ask for HEAD by themselves. By default it is WORK_TREE where HEAD is searched in a work
+        tree.
         """
         started = time.monotonic()
         if not query.strip():
             raise UsageError("the query is empty: say in a few words what you look for")
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
-        asked = self.resolve(revision, branch)
-        asked, warning = self._fallen_back(asked)
+        warning = distance = None
+        if overlay in (None, COMMITTED):
+            asked, warning, distance = self._fallen_back(self.resolve(revision, branch))
+        elif revision is None and branch is None:
+            asked = resolve_head(self.repository)
+        else:
+            raise UsageError(f"what is asked for as '{overlay}' lies on HEAD: leave out the revision")
         indexer, changed = self._overlaid(asked, overlay)
         if changed is not None and changed.tree is not None:
             asked = asked._replace(tree=changed.tree)
         view = self._view(indexer, asked, progress)
-        ask = partial(self._answer, view, asked, changed, warning, query, limit, paths, languages, started)
+        if view.scanned or view.uncovered:
+            distance = self._behind(asked)
+        about = Answer(
+            [],
+            asked.revision,
+            asked.commit,
+            asked.tree,
+            asked.resolved_by,
+            coverage_of(view),
+            Uncommitted(changed.changed, changed.left_out, overlay or WORK_TREE) if changed else None,
+            distance,
+            warning,
+            0.0,
+        )
+        ask = partial(self._answer, about, view, query, limit, paths, languages, started)
         try:
             return ask()
         except Damaged:
@@ -256,35 +279,52 @@ class RepositoryIndex:
                     best = found
         return best and (best[1], best[2])
 
-    def _fallen_back(self, asked: Resolution) -> tuple[Resolution, str | None]:
+    def _fallen_back(self, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
         """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
         wish = self.repository.config("ctx.fallback")
         if wish not in (None, "none", "snapshot"):
             raise UsageError(f"ctx.fallback is {wish!r}: set it to snapshot or none with `git config`")
         if wish != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
-            return asked, None
+            return asked, None, None
         if self.snapshots.covered(asked.tree) is not None:
-            return asked, None
-        covered = fallback(
-            self.repository,
-            asked,
-            lambda tree: self.snapshots.covered(tree) is not None,
-            self._latest_snapshot,
-        )
-        return covered if covered is not None else (asked, None)
+            return asked, None, None
+        from ctx.nearest import behind, fallen_back, nearest
 
-    def _overlaid(self, asked: Resolution, overlay: str) -> tuple[Callable[[], Indexer], WorkTree | None]:
+        found = nearest(self.repository, asked, self.snapshots, self._latest_snapshot)
+        if found is None:
+            return asked, None, None
+        distance = behind(self.repository, asked, found)
+        return *fallen_back(asked, found, distance), distance
+
+    def _behind(self, asked: Resolution) -> Behind | None:
+        """How far what is indexed is behind a tree of which it is only a part."""
+        from ctx.nearest import behind, nearest
+
+        found = nearest(self.repository, asked, self.snapshots, self._latest_snapshot)
+        repository = self._work_tree.repository if self._work_tree is not None else self.repository
+        return found and behind(repository, asked, found)
+
+    def _overlaid(
+        self, asked: Resolution, overlay: str | None
+    ) -> tuple[Callable[[], Indexer], WorkTree | None]:
         """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
-        if overlay != COMMITTED and asked.resolved_by == HEAD:
-            from ctx.git.worktree import WorkTree, has_work_tree
+        if overlay == COMMITTED or asked.resolved_by != HEAD:
+            return (lambda: self.indexer), None
+        from ctx.git.worktree import WorkTree, has_work_tree
 
-            if has_work_tree(self.repository):
-                self._forget_work_tree()
-                self._work_tree = WorkTree(self.repository, MAX_SIZE, staged=overlay == STAGED)
-                if self._work_tree.tree is not None:
-                    return partial(self._make_indexer, self._work_tree.repository, False), self._work_tree
-                return (lambda: self.indexer), self._work_tree
-        return (lambda: self.indexer), None
+        if not has_work_tree(self.repository):
+            if overlay is None:
+                return (lambda: self.indexer), None
+            raise CtxError(
+                f"nothing is checked out in {self.repository.git_dir}, so there is no '{overlay}' to search: "
+                "go into a work tree of it, or leave the option out"
+            )
+        self._forget_work_tree()
+        side = overlay if overlay in (OURS, THEIRS, BASE) else None
+        self._work_tree = WorkTree(self.repository, MAX_SIZE, staged=overlay == STAGED, side=side)
+        if self._work_tree.tree is not None:
+            return partial(self._make_indexer, self._work_tree.repository, False), self._work_tree
+        return (lambda: self.indexer), self._work_tree
 
     def _forget_work_tree(self) -> None:
         if self._work_tree is not None:
@@ -305,10 +345,8 @@ class RepositoryIndex:
 
     def _answer(
         self,
+        about: Answer,
         view: View,
-        asked: Resolution,
-        changed: WorkTree | None,
-        warning: str | None,
         query: str,
         limit: int,
         paths: Sequence[str],
@@ -319,42 +357,12 @@ class RepositoryIndex:
 
         filters = Filters(self.repository, paths, languages)
         hits, message = search(view, partial(self._record, view), query, limit, filters)
-        return Answer(
-            hits,
-            asked.revision,
-            asked.commit,
-            asked.tree,
-            asked.resolved_by,
-            _coverage(view),
-            None if changed is None else Uncommitted(changed.changed, changed.left_out),
-            warning or message or _lacks(view),
-            time.monotonic() - started,
-        )
+        message = about.message or message or lacks_in_words(about)
+        return about._replace(hits=hits, message=message, seconds=time.monotonic() - started)
 
     def _record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
         known = view.records.get(document)
         return self.clusters.record(cluster, document) if known is None else known
-
-
-def _coverage(view: View) -> Coverage:
-    files = view.indexed_files - view.scanned
-    complete = not (view.scanned or view.uncovered or view.skipped.get(MISSING))
-    return Coverage(complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered)
-
-
-def _lacks(view: View) -> str | None:
-    """What to tell the user of a view that does not cover its tree."""
-    if view.skipped.get(MISSING):
-        return (
-            f"{view.skipped[MISSING]:,} files of this tree are not in this clone and were not searched: "
-            "`git checkout` or `git fetch --refetch` brings them"
-        )
-    if not view.scanned and not view.uncovered:
-        return None
-    return (
-        f"{view.scanned + view.uncovered:,} files of this tree are not indexed yet ({view.scanned:,} were "
-        f"looked through by words, {view.uncovered:,} not at all): `git ctx index` indexes them"
-    )
 
 
 def _report(

@@ -20,8 +20,6 @@ DEFAULT_BRANCH = "default branch"
 LATEST_SNAPSHOT = "latest snapshot"
 
 FALLBACK = "ctx.fallback"
-_FALLBACK_DEPTH = 1000
-"""Commits that are looked at for a snapshot to fall back on."""
 
 _IS_EXPRESSION = re.compile(r"[\x00-\x20~^:?*\[\\]|\.\.|@\{")
 """What git-check-ref-format(1) keeps out of names: `main~3` is a revision, no branch."""
@@ -61,10 +59,9 @@ def resolve(
             raise UnknownRevision(
                 f"{error} (set by ctx.revision; `git config --unset ctx.revision`)"
             ) from None
-    head, commit = repository.head()
-    if commit is not None:
-        name = head.removeprefix("refs/heads/") if head else "HEAD"
-        return _resolution(repository.resolve_tree(commit.hex()), HEAD)._replace(revision=name)
+    head = _head(repository)
+    if head is not None:
+        return head
     default = repository.default_branch()
     if default is not None:
         name = default.removeprefix("refs/heads/").removeprefix("refs/remotes/")
@@ -78,38 +75,20 @@ def resolve(
     )
 
 
-def fallback(
-    repository: Repository,
-    asked: Resolution,
-    is_covered: Callable[[bytes], bool],
-    latest_snapshot: Callable[[], tuple[bytes, bytes | None] | None],
-) -> tuple[Resolution, str] | None:
-    """The nearest tree that is covered, and a warning that says which one it is; None where nothing is.
-
-    For those who set `ctx.fallback=snapshot` only, and never for a revision that was asked for by name.
-    Nearest are the ancestors of what is asked for, then those of the default branch, then the most recent
-    snapshot.
-    """
-    starts = [(asked.commit, asked.revision), (repository.commit_of(repository.default_branch() or ""), None)]
-    for start, name in starts:
-        if start is None:
-            continue
-        for behind, commit in enumerate(repository.ancestors(start, _FALLBACK_DEPTH)):
-            tree = repository.commit_info(commit).tree
-            if is_covered(tree):
-                where = f"{behind:,} commits behind {name}" if name else "of the default branch"
-                return _fallen_back(asked, tree, commit, where)
-    latest = latest_snapshot()
-    return latest and _fallen_back(asked, *latest, "the most recent one that is indexed")
+def resolve_head(repository: Repository) -> Resolution:
+    """HEAD, whatever `ctx.revision` says. Raises NothingCommitted."""
+    head = _head(repository)
+    if head is None:
+        raise NothingCommitted(f"HEAD of {repository.git_dir} has no commit yet; commit something first")
+    return head
 
 
-def _fallen_back(asked: Resolution, tree: bytes, commit: bytes | None, where: str) -> tuple[Resolution, str]:
-    name = (commit or tree).hex()
-    warning = (
-        f"WARNING: {asked.revision} is not indexed; this answer is from {name[:12]}, {where} "
-        "(ctx.fallback=snapshot). `git ctx index` indexes it"
-    )
-    return Resolution(tree, commit, name, FALLBACK), warning
+def _head(repository: Repository) -> Resolution | None:
+    branch, commit = repository.head()
+    if commit is None:
+        return None
+    name = branch.removeprefix("refs/heads/") if branch else "HEAD"
+    return _resolution(repository.resolve_tree(commit.hex()), HEAD)._replace(revision=name)
 
 
 def _branch(repository: Repository, name: str) -> Resolved:

@@ -93,18 +93,36 @@ class Coverage(NamedTuple):
 
 
 class Uncommitted(NamedTuple):
-    """How many files differ from the commit of an answer, and how many untracked ones were left out."""
+    """What an answer has on top of its commit, and how much of it.
+
+    `state` is "work tree", "staged", or "ours", "theirs", "base" of a conflict; `changed` files differ from
+    the commit, `left_out` untracked ones were not looked at.
+    """
 
     changed: int
     left_out: int
+    state: str
+
+
+class Behind(NamedTuple):
+    """How far the nearest indexed tree is behind the one that was asked for.
+
+    `commits` are those that it lacks, None where one of the two is no commit; `files` those that differ.
+    """
+
+    tree: bytes
+    commit: bytes | None
+    commits: int | None
+    files: int
 
 
 class Answer(NamedTuple):
     """The hits of one query in one tree, best first, and what that tree is.
 
     `revision` is what was asked for in words (a branch, a tag, an id); `commit` is None when a bare
-    tree was asked for. `uncommitted` is None where the
-    work tree was not looked at. `message` is one sentence for the user where there is something to say.
+    tree was asked for. `uncommitted` is None where the work tree was not looked at. `behind` is None where
+    the tree that was asked for is indexed, and where nothing else is. `message` is one sentence for the user
+    where there is something to say.
     """
 
     hits: list[Hit]
@@ -114,6 +132,7 @@ class Answer(NamedTuple):
     resolved_by: str
     coverage: Coverage
     uncommitted: Uncommitted | None
+    behind: Behind | None
     message: str | None
     seconds: float
 

@@ -9,7 +9,7 @@ from ctx.commands.answer_text import TextOf
 from ctx.commands.json_output import path_fields, paths_fields, print_json
 from ctx.commands.paths import from_here
 from ctx.commands.printable import printable
-from ctx.values import Answer, Coverage, Hit, Uncommitted
+from ctx.values import Answer, Behind, Coverage, Hit, Uncommitted
 
 
 def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
@@ -25,6 +25,7 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
             "resolvedBy": answer.resolved_by,
             "coverage": coverage_object(answer.coverage),
             "uncommitted": uncommitted_object(answer.uncommitted),
+            "behind": behind_object(answer.behind),
         }
     )
 
@@ -55,9 +56,23 @@ def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
     }
 
 
-def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, int] | None:
+def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, Any] | None:
     """What the answer has on top of the commit; null where only what is committed was searched."""
-    return uncommitted and {"changedFiles": uncommitted.changed, "leftOut": uncommitted.left_out}
+    return uncommitted and {
+        "changedFiles": uncommitted.changed,
+        "leftOut": uncommitted.left_out,
+        "state": uncommitted.state,
+    }
+
+
+def behind_object(behind: Behind | None) -> dict[str, Any] | None:
+    """How far what is indexed is behind; null where the tree that was asked for is indexed."""
+    return behind and {
+        "tree": behind.tree.hex(),
+        "commit": behind.commit.hex() if behind.commit else None,
+        "commits": behind.commits,
+        "files": behind.files,
+    }
 
 
 def coverage_object(coverage: Coverage) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_lines
-from ctx.values import Answer, Hit
+from ctx.values import Answer, Hit, Uncommitted
 
 TextOf = Callable[[Hit], str | None]
 """Gives the text of a hit, or None where it cannot be read."""
@@ -55,9 +55,7 @@ def closing_line(answer: Answer) -> str:
     hits = f"{len(answer.hits)} hit{'' if len(answer.hits) == 1 else 's'}" if answer.hits else "no hits"
     commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
-    changes = (
-        f" with {_files(uncommitted.changed)} not committed" if uncommitted and uncommitted.changed else ""
-    )
+    changes = _changes(uncommitted) if uncommitted and uncommitted.changed else ""
     parts = [
         f"{hits} in {answer.revision}{commit}{changes}",
         f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
@@ -69,6 +67,14 @@ def closing_line(answer: Answer) -> str:
     if uncommitted and uncommitted.left_out:
         parts.append(f"{_files(uncommitted.left_out)} of many untracked not looked at")
     return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
+
+
+def _changes(uncommitted: Uncommitted) -> str:
+    files = _files(uncommitted.changed)
+    known = {"work tree": f"{files} not committed", "staged": f"{files} staged"}
+    return (
+        f" with {known.get(uncommitted.state, f'{uncommitted.state} of the conflict, {files} not committed')}"
+    )
 
 
 def _files(count: int) -> str:

@@ -54,6 +54,43 @@ def color(command: Command) -> Command:
     return option(command)
 
 
+_OVERLAYS = {
+    "--work-tree": ("work tree", "Search HEAD with the files as they lie there: the default in a work tree."),
+    "--staged": ("staged", "Search HEAD with what is staged, not with the work tree."),
+    "--ours": ("ours", "In a conflict, search our side of each file in it."),
+    "--theirs": ("theirs", "In a conflict, search their side of each file in it."),
+    "--base": ("base", "In a conflict, search what both sides of each file began with."),
+    "--no-overlay": ("committed", "Search HEAD as it is committed."),
+}
+"""Each option with the name that ctx.engine has for it; it is imported only when something is searched."""
+_GIVEN = "overlays"
+
+
+def overlay(command: Command) -> Command:
+    """Add the options that say what lies on top of HEAD; `one_overlay` has what was given."""
+    for option, (_, text) in reversed(_OVERLAYS.items()):
+        add = click.option(option, is_flag=True, expose_value=False, callback=_note_overlay, help=text)
+        command = add(command)
+    return command
+
+
+def _note_overlay(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        context.meta.setdefault(_GIVEN, []).append(parameter.opts[0])
+
+
+def one_overlay(context: click.Context, named: str | None) -> str | None:
+    """What lies on top of HEAD, None for the default; refuses two of them, and one beside a revision."""
+    given: list[str] = context.meta.get(_GIVEN, [])
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} exclude each other; give one of them.")
+    if not given:
+        return None
+    if named is not None and given != ["--no-overlay"]:
+        raise click.UsageError(f"{given[0]} goes with HEAD alone; leave out --revision and --branch.")
+    return _OVERLAYS[given[0]][0]
+
+
 def revision_and_branch(revision: str | None, branch: str | None) -> None:
     """Refuse a revision together with a branch."""
     if revision is not None and branch is not None:

@@ -50,8 +50,7 @@ class SearchCommand(click.Command):
 )
 @click.option("--revision", metavar="REV", help="Search this commit or tree.")
 @click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
-@click.option("--staged", is_flag=True, help="Search HEAD with what is staged, not with the work tree.")
-@click.option("--no-overlay", is_flag=True, help="Search HEAD as it is committed.")
+@options.overlay
 @options.json_output
 @click.option("-z", "nul", is_flag=True, help="For programs: five NUL-ended fields a hit, see the manual.")
 @click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
@@ -67,8 +66,6 @@ def command(
     languages: tuple[str, ...],
     revision: str | None,
     branch: str | None,
-    staged: bool,
-    no_overlay: bool,
     json_output: bool,
     nul: bool,
     no_content: bool,
@@ -84,13 +81,9 @@ def command(
     options.revision_and_branch(revision, branch)
     if json_output and nul:
         raise click.UsageError("--json-output and -z exclude each other; give one of them.")
-    if staged and (no_overlay or revision or branch):
-        raise click.UsageError(
-            "--staged goes with HEAD alone; leave out --no-overlay, --revision and --branch."
-        )
+    overlay = options.one_overlay(context, revision or branch)
     text = query_text(query)
     import ctx
-    from ctx import engine
 
     reporter = reporter_for()
     with reporter, ctx.open(".") as index:
@@ -101,7 +94,7 @@ def command(
             languages=languages,
             revision=revision,
             branch=branch,
-            overlay=engine.STAGED if staged else engine.COMMITTED if no_overlay else engine.WORK_TREE,
+            overlay=overlay,
             progress=reporter.progress,
         )
         reporter.close()

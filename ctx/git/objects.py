@@ -170,7 +170,7 @@ class _Batch:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    env=self._environment(),
+                    env={**process.environment(), **scratch_variables(self._scratch)},
                     bufsize=1 << 16,
                 )
             except FileNotFoundError:
@@ -182,13 +182,6 @@ class _Batch:
         assert stdout is not None
         return stdin, stdout
 
-    def _environment(self) -> dict[str, str]:
-        variables = process.environment()
-        if self._scratch:
-            known = variables.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
-            variables["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = with_alternate(known, self._scratch)
-        return variables
-
     def _end(self) -> None:
         self._finish()
         self._process = None
@@ -199,6 +192,14 @@ def with_alternate(known: str, directory: str) -> str:
     if os.pathsep in directory or directory.startswith('"'):
         directory = '"' + directory.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return os.pathsep.join(filter(None, [directory, known]))
+
+
+def scratch_variables(directory: str) -> dict[str, str]:
+    """What a git has to be told to read from one more object directory, if there is one."""
+    if not directory:
+        return {}
+    known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": with_alternate(known, directory)}
 
 
 def _kill(running: subprocess.Popen[bytes], owner: int) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ctx.errors import Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
-from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
+from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects, scratch_variables
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
 
@@ -72,7 +72,7 @@ class Repository:
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> bytes:
         """Standard output of a git command that reads. Raises GitFailed with git's words."""
-        return process.output(self.place.directory, arguments, stdin)
+        return process.output(self.place.directory, arguments, stdin, scratch_variables(self.place.scratch))
 
     # -- objects
 
@@ -205,11 +205,15 @@ class Repository:
                 for name in names[oid]:
                     yield name, commit
 
-    def ancestors(self, oid: bytes, limit: int) -> Iterator[bytes]:
-        """At most `limit` commits reachable from a commit, itself first, then by date; a shallow end ends."""
-        done = process.run(self.place.directory, ["rev-list", f"--max-count={limit}", oid.hex(), "--"])
-        for line in done.stdout.split():
-            yield bytes.fromhex(line.decode())
+    def ancestors(self, oid: bytes, limit: int) -> Iterator[tuple[bytes, bytes]]:
+        """At most `limit` commits reachable from a commit, itself first, then by date, each with its tree.
+
+        A shallow end ends.
+        """
+        question = ["rev-list", f"--max-count={limit}", "--format=%T", oid.hex(), "--"]
+        lines = process.run(self.place.directory, question).stdout.splitlines()
+        for commit, tree in zip(lines[::2], lines[1::2], strict=False):
+            yield bytes.fromhex(commit.removeprefix(b"commit ").decode()), bytes.fromhex(tree.decode())
 
     def _find(self, revision: str) -> Object | None:
         found = self.objects.find(os.fsencode(revision))

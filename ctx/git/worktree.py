@@ -1,4 +1,6 @@
-"""The files of a work tree, or the index, as a tree: what `git add -A` and `git write-tree` would make.
+"""The files of a work tree, the index, or one side of a conflict, as a tree.
+
+That is what `git add -A` and `git write-tree` would make.
 
 Git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges mean what they
 always mean: in a copy of the index, with a scratch object directory that is removed afterwards. Left out are
@@ -18,7 +20,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ctx.errors import GitFailed
-from ctx.git import process
+from ctx.git import process, stages
 from ctx.git.objects import with_alternate
 from ctx.git.repository import Repository
 
@@ -29,13 +31,15 @@ MOST_UNTRACKED = 5_000
 class _Changes(NamedTuple):
     """Paths as `git status` has them.
 
-    To be read anew, to be taken out, and the number that differ from HEAD.
+    To be read anew, to be taken out, and the number that differ from HEAD (None: not known yet).
+    `entries` is input for `git update-index --index-info`.
     """
 
     update: list[bytes]
     remove: list[bytes]
-    changed: int
+    changed: int | None
     left_out: int
+    entries: bytes = b""
 
 
 _NO_ROOM = (
@@ -51,18 +55,27 @@ class _NoRoomError(GitFailed):
 class WorkTree:
     """A tree that is not committed. `repository` reads its objects; close it to remove them."""
 
-    def __init__(self, repository: Repository, largest: int, *, staged: bool = False) -> None:
-        """Files of more than `largest` bytes are as good as gone. Raises GitFailed when git refuses."""
+    def __init__(
+        self, repository: Repository, largest: int, *, staged: bool = False, side: str | None = None
+    ) -> None:
+        """What lies on disk, or what is `staged`, or the `side` of a conflict (`stages.STAGES`).
+
+        Files on disk of more than `largest` bytes are as good as gone. Raises GitFailed when git refuses, and
+        CtxError for what is staged in a conflict, or a side without one.
+        """
         self._remove: weakref.finalize[..., WorkTree] | None = None
         root = repository.work_tree
         assert root is not None, "a bare repository has no work tree"
         # Relative ones, which the user may have set, would be read from another directory here.
         variables = {"GIT_DIR": repository.git_dir, "GIT_WORK_TREE": root}
-        changes = _staged(root, variables) if staged else _changes(root, largest, variables)
-        self.changed, self.left_out = changes.changed, changes.left_out
+        if side is not None:
+            changes = _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
+        else:
+            changes = _staged(root, variables) if staged else _changes(root, largest, variables)
+        self.changed, self.left_out = changes.changed or 0, changes.left_out
         self.repository = repository
         self.tree: bytes | None = None
-        if not changes.changed:
+        if changes.changed == 0:
             return
         try:
             self._write(root, changes, variables, _in_memory())
@@ -111,6 +124,11 @@ class WorkTree:
             if paths:
                 head, tail = update[:3], update[3:]
                 process.output(root, [*head, *options, *tail], b"\0".join(paths) + b"\0", variables)
+        if changes.entries:
+            command = [*update[:3], "-z", "--replace", "--index-info"]
+            process.output(root, command, changes.entries, variables)
+        if changes.changed is None:
+            self.changed = _differing(root, variables)
         written = process.output(root, ["write-tree", "--missing-ok"], None, variables)
         self.tree = bytes.fromhex(written.decode().strip())
         self.repository = Repository(repository.place._replace(scratch=objects))
@@ -146,13 +164,12 @@ def _index_file(repository: Repository) -> str:
 
 
 def _staged(root: str, variables: Mapping[str, str]) -> _Changes:
-    unmerged = process.output(root, ["ls-files", "--unmerged", "-z"], None, variables)
-    if unmerged:
-        path = os.fsdecode(unmerged.partition(b"\t")[2].partition(b"\0")[0])
-        raise GitFailed(
-            f"nothing can be searched as staged while there are conflicts ('{path}'): resolve them and "
-            "`git add` the files, or search the files as they are, without --staged"
-        )
+    stages.refuse(stages.unmerged(root, variables))
+    return _Changes([], [], _differing(root, variables), 0)
+
+
+def _differing(root: str, variables: Mapping[str, str]) -> int:
+    """How many paths of the index differ from HEAD."""
     command = [
         "diff-index",
         "--cached",
@@ -163,8 +180,7 @@ def _staged(root: str, variables: Mapping[str, str]) -> _Changes:
         "HEAD",
         "--",
     ]
-    changed = process.output(root, command, None, variables).count(b"\0")
-    return _Changes([], [], changed, 0)
+    return process.output(root, command, None, variables).count(b"\0")
 
 
 def _changes(root: str, largest: int, variables: Mapping[str, str]) -> _Changes:

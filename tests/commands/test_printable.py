@@ -40,7 +40,7 @@ def test_branches_and_paths_of_a_repository(git_ctx, project):
 def test_odd_fields_of_a_hit(capsys):
     also = (b"a/b.py", b"a/\xff.py")
     hit = Hit(b"x.py", Position(0, 1, 1, 1), "a\0b", "function", False, None, b"\1" * 20, 0.5, 0.5, also)
-    answer = Answer([hit], "main", None, b"\2" * 20, "HEAD", Coverage(True, 1, 1, {}), None, None, 0.1)
+    answer = Answer([hit], "main", None, b"\2" * 20, "HEAD", Coverage(True, 1, 1, {}), None, None, None, 0.1)
     print_records(answer, b"")
     assert capsys.readouterr().out.split("\0") == ["x.py", "1", "1", "a\ufffdb", "0.5000", ""]
     found = hit_object(hit, None)

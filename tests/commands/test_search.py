@@ -47,6 +47,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
         "resolvedBy",
         "coverage",
         "uncommitted",
+        "behind",
     ]
     assert answer["type"] == "search_result"
     assert answer["commit"] == project.git("rev-parse", "HEAD")
@@ -137,6 +138,56 @@ def test_revisions_and_branches(git_ctx, project):
     assert paths(search(git_ctx, project, wanted, "--branch", "main"))[0] == "src/retry.go"
     assert "src/hats.py" not in paths(search(git_ctx, project, "wear hat", "--revision=HEAD~1"))
     assert search(git_ctx, project, wanted, "--revision", f"{first}^{{tree}}").json["commit"] is None
+
+
+def test_what_lies_on_top_of_head_is_named(git_ctx, project):
+    assert search(git_ctx, project, "session").json["uncommitted"] == {
+        "changedFiles": 0,
+        "leftOut": 0,
+        "state": "work tree",
+    }
+    (project.path / "new.py").write_text("def brand_new_session():\n    pass\n")
+    project.git("add", "new.py")
+    for option, words in (("--work-tree", "1 file not committed"), ("--staged", "1 file staged")):
+        run = git_ctx("search", "brand new session", option, cwd=project.path)
+        assert run.lines[0] == "new.py:1-2:brand_new_session"
+        assert f" with {words};" in run.lines[-1]
+    run = search(git_ctx, project, "brand new session", "--theirs")
+    assert (run.status, run.json["type"], run.json["exitCode"]) == (128, "error", 128)
+    assert "no conflict" in run.json["message"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--ours", "--theirs"),
+        ("--work-tree", "--no-overlay"),
+        ("--work-tree", "--revision", "HEAD"),
+        ("--base", "--branch", "main"),
+    ],
+)
+def test_options_that_exclude_each_other(git_ctx, project, arguments):
+    run = git_ctx("search", "session", *arguments, cwd=project.path)
+    assert run.status == 129
+    assert "exclude each other" in run.err or "goes with HEAD alone" in run.err
+
+
+def test_how_far_behind_is_told(git_ctx, project):
+    git_ctx("index", "--silent", cwd=project.path)
+    before = project.git("rev-parse", "HEAD")
+    (project.path / "new.py").write_text("def brand_new_session():\n    pass\n")
+    project.git("add", "new.py")
+    project.git("commit", "-q", "-m", "new")
+    project.git("config", "ctx.catchUp", "never")
+    run = search(git_ctx, project, "brand new session", "--no-overlay")
+    assert run.json["behind"] == {
+        "tree": project.git("rev-parse", "HEAD~1^{tree}"),
+        "commit": before,
+        "commits": 1,
+        "files": 1,
+    }
+    run = git_ctx("search", "brand new session", "--no-overlay", cwd=project.path)
+    assert f"{before[:12]}, is 1 commit behind main, 1 file differs" in run.lines[0]
 
 
 def test_plain_output_is_fit_for_grep(git_ctx, project):

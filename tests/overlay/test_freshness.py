@@ -11,7 +11,7 @@ import ctx
 from ctx.engine import COMMITTED
 from ctx.errors import UsageError
 from ctx.indexing import indexer
-from ctx.values import Answer
+from ctx.values import Answer, Behind
 
 QUERY = "renew the session"
 
@@ -98,7 +98,59 @@ def test_falling_back_on_a_snapshot_is_asked_for_and_said(make_repo: Callable[..
     assert answer.commit == repo.id("HEAD~1")
     assert answer.message is not None
     assert answer.message.startswith("WARNING: main is not indexed")
-    assert "1 commits behind main" in answer.message
+    assert "1 commit behind main, 22 files differ" in answer.message
+    assert answer.behind == Behind(repo.id("HEAD~1^{tree}"), repo.id("HEAD~1"), 1, 22)
+
+
+def test_how_far_borrowed_rows_are_behind_is_said(make_repo: Callable[..., Repo]) -> None:
+    repo = grown(make_repo)
+    repo.git("config", "ctx.catchUp", "never")
+    repo.branch("topic", "HEAD~1")
+    repo.commit({"topic.py": source("topic", 3)})
+    repo.git("merge", "-q", "--no-edit", "main")
+    answer = ask(repo)
+    # The merge and both of its parents are new.
+    assert answer.behind == Behind(repo.id("main~1^{tree}"), repo.id("main~1"), 3, 23)
+    assert answer.message is not None
+    assert f"{repo.id('main~1').hex()[:12]}, is 3 commits behind topic, 23 files differ" in answer.message
+    repo.write({"untracked.py": source("untracked", 1)})
+    with ctx.open(repo.path) as index:
+        answer = index.search(QUERY)
+    assert answer.behind == Behind(repo.id("main~1^{tree}"), repo.id("main~1"), 3, 24)
+    with ctx.open(repo.path) as index:
+        index.index()
+        assert index.search(QUERY, overlay=COMMITTED).behind is None
+        answer = index.search(QUERY)
+    assert answer.behind == Behind(repo.id("HEAD^{tree}"), repo.id(), 0, 1)
+
+
+def test_a_snapshot_of_another_history_or_of_none(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({f"kept/{i}.py": source(f"kept_{i}", 0) for i in range(3)} | {"top.py": source("top", 1)})
+    repo.git("config", "ctx.catchUp", "never")
+    kept = repo.id("HEAD:kept")
+    with ctx.open(repo.path) as index:
+        index.index(kept.hex())
+    answer = ask(repo)
+    assert answer.behind == Behind(kept, None, None, 7)
+    assert answer.message is not None
+    assert f"{kept.hex()[:12]}, is not of its history, 7 files differ from main" in answer.message
+    with ctx.open(repo.path) as index:
+        index.index()
+    main = repo.id()
+    repo.git("checkout", "-q", "--orphan", "fresh")
+    repo.commit({"fresh.py": source("fresh", 1)})
+    repo.git("branch", "-q", "-m", "main", "other")
+    assert ask(repo).behind == Behind(repo.id("other^{tree}"), main, 1, 1)
+
+
+def test_nothing_is_behind_where_nothing_is_indexed(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({"one.py": source("renew_session", 1)})
+    repo.git("config", "ctx.catchUp", "never")
+    answer = ask(repo)
+    assert answer.behind is None
+    assert not answer.coverage.complete
 
 
 def test_a_revision_that_is_named_never_falls_back(make_repo: Callable[..., Repo]) -> None:

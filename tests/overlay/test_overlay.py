@@ -14,7 +14,6 @@ from repositories import Repo
 
 import ctx
 from ctx.engine import COMMITTED, STAGED, WORK_TREE
-from ctx.errors import GitFailed
 from ctx.values import Answer
 
 QUERIES = ("open the session", "lightning rod", "parse a date", "shop basket total")
@@ -159,18 +158,6 @@ def test_a_conflict_is_searched_as_it_lies_there(make_repo: Callable[..., Repo])
     with ctx.open(repo.path) as index:
         hit = index.search("from the side").hits[0]
         assert index.text(hit).startswith("<<<<<<<")
-
-
-def test_what_is_staged_during_a_conflict_is_refused_with_a_way_out(make_repo: Callable[..., Repo]) -> None:
-    repo = make_repo()
-    repo.commit({"a.py": "def common(): pass\n"})
-    repo.branch("side")
-    repo.commit({"a.py": "def from_the_side(): pass\n"})
-    repo.git("checkout", "-q", "main")
-    repo.commit({"a.py": "def from_the_main_line(): pass\n"})
-    repo.git("merge", "side", check=False)
-    with pytest.raises(GitFailed, match=r"conflicts \('a.py'\): .*without --staged"):
-        ask(repo, "from the side", STAGED)
 
 
 def test_large_and_endless_files_are_left_out(make_repo: Callable[..., Repo]) -> None:

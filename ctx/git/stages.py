@@ -1,0 +1,64 @@
+"""The stages of a conflict: what a merge, rebase, cherry-pick or revert left unmerged in the index.
+
+Reads the index through git and says how it has to be rewritten; writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ctx.errors import CtxError
+from ctx.git import process
+
+STAGES = {"base": b"1", "ours": b"2", "theirs": b"3"}
+"""The number that git-read-tree(1) gives to each side of a merge."""
+
+
+class Unmerged(NamedTuple):
+    """One side of a path in conflict, spelt as git does: octal mode, hexadecimal id, number of the stage."""
+
+    mode: bytes
+    oid: bytes
+    stage: bytes
+    path: bytes
+
+
+def unmerged(root: str, variables: Mapping[str, str]) -> list[Unmerged]:
+    """All sides of all paths in conflict, by path."""
+    found = []
+    for line in process.output(root, ["ls-files", "--unmerged", "-z"], None, variables).split(b"\0")[:-1]:
+        entry, _, path = line.partition(b"\t")
+        mode, oid, stage = entry.split(b" ")
+        found.append(Unmerged(mode, oid, stage, path))
+    return found
+
+
+def one_side(entries: Sequence[Unmerged], side: str) -> bytes:
+    """Input for `git update-index -z --index-info` that leaves of each path its side alone.
+
+    A path that the side does not have is taken out. Raises CtxError where nothing is in conflict.
+    """
+    if not entries:
+        raise CtxError(
+            f"there is no conflict here, and so no '{side}' to search: --staged has what is staged, "
+            "--no-overlay what is committed"
+        )
+    gone = b"0 " + b"0" * len(entries[0].oid) + b"\t"
+    # Removed first, as git-update-index(1) asks for: a path must not keep its other stages.
+    lines = [gone + path for path in dict.fromkeys(entry.path for entry in entries)]
+    lines += [
+        entry.mode + b" " + entry.oid + b"\t" + entry.path for entry in entries if entry.stage == STAGES[side]
+    ]
+    return b"\0".join(lines) + b"\0"
+
+
+def refuse(entries: Sequence[Unmerged]) -> None:
+    """Raises CtxError where something is in conflict: such an index is no tree."""
+    if entries:
+        path = os.fsdecode(entries[0].path)
+        raise CtxError(
+            f"nothing can be searched as staged while there are conflicts ('{path}'): search one side of "
+            "them with --ours, --theirs or --base, or the files as they are with --work-tree"
+        )
