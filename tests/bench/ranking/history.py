@@ -13,33 +13,16 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+from ctx.evaluation.subjects import query_of, words_in
+
 MOST_FILES = 6
 """Code files that a commit may change; larger ones speak of no place in particular."""
 _MOST_CHANGES = 15
-_FEWEST_WORDS = 3
 _MOST_ADDED = 4
 _PER_FILE = 3
 _DEEPEST = 10000
 
-_PREFIX = re.compile(
-    r"^\s*(?:\[[^\]]{1,30}\]\s*|[a-z]+(?:\([^)]*\))?!?:\s+|#?\d+\s*[:-]\s*|[A-Z]{2,}-\d+\s*:?\s*)+"
-)
-_REFERENCE = re.compile(
-    r"\(?(?:\b(?:fix(?:es|ed)?|clos(?:es|ed?)|resolv(?:es|ed?)|refs?|see|gh|issue|pr|pull request)\b)?"
-    r"[\s:-]*#\d+\)?|\(gh-\d+\)|https?://\S+",
-    re.I,
-)
-_DULL = re.compile(
-    r"^(merge|revert|release|version|v?\d+\.\d|bump|prepare|upgrade|wip\b|typos?\b|lint|format|reformat"
-    r"|update (dep|to|version|copyright|changelog|readme|docs?\b|lock)|fix (typo|lint|format|build|ci|test)"
-    r"|rubocop|prettier|whitespace"
-    r"|back to|start (new )?dev|initial commit|changelog|clean ?up$|auto-?generated?|cve|up$|pin )"
-    r"|\b(typos?|changelogs?|copyright|dependabot|renovate|dependenc(y|ies)|clippy|eslint|phpcs|phpstan|pre-commit"
-    r"|github actions?|whitespace|version bump|release notes|spelling|grammar mistakes?|license header)\b",
-    re.I,
-)
 _BOT = re.compile(r"bot\b|renovate|dependabot|weblate|transifex", re.I)
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 
 
 class Commit(NamedTuple):
@@ -67,17 +50,6 @@ def git(repository: Path, *arguments: str) -> str:
         ["git", "-C", str(repository), *arguments], check=True, capture_output=True, timeout=600
     )
     return result.stdout.decode("utf-8", "replace")
-
-
-def query_of(subject: str) -> str | None:
-    """A commit subject as somebody might type it, None where it says nothing about the code."""
-    if _DULL.search(subject):
-        return None
-    text = _REFERENCE.sub(" ", subject)
-    text = " ".join(_PREFIX.sub("", text).split()).strip(" .,;:-")
-    if _DULL.search(text) or len(_WORD.findall(text)) < _FEWEST_WORDS or len(text) > 160:
-        return None
-    return text
 
 
 def commits(repository: Path, revisions: str, most: int) -> list[Commit]:
@@ -167,7 +139,7 @@ def topics(history: list[Commit], code: set[str], chance: random.Random) -> list
         targets = [path for path in commit.paths if path in code]
         if text is None or not 0 < len(targets) <= MOST_FILES:
             continue
-        said = {word.lower() for word in _WORD.findall(text)}
+        said = {word.lower() for word in words_in(text)}
         everywhere.update(said)
         for path in targets:
             words[path].update(said)

@@ -1,0 +1,102 @@
+"""Commit replay: what a commit's message asks for, searched in the tree before it.
+
+    python tests/bench/yardsticks/replay.py CHECKOUTS OUT [--semble PYTHON --model MODEL] [NAME …]
+
+CHECKOUTS holds a clone (bare or not) of each project of `projects.json`. Of each project the last commits
+before its head count that changed sources or, without sources, tests; what only moved, formatted or raised
+versions is left out by the same code as `git ctx evaluate` uses. git-ctx answers at every parent; semble at
+every few of them, in a folder that is checked out at that parent, and is compared over those queries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from results import write
+from systems import Ours, Semble, checkout, clone
+
+import ctx
+from ctx.evaluation.commits import commits
+from ctx.evaluation.subjects import question_of
+from ctx.evaluation.tasks import SOURCES, TESTS, Task, task_of
+
+COMMITS = 100
+SEMBLE_EVERY = 4
+_LOOKED_AT = 3000
+
+
+def replay(checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | None, most: int) -> int:
+    """Write the results of one project; the number of its commits."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, project["name"])
+        clone(checkouts / project["name"], folder)
+        with ctx.open(folder) as index:
+            ours = Ours(index)
+            head = index.repository.commit_of(project["head"])
+            if head is None:
+                raise SystemExit(f"{project['name']} lacks {project['head']}")
+            done = 0
+            for commit in commits(index.repository, head, _LOOKED_AT):
+                if commit.left_out is not None:
+                    continue
+                view = ours.parents.view(index.repository.commit_info(commit.parent).tree)
+                task = task_of(commit, view, ours.parents.record)
+                if isinstance(task, str) or task.kind not in (SOURCES, TESTS):
+                    continue
+                queries = _queries(task)
+                answers = [(ours.name, ours.search(view, list(queries.values())))]
+                if semble is not None and done % SEMBLE_EVERY == 0:
+                    checkout(folder, commit.parent.hex())
+                    answers.append((semble.name, semble.search(folder, list(queries.values()))))
+                for system, found in answers:
+                    for (variant, text), results in zip(queries.items(), found, strict=True):
+                        name = f"{project['name']} {commit.oid.hex()[:12]}"
+                        write(
+                            out, f"replay, {variant}", system, project, task.kind, name, text, task.files,
+                            task.places, results,
+                        )  # fmt: skip
+                done += 1
+                if done == most:
+                    break
+    return done
+
+
+def _queries(task: Task) -> dict[str, str]:
+    queries = {"subject": task.query}
+    if (question := question_of(task.commit.subject, task.commit.body)) is not None:
+        queries["subject and body"] = question
+    return queries
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
+    parser.add_argument("--model", help="a model2vec folder for semble")
+    parser.add_argument("--commits", type=int, default=COMMITS)
+    options = parser.parse_args()
+    semble = Semble(options.semble, options.model) if options.semble else None
+    projects = json.loads(Path(__file__).with_name("projects.json").read_text())
+    with options.out.open("a") as out:
+        for project in projects:
+            if options.names and project["name"] not in options.names:
+                continue
+            started = time.monotonic()
+            done = replay(options.checkouts, project, out, semble, options.commits)
+            seconds = time.monotonic() - started
+            print(f"{project['name']}: {done} commits, {seconds:.0f} s", file=sys.stderr, flush=True)
+    if semble is not None:
+        semble.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""The programs that are graded, behind one call: places of a tree for some queries, best first."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ctx.contents import to_text
+from ctx.engine import RepositoryIndex
+from ctx.evaluation.parents import Parents
+from ctx.search import Filters, search
+from ctx.views.view import View
+
+LIMIT = 50
+"""Results that are kept of each query."""
+
+Results = list[list[Any]]
+"""[paths, first line, last line, tokens] for each result, best first."""
+
+_TOKEN = re.compile(r"[A-Za-z]{1,7}|[0-9]{1,3}|\n\s*|[^\sA-Za-z0-9]{1,2}")
+
+
+def tokens(text: str) -> int:
+    """About the tokens that a language model reads: pieces of words, numbers, pairs of marks, indentations.
+
+    An approximation, since the vocabularies of real tokenisers are downloads; the same for every program.
+    """
+    return len(_TOKEN.findall(text))
+
+
+class Ours:
+    """git-ctx as shipped, in this process, at any tree of a repository."""
+
+    name = "git-ctx"
+
+    def __init__(self, index: RepositoryIndex) -> None:
+        self._repository = index.repository
+        self.parents = Parents(index)
+
+    def search(self, view: View, queries: Sequence[str], pathspecs: Sequence[str] = ()) -> list[Results]:
+        """The results of each query in the tree of a view."""
+        filters = Filters(self._repository, pathspecs)
+        return [self._shown(view, query, filters) for query in queries]
+
+    def _shown(self, view: View, query: str, filters: Filters) -> Results:
+        hits, _ = search(view, self.parents.record, query, LIMIT, filters)
+        found: Results = []
+        blobs = self._repository.read_blobs([hit.blob for hit in hits])
+        for hit, blob in zip(hits, blobs, strict=True):
+            text = "" if blob is None else to_text(blob, hit.position.start, hit.position.end)
+            paths = [os.fsdecode(path) for path in (hit.path, *hit.also_at)]
+            found.append([paths, hit.position.start_line, hit.position.end_line, tokens(text)])
+        return found
+
+
+class Semble:
+    """semble in a process of its own, with a model2vec folder and a cache of its own."""
+
+    name = "semble"
+
+    def __init__(self, python: str, model: str) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._process = subprocess.Popen(
+            [python, str(Path(__file__).with_name("semble_worker.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ
+            | {
+                "SEMBLE_MODEL_NAME": os.path.abspath(model),
+                "SEMBLE_CACHE_LOCATION": self._folder.name,
+                "SEMBLE_INDEX_WORKERS": "0",
+            },
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def search(self, folder: Path, queries: Sequence[str]) -> list[Results]:
+        """The results of each query in the files of a folder."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        asked = {"folder": str(folder), "queries": list(queries), "limit": LIMIT}
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        return [
+            [[[path], first, last, tokens(text)] for path, first, last, text in results]
+            for results in json.loads(self._process.stdout.readline())
+        ]
+
+
+def clone(repository: Path, folder: Path) -> None:
+    """A clone that shares the objects of a repository, without files."""
+    subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", repository, folder], check=True)
+
+
+def checkout(folder: Path, revision: str) -> None:
+    """Put the files of a revision into a clone; files that stay are not touched."""
+    subprocess.run(
+        ["git", "-C", folder, "-c", "advice.detachedHead=false", "checkout", "-q", "-f", revision, "--"],
+        check=True,
+    )

@@ -1,0 +1,113 @@
+"""The tree before a commit is searched as it was, and nothing of it shows in what the user sees."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.evaluation.commits import commits
+from ctx.evaluation.measures import Target
+from ctx.evaluation.parents import Parents
+from ctx.evaluation.tasks import DOCS, SOURCES, TESTS, task_of
+from ctx.maintenance.gc import collect
+from ctx.search import Filters, search
+
+
+def source(*names: str) -> str:
+    return "\n\n".join(f"def {name}(session):\n    return session.{name}_all()\n" for name in names)
+
+
+@pytest.fixture
+def project(repo: Repo) -> Repo:
+    repo.commit({"src/session.py": source("renew", "expire"), "tests/test_session.py": source("test_renew")})
+    repo.commit({"src/session.py": source("renew", "expire", "revoke")}, "Let sessions be revoked at once")
+    repo.commit(
+        {"src/session.py": source("renew", "revoke"), "tests/test_session.py": source("test_revoke")},
+        "Sessions expire by themselves, no call is needed",
+    )
+    return repo
+
+
+def files(store: Path) -> dict[str, float]:
+    return {
+        os.path.relpath(os.path.join(folder, name), store): os.stat(os.path.join(folder, name)).st_mtime
+        for folder, _, names in os.walk(store)
+        for name in names
+    }
+
+
+def test_each_commit_is_asked_for_in_the_tree_before_it(project):
+    with ctx.open(project.path) as index:
+        parents = Parents(index)
+        newest, older = commits(index.repository, project.id(), 10)
+        for commit, defined in ((newest, b"revoke"), (older, None)):
+            view = parents.view(index.repository.commit_info(commit.parent).tree)
+            hits, _ = search(view, parents.record, "revoke", 5, Filters(index.repository))
+            text = b"".join(
+                index.repository.read_blob(hit.blob)[hit.position.start : hit.position.end] for hit in hits
+            )
+            assert (b"def revoke" in text) is (defined is not None)
+        view = parents.view(index.repository.commit_info(newest.parent).tree)
+        task = task_of(newest, view, parents.record)
+        assert task.kind == SOURCES
+        assert task.files == (Target(b"src/session.py"),)
+        assert [target.path for target in task.places] == [b"src/session.py"]
+
+
+def test_the_same_tree_gives_the_same_answer_as_a_search(project):
+    with ctx.open(project.path) as index:
+        parents = Parents(index)
+        view = parents.view(index.resolve("HEAD^").tree)
+        hits, _ = search(view, parents.record, "expire the session", 5, Filters(index.repository))
+        assert hits == index.search("expire the session", limit=5, revision="HEAD^").hits
+
+
+def test_parents_leave_no_snapshot_no_log_and_no_view(project):
+    with ctx.open(project.path) as index:
+        index.index()
+        before = files(Path(index.store.path))
+        status = index.status()
+    with ctx.open(project.path) as index:
+        parents = Parents(index)
+        for revision in ("HEAD^", "HEAD^^"):
+            parents.view(index.resolve(revision).tree)
+        after = files(Path(index.store.path))
+        assert index.status()._replace(store_size=0) == status._replace(store_size=0)
+    assert {
+        name for name in after.keys() - before.keys() if not name.startswith(("objects", "snapshots"))
+    } == set()
+    assert not [name for name in after.keys() - before.keys() if "/trees/" in name or "/log/" in name]
+    assert {name for name in before if "views" in name and before[name] != after[name]} == set()
+
+
+def test_what_parents_needed_can_be_collected(project):
+    with ctx.open(project.path) as index:
+        index.index()
+        before = files(Path(index.store.path)).keys()
+        Parents(index).view(index.resolve("HEAD^^").tree)
+        assert files(Path(index.store.path)).keys() > before
+        project.git("reflog", "expire", "--expire=now", "--all")
+        for name in files(Path(index.store.path)):
+            os.utime(os.path.join(index.store.path, name), (1_600_000_000, 1_600_000_000))
+        collect(index, grace="now")
+        assert {name for name in files(Path(index.store.path)) if name.startswith("objects")} == {
+            name for name in before if name.startswith("objects")
+        }
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [({"tests/test_session.py": source("test_expire")}, TESTS), ({"README.md": "# Sessions\n"}, DOCS)],
+)
+def test_a_commit_without_sources_is_about_what_it_has(project, changed, kind):
+    project.commit({"README.md": "# Session\n"}, "Say what this is in a readme")
+    project.commit(changed, "Show that sessions are not for ever")
+    with ctx.open(project.path) as index:
+        parents = Parents(index)
+        commit = next(commits(index.repository, project.id(), 1))
+        view = parents.view(index.repository.commit_info(commit.parent).tree)
+        assert task_of(commit, view, parents.record).kind == kind
