@@ -107,7 +107,7 @@ class WorkTree:
         self._remove = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
         objects = os.path.join(scratch, "objects")
         os.mkdir(objects)
-        shutil.copyfile(_index_file(repository), os.path.join(scratch, "index"))
+        _copy_with_time(_index_file(repository), os.path.join(scratch, "index"))
         real = os.environ.get("GIT_OBJECT_DIRECTORY") or os.path.join(repository.common_dir, "objects")
         known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
         variables = variables | {
@@ -161,6 +161,14 @@ def _index_file(repository: Repository) -> str:
         if named
         else os.path.join(repository.git_dir, "index")
     )
+
+
+def _copy_with_time(source: str, target: str) -> None:
+    """Copy an index. From its age git tells which files may have changed unseen since (racy-git(7))."""
+    with open(source, "rb") as file, open(target, "wb") as copy:
+        shutil.copyfileobj(file, copy)
+        status = os.fstat(file.fileno())
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def _staged(root: str, variables: Mapping[str, str]) -> _Changes:
@@ -217,17 +225,26 @@ def _changes(root: str, largest: int, variables: Mapping[str, str]) -> _Changes:
             changed += 1
         else:
             continue
-        if _is_readable(os.path.join(os.fsencode(root), path), largest):
+        if _is_readable(os.fsencode(root), path, largest):
             update.append(path)
         else:
-            # Too large to be indexed, gone, or no file: its old text must not be shown either.
+            # Too large to be indexed, gone, unreadable, or no file: its old text must not be shown either.
             remove.append(path)
     return _Changes(update, remove, changed, left_out)
 
 
-def _is_readable(path: bytes, largest: int) -> bool:
+def _is_readable(root: bytes, path: bytes, largest: int) -> bool:
+    """Whether git can read a file or link of the work tree; what is behind a link is not in it."""
+    full = os.path.join(root, path)
+    above = os.path.dirname(path)
+    while above:
+        if os.path.islink(os.path.join(root, above)):
+            return False
+        above = os.path.dirname(above)
     try:
-        found = os.lstat(path)
+        found = os.lstat(full)
     except OSError:
         return False
-    return stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= largest)
+    if stat.S_ISLNK(found.st_mode):
+        return True
+    return stat.S_ISREG(found.st_mode) and found.st_size <= largest and os.access(full, os.R_OK)

@@ -1,4 +1,4 @@
-"""Projects for the tests of the core: made from a number, so that a test needs nothing but git.
+"""Projects for tests: made from a number, so that a test needs nothing but git.
 
 A made project looks like code that somebody wrote: several languages, directories of many sizes, words that
 come back in many files, comments in more than one script.

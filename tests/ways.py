@@ -15,7 +15,7 @@ import ctx
 from ctx.store import decode_object
 from ctx.values import Answer
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class Run(NamedTuple):

@@ -1,0 +1,116 @@
+"""States of a work tree in which git's own bookkeeping is easily misread."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.engine import WORK_TREE
+from ctx.values import Answer
+
+BEFORE = "def first_lantern():\n    return 1\n"
+AFTER = "def other_lantern():\n    return 2\n"
+
+
+def ask(repo: Repo, query: str = "lantern") -> Answer:
+    with ctx.open(repo.path) as index:
+        return index.search(query, overlay=WORK_TREE)
+
+
+def as_added(repo: Repo) -> str:
+    """The tree that `git add --all` writes."""
+    repo.git("add", "--all")
+    return repo.git("write-tree").decode()
+
+
+def test_a_change_within_the_grain_of_the_clock(make_repo: Callable[..., Repo]) -> None:
+    """Of the length and time of what is staged: only the age of the index tells git to look (racy-git(7))."""
+    repo = make_repo()
+    repo.git("config", "core.trustctime", "false")
+    repo.commit({"a.py": "def committed_lantern():\n    return 0\n"})
+    repo.write({"a.py": BEFORE})
+    os.utime(repo.path / "a.py", (1_700_000_000, 1_700_000_000))
+    repo.git("add", "a.py")
+    os.utime(repo.path / ".git" / "index", (1_700_000_000, 1_700_000_000))
+    repo.write({"a.py": AFTER})
+    os.utime(repo.path / "a.py", (1_700_000_000, 1_700_000_000))
+    answer = ask(repo)
+    assert [hit.symbol for hit in answer.hits] == ["other_lantern"]
+    assert answer.tree.hex() == as_added(repo)
+
+
+@pytest.mark.parametrize("target", ["there", "nothing", "d", "/"])
+def test_a_link_in_the_place_of_a_directory(make_repo: Callable[..., Repo], target: str) -> None:
+    repo = make_repo()
+    repo.commit({"d/x.py": BEFORE, "d/e/y.py": BEFORE, "there/x.py": AFTER, "there/e/y.py": AFTER})
+    for name in ("d/x.py", "d/e/y.py"):
+        (repo.path / name).unlink()
+    (repo.path / "d/e").rmdir()
+    (repo.path / "d").rmdir()
+    (repo.path / "d").symlink_to(target)
+    answer = ask(repo)
+    assert {path for hit in answer.hits for path in (hit.path, *hit.also_at)} == {
+        b"there/x.py",
+        b"there/e/y.py",
+    }
+    assert answer.tree.hex() == as_added(repo)
+
+
+def test_a_link_in_the_place_of_a_directory_in_conflict(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({"d/x.py": "def base(): pass\n"})
+    repo.branch("side")
+    repo.commit({"d/x.py": BEFORE, "there/x.py": "def somewhere_else(): pass\n"})
+    repo.git("checkout", "-q", "main")
+    repo.commit({"d/x.py": AFTER})
+    repo.git("merge", "side", check=False)
+    (repo.path / "d/x.py").unlink()
+    (repo.path / "d").rmdir()
+    (repo.path / "d").symlink_to("there")
+    answer = ask(repo)
+    assert {hit.path for hit in answer.hits} <= {b"there/x.py"}
+    assert answer.tree.hex() == as_added(repo)
+
+
+def test_changed_files_outside_a_sparse_checkout_are_searched(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({"in/a.py": BEFORE, "out/b.py": BEFORE, "out/c.py": BEFORE})
+    repo.write({"out/b.py": AFTER})
+    repo.git("sparse-checkout", "set", "in")
+    assert not (repo.path / "out/c.py").exists()
+    assert {(hit.path, hit.symbol) for hit in ask(repo).hits} == {
+        (b"in/a.py", "first_lantern"),
+        (b"out/b.py", "other_lantern"),
+    }
+
+
+def test_files_that_may_not_be_read_are_left_out(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({"a.py": BEFORE, "changed.py": BEFORE})
+    repo.write({"changed.py": AFTER, "secret.py": AFTER, "plain.py": AFTER})
+    for name in ("changed.py", "secret.py"):
+        (repo.path / name).chmod(0)
+    program = (
+        "import ctx, sys; print(sorted(hit.path for hit in ctx.open(sys.argv[1]).search('lantern').hits))"
+    )
+    command = [sys.executable, "-c", program, str(repo.path)]
+    if os.geteuid() == 0:
+        # Root may read everything, unless it gives that up.
+        without = "-dac_override,-dac_read_search"
+        command = ["setpriv", f"--bounding-set={without}", f"--inh-caps={without}", *command]
+        if subprocess.run([*command[:3], "true"], capture_output=True).returncode:
+            pytest.skip("root cannot give up its rights here")
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    )
+    assert done.stdout == "[b'a.py', b'plain.py']\n", done.stderr

@@ -1,0 +1,150 @@
+"""What is true of a work tree, found without git-ctx; and answers of an index that is made from scratch.
+
+The tree of a work tree is written by a real `git add --all` on a copy of its index. Its answers come from a
+repository of their own that reads the same objects, and whose index is removed before every tree.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from repositories import Repo
+
+import ctx
+from ctx.contents import MAX_SIZE
+from ctx.engine import COMMITTED
+from ctx.values import Answer
+
+GITLINK = b"160000"
+
+
+class Question(NamedTuple):
+    """What is asked: words, pathspecs, languages."""
+
+    words: str
+    paths: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+
+
+class Entry(NamedTuple):
+    """A file of a tree."""
+
+    mode: bytes
+    oid: str
+
+
+class Reference:
+    """A repository that sees all objects of another one, and indexes what it is asked about from scratch."""
+
+    def __init__(self, repo: Repo, scratch: Path) -> None:
+        self._scratch = scratch
+        self.repo = Repo(scratch / "reference")
+        Repo(scratch).git("init", "--quiet", "--bare", "reference")
+        # By another name than that beside which the index lies: an index that is shared is none from scratch.
+        (scratch / "alias").symlink_to(repo.path / ".git" / "objects")
+        alternates = self.repo.path / "objects" / "info" / "alternates"
+        alternates.write_text(f"{scratch / 'alias'}\n")
+
+    def work_tree(self, place: Repo) -> str:
+        """The tree that `git add --all` would write in a work tree, but for the exceptions of docs/design.md.
+
+        Files above 1 MB count as gone where git would read them anew, and submodules stay as they are.
+        """
+        index = self._copy(place)
+        before = entries(self._git(place, "ls-files", "-s", "-z"))
+        paths = self._git(place, "status", "--porcelain", "-z", "--no-renames", "-uall")
+        changed = [line[3:] for line in paths.split(b"\0") if line]
+        top = os.fsencode(place.path)
+        large = [path for path in changed if size(os.path.join(top, path)) > MAX_SIZE]
+        self._git(place, "add", "--all", "--sparse", "--ignore-errors", check=False)
+        after = entries(self._git(place, "ls-files", "-s", "-z"))
+        gone = [path for path, entry in after.items() if entry.mode == GITLINK and path not in before]
+        gone += [path for path in large if path in after]
+        self._git(place, "update-index", "-z", "--force-remove", "--stdin", stdin=b"\0".join(gone))
+        for path, entry in before.items():
+            if entry.mode == GITLINK and after.get(path) != entry:
+                info = b"160000," + entry.oid.encode() + b"," + path
+                self._git(place, "update-index", "--add", "--replace", "--cacheinfo", info)
+        tree = self._git(place, "write-tree", "--missing-ok").decode().strip()
+        index.unlink()
+        return tree
+
+    def staged(self, place: Repo) -> str | None:
+        """The tree of the index; None where there are conflicts."""
+        index = self._copy(place)
+        tree = self._git(place, "write-tree", "--missing-ok", check=False).decode().strip()
+        index.unlink()
+        return tree or None
+
+    def files(self, tree: str) -> dict[bytes, Entry]:
+        """Every path of a tree."""
+        return entries(self.repo.git("ls-tree", "-r", "-z", tree), b" ")
+
+    def answers(self, tree: str, questions: list[Question], limit: int) -> list[Answer]:
+        """The answers about a tree, from an index that did not exist before."""
+        shutil.rmtree(self.repo.path / "ctx", ignore_errors=True)
+        with ctx.open(self.repo.path) as index:
+            report = index.index(tree, jobs=1)
+            assert report.processed_new_clusters == report.total_clusters, "this index is not from scratch"
+            return [
+                index.search(
+                    question.words,
+                    paths=question.paths,
+                    languages=question.languages,
+                    limit=limit,
+                    revision=tree,
+                    overlay=COMMITTED,
+                )
+                for question in questions
+            ]
+
+    def _copy(self, place: Repo) -> Path:
+        """A copy of the index of a work tree, of the same age: git goes by that."""
+        index = Path(os.fsdecode(place.git("rev-parse", "--git-path", "index")))
+        copy = self._scratch / "index-copy"
+        shutil.copy2(place.path / index, copy)
+        return copy
+
+    def _git(
+        self, place: Repo, *arguments: str | bytes, stdin: bytes | None = None, check: bool = True
+    ) -> bytes:
+        own = {
+            "GIT_INDEX_FILE": str(self._scratch / "index-copy"),
+            "GIT_OBJECT_DIRECTORY": str(self.repo.path / "objects"),
+            "GIT_OPTIONAL_LOCKS": "0",
+        }
+        done = subprocess.run(
+            ["git", "-c", "core.splitIndex=false", *arguments],
+            cwd=place.path,
+            input=stdin or b"",
+            capture_output=True,
+            env={**os.environ, **own},
+        )
+        if check and done.returncode:
+            raise AssertionError(f"git {arguments!r}: {done.stderr.decode()}")
+        return done.stdout
+
+
+def entries(listing: bytes, before_path: bytes = b"") -> dict[bytes, Entry]:
+    """What `git ls-files -s -z` or `git ls-tree -r -z` prints, by path; of conflicts the last stage."""
+    found = {}
+    for line in filter(None, listing.split(b"\0")):
+        words, _, path = line.partition(b"\t")
+        fields = words.split()
+        oid = fields[2] if before_path else fields[1]
+        found[path] = Entry(fields[0], oid.decode())
+    return found
+
+
+def size(path: bytes) -> int:
+    """The size of a regular file; 0 for everything else."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
