@@ -81,6 +81,21 @@ class Reference:
         index.unlink()
         return tree or None
 
+    def side(self, place: Repo, stage: bytes) -> str:
+        """The tree of the index with one stage of each path in conflict, without the paths that lack it."""
+        index = self._copy(place)
+        lines = self._git(place, "ls-files", "--unmerged", "-z").split(b"\0")[:-1]
+        sides = [(*line.partition(b"\t")[0].split(), line.partition(b"\t")[2]) for line in lines]
+        self._git(
+            place, "rm", "--cached", "--quiet", "-f", "--", *(b":(literal)" + side[3] for side in sides)
+        )
+        for mode, oid, number, path in sides:
+            if number == stage:
+                self._git(place, "update-index", "--add", "--cacheinfo", b",".join((mode, oid, path)))
+        tree = self._git(place, "write-tree", "--missing-ok").decode().strip()
+        index.unlink()
+        return tree
+
     def files(self, tree: str) -> dict[bytes, Entry]:
         """Every path of a tree."""
         return entries(self.repo.git("ls-tree", "-r", "-z", tree), b" ")
