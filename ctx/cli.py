@@ -26,6 +26,9 @@ COMMANDS = {
     "pin": "pin",
     "gc": "gc",
     "fsck": "fsck",
+    "push": "push",
+    "fetch": "fetch",
+    "verify": "verify",
     "remove-index": "remove_index",
 }
 """Each command with the module of ctx.commands that holds it."""

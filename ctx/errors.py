@@ -5,6 +5,7 @@
       UnknownRevision              128
       NothingCommitted             128
       GitFailed                    128
+      RemoteFailed                 128
       StoreUnusable                128
         StoreFull                  128
       Damaged                      128
@@ -41,6 +42,10 @@ class NothingCommitted(CtxError):
 
 class GitFailed(CtxError):
     """git itself refused; the message is what it said."""
+
+
+class RemoteFailed(CtxError):
+    """A remote could not be read or written; the message has git's words."""
 
 
 class StoreUnusable(CtxError):

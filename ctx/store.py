@@ -35,8 +35,11 @@ _TAG = (
 )
 
 
-def encode_object(name: str, payload: bytes) -> bytes:
-    """The file that holds a payload: head, digest of name and payload, payload as zstd (RFC 8878) or raw."""
+def encode_object(name: str, payload: bytes, *, compress: bool = True) -> bytes:
+    """The file that holds a payload: head, digest of name and payload, payload as zstd (RFC 8878) or raw.
+
+    Without compression the bytes are the same on every machine.
+    """
     if len(payload) > MAX_PAYLOAD:
         raise StoreUnusable(
             f"an object of the index has {len(payload):,} bytes, {MAX_PAYLOAD:,} are the most: "
@@ -44,7 +47,7 @@ def encode_object(name: str, payload: bytes) -> bytes:
         )
     digest = _digest(name, payload)
     coding, body = _RAW, payload
-    if len(payload) >= _WORTH_COMPRESSING:
+    if compress and len(payload) >= _WORTH_COMPRESSING:
         packed = zstandard.ZstdCompressor(level=9, write_content_size=True).compress(payload)
         if len(packed) < len(payload):
             coding, body = _ZSTD, packed

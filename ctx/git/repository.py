@@ -177,7 +177,7 @@ class Repository:
         The remote's HEAD (as the last clone or `git remote set-head` wrote it), `init.defaultBranch`, main,
         master, in this order.
         """
-        for remote in self._remotes():
+        for remote in self.remotes():
             done = process.run(
                 self.place.directory, ["symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD"]
             )
@@ -242,7 +242,7 @@ class Repository:
         done = process.run(self.place.directory, ["symbolic-ref", "--quiet", "HEAD"])
         return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
-    def _remotes(self) -> list[str]:
+    def remotes(self) -> list[str]:
         """The remotes, the one that this work tree most likely follows first."""
         branch = self.current_branch()
         wanted = (

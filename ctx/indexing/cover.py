@@ -86,6 +86,14 @@ class Coverer:
                     clusters.append(cluster)
         return directories, clusters
 
+    def every(self, root: Node) -> Iterator[Cluster]:
+        """All clusters of a tree, stored or not, as its partition names them."""
+        open_ = [root]
+        while open_:
+            content = open_.pop().read()
+            open_ += reversed(content.nodes)
+            yield from content.clusters
+
     @at_work
     def cover(
         self,

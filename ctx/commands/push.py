@@ -1,0 +1,118 @@
+"""`git ctx push`: publish snapshots on a remote."""
+
+from __future__ import annotations
+
+import click
+
+from ctx.commands import options
+from ctx.commands.json_output import print_json
+from ctx.commands.printable import printable
+from ctx.commands.progress import Reporter, reporter_for
+from ctx.errors import UsageError
+
+CONTENTS = (
+    "what is published is the index: paths, names of symbols, offsets and vectors of the code, no source "
+    "text; vectors can be turned back into words in part"
+)
+
+
+@click.command(short_help="Publish the index on a remote, for others to fetch.")
+@click.argument("remote", required=False)
+@click.option("--revision", "revisions", multiple=True, metavar="REV", help="Publish REV; may be repeated.")
+@click.option("--branches", is_flag=True, help="Publish the tips of all local branches.")
+@click.option("--tags", is_flag=True, help="Publish all tags.")
+@click.option("--all", "everything", is_flag=True, help="Both of these.")
+@click.option("--compact", is_flag=True, help="Drop published snapshots instead; see the --keep options.")
+@click.option(
+    "--keep-branches", is_flag=True, help="With --compact: keep what the remote's branches lead to."
+)
+@click.option("--keep-tags", is_flag=True, help="With --compact: keep what the remote's tags lead to.")
+@click.option(
+    "--keep-last", type=click.IntRange(min=0), metavar="N", help="With --compact: keep the N newest commits."
+)
+@click.option(
+    "--grace", metavar="TIME", help="With --compact: keep what was published since TIME; 14 days by default."
+)
+@options.json_output
+@options.root
+def command(
+    remote: str | None,
+    revisions: tuple[str, ...],
+    branches: bool,
+    tags: bool,
+    everything: bool,
+    compact: bool,
+    keep_branches: bool,
+    keep_tags: bool,
+    keep_last: int | None,
+    grace: str | None,
+    json_output: bool,
+) -> int:
+    """Publish the index of HEAD, or of what is named, on REMOTE under the ref refs/notes/ctx.
+
+    REMOTE is the name of a remote, an address or a path; without it what the branch follows, or origin.
+    Others take it with `git ctx fetch`. Only what the remote lacks is sent, and nothing that is there is
+    taken away, but by --compact.
+    """
+    import ctx
+
+    chosen = bool(revisions or branches or tags or everything)
+    keeps = keep_branches or keep_tags or keep_last is not None
+    if compact and chosen:
+        raise UsageError("--compact publishes nothing: leave out --revision, --branches, --tags and --all")
+    if not compact and (keeps or grace is not None):
+        raise UsageError("--keep-branches, --keep-tags, --keep-last and --grace go with --compact")
+    if compact and not keeps:
+        raise UsageError("say what --compact shall keep: --keep-branches, --keep-tags, --keep-last N")
+    with ctx.open(".") as index:
+        if compact:
+            from ctx.share.compact import Keep, compact_remote
+
+            dropped = compact_remote(index, remote, Keep(keep_branches, keep_tags, keep_last or 0, grace))
+            if json_output:
+                print_json({"type": "compact_result", **dropped._asdict()})
+            else:
+                click.echo(
+                    f"dropped {dropped.dropped:,} of {dropped.dropped + dropped.kept:,} snapshots "
+                    f"and {dropped.clusters:,} clusters"
+                    + (
+                        f"; left alone, being of another version: {', '.join(dropped.strange)}"
+                        if dropped.strange
+                        else ""
+                    )
+                )
+            return 0
+        from ctx.share.push import Selection, push
+
+        reporter = Reporter() if json_output else reporter_for()
+        with reporter:
+            report = push(
+                index,
+                remote,
+                Selection(revisions, branches or everything, tags or everything),
+                progress=reporter.progress,
+                announce=lambda size: click.echo(f"note: {CONTENTS}", err=True),
+            )
+    if json_output:
+        print_json(
+            {
+                "type": "push_result",
+                "snapshots": report.snapshots,
+                "clusters": report.clusters,
+                "bytes": report.size,
+                "attempts": report.attempts,
+                "tooLarge": [key.hex() for key in report.too_large],
+            }
+        )
+        return 0
+    for key in report.too_large:
+        click.echo(f"warning: cluster {key.hex()} is too large to be shared and was left out", err=True)
+    if report.snapshots or report.clusters:
+        text = (
+            f"published {report.snapshots:,} snapshots with {report.clusters:,} new clusters, "
+            f"{report.size:,} bytes before packing"
+        )
+    else:
+        text = "the remote has all of it already"
+    click.echo(printable(text))
+    return 0

@@ -1,0 +1,184 @@
+"""Compaction: a commit without history that holds only the snapshots that are still wanted.
+
+The only thing here that takes anything away from a remote. It replaces exactly the tip that it read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import Damaged, RemoteFailed
+from ctx.maintenance.roots import cutoff
+from ctx.share import layout
+from ctx.share.layout import Published
+from ctx.share.publish import wait_after
+from ctx.share.remote import find_remote
+from ctx.share.transport import ShareRepository
+from ctx.snapshots import decode_node
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+    from ctx.git.repository import Repository
+
+_ATTEMPTS = 10
+_TRAILER = "Epoch: "
+
+
+class Keep(NamedTuple):
+    """What a compaction keeps: what the remote's branches or tags lead to, and the newest commits.
+
+    `grace` as for `git ctx gc`: what was published since then stays in any case.
+    """
+
+    branches: bool
+    tags: bool
+    last: int
+    grace: str | None
+
+
+class CompactReport(NamedTuple):
+    """Numbers of snapshots kept and dropped, and of clusters dropped.
+
+    `strange` names descriptors that this program cannot read: all that is theirs stays.
+    """
+
+    kept: int
+    dropped: int
+    clusters: int
+    strange: list[str]
+
+
+def compact_remote(index: RepositoryIndex, remote: str | None, keep: Keep) -> CompactReport:
+    """Drop from a remote the snapshots that `keep` does not name, and what only they need.
+
+    Raises `RemoteFailed`, also when others were quicker too often.
+    """
+    share = ShareRepository(index.repository, index.store, find_remote(index.repository, remote))
+    since = cutoff(index.repository, keep.grace)
+    sign = index.repository.settings.get_bool("commit.gpgSign", False)
+    with share.locked():
+        for attempt in range(1, _ATTEMPTS + 1):
+            tip = share.fetch_tip()
+            if tip is None:
+                return CompactReport(0, 0, 0, [])
+            there = share.listing(tip)
+            kept, report = _sift(share, index.repository, there, keep, since)
+            if not report.dropped:
+                return report
+            message = f"Keep {report.kept} snapshots\n\n{_TRAILER}{_epoch(share, tip) + 1}\n"
+            pushed = share.push(share.commit(None, {}, message, keep=kept, sign=sign), lease=tip)
+            if pushed.landed:
+                return report
+            if not pushed.raced:
+                raise RemoteFailed(f"'{share.remote.name}' refused {layout.REF}: {pushed.why}")
+            wait_after(attempt)
+    raise RemoteFailed(f"others pushed meanwhile {_ATTEMPTS} times: compact again when it is quieter")
+
+
+def _epoch(share: ShareRepository, tip: str) -> int:
+    for line in share.message(tip).splitlines():
+        number = line.removeprefix(_TRAILER)
+        if number != line and number.isdigit():
+            return int(number)
+    return 0
+
+
+def _sift(
+    share: ShareRepository, repository: Repository, there: Mapping[str, str], keep: Keep, since: float
+) -> tuple[dict[str, str], CompactReport]:
+    """The files that stay, with their ids, and what that means."""
+    snapshots = list(layout.published_trees(there))
+    manifest = [path for path in there if path.startswith(f"{layout.SNAPSHOTS}/")]
+    share.fetch_blobs(there[path] for path in manifest)
+    contents = dict(zip(manifest, share.blobs([there[path] for path in manifest]), strict=True))
+    strange: set[str] = {
+        path.split("/")[1] for path in there if path.startswith((layout.CLUSTERS, layout.SNAPSHOTS))
+    }
+    strange -= {descriptor for descriptor, _, _ in snapshots}
+    read: dict[str, Published] = {}
+    for descriptor, tree, path in snapshots:
+        try:
+            read[path] = layout.decode_published(tree, contents[path] or b"")
+        except Damaged:
+            strange.add(descriptor)
+    wanted = _wanted(
+        share, repository, [(tree, read[path]) for _, tree, path in snapshots if path in read], keep, since
+    )
+    files: set[str] = set()
+    kept = 0
+    for descriptor, tree, path in snapshots:
+        if descriptor in strange or tree not in wanted:
+            continue
+        below = _below(descriptor, read[path].root, contents)
+        if below is None:
+            strange.add(descriptor)
+            continue
+        files |= {path, *below}
+        files.add(layout.note_path(tree))
+        kept += 1
+    for descriptor, tree, path in snapshots:
+        if descriptor in strange:
+            files |= {path, layout.note_path(tree)}
+            kept += 1
+    owned = tuple(f"{area}/{name}/" for name in strange for area in (layout.CLUSTERS, layout.SNAPSHOTS))
+    notes = {layout.note_path(tree) for _, tree, _ in snapshots}
+    ours = (f"{layout.CLUSTERS}/", f"{layout.SNAPSHOTS}/")
+    # What is not ours stays, such as notes that somebody else wrote.
+    staying = {
+        path: oid
+        for path, oid in there.items()
+        if path in files or path.startswith(owned) or not (path.startswith(ours) or path in notes)
+    }
+    clusters = sum(path.startswith(layout.CLUSTERS) for path in there.keys() - staying.keys())
+    return staying, CompactReport(kept, len(snapshots) - kept, clusters, sorted(strange))
+
+
+def _below(descriptor: str, root: bytes, contents: Mapping[str, bytes | None]) -> set[str] | None:
+    """The files of a snapshot's nodes and clusters, None where a node is not there to be read."""
+    found: set[str] = set()
+    open_ = [root]
+    while open_:
+        key = open_.pop()
+        path = layout.node_path(descriptor, key)
+        if path in found:
+            continue
+        try:
+            record = decode_node(layout.decode_shared(key, contents.get(path) or b""))
+        except Damaged:
+            return None
+        found.add(path)
+        found |= {layout.cluster_path(descriptor, cluster) for cluster in record.clusters}
+        open_ += record.nodes
+    return found
+
+
+def _wanted(
+    share: ShareRepository,
+    repository: Repository,
+    snapshots: Iterable[tuple[bytes, Published]],
+    keep: Keep,
+    since: float,
+) -> set[bytes]:
+    """The trees whose snapshots stay."""
+    snapshots = list(snapshots)
+    tips = share.remote_commits(branches=keep.branches, tags=keep.tags)
+    trees = set()
+    for tip in tips:
+        try:
+            trees.add(repository.commit_info(tip).tree)
+        except (KeyError, Damaged):
+            continue
+    wanted = {
+        tree
+        for tree, snapshot in snapshots
+        if tree in trees
+        or snapshot.at >= min(since, time.time())
+        or tips & {one for one, _ in snapshot.commits}
+    }
+    newest = sorted(
+        ((max((at or 0 for _, at in snapshot.commits), default=0), tree) for tree, snapshot in snapshots),
+        reverse=True,
+    )
+    return wanted | {tree for _, tree in newest[: keep.last]}

@@ -1,0 +1,72 @@
+"""`git ctx fetch` without its command line: which trees, and which of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ctx.cluster_key import Member
+from ctx.git.repository import Repository
+from ctx.share.remote import find_remote
+from ctx.share.take import FetchReport, Taker
+from ctx.share.transport import ShareRepository
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+SKIPPED = b"S "
+"""How `git ls-files -t` marks a file that a sparse checkout leaves out."""
+
+
+def fetch(
+    index: RepositoryIndex,
+    remote: str | None,
+    revisions: Sequence[str] = (),
+    *,
+    paths: Sequence[str] = (),
+    sparse: bool = False,
+    may_ask: bool = True,
+) -> FetchReport:
+    """Take from a remote the clusters that trees lack (of HEAD, if none is named).
+
+    `paths` are git pathspecs; `sparse` restricts it to what the sparse checkout has. Raises `RemoteFailed`.
+    """
+    share = ShareRepository(
+        index.repository, index.store, find_remote(index.repository, remote), may_ask=may_ask
+    )
+    missing = {}
+    names: Sequence[str | None] = revisions or [None]
+    for revision in names:
+        root = index.indexer.trees.root(index.resolve(revision).tree)
+        for cluster in index.indexer.coverer.missing(root)[1]:
+            missing[cluster.key] = cluster
+    signed = index.repository.settings.get_bool("ctx.requireSigned", False)
+    with share.locked():
+        taker = Taker(share, index.repository, index.clusters, index.descriptor)
+        return taker.take(
+            list(missing.values()), wanted=_wanted(index.repository, paths, sparse), signed=signed
+        )
+
+
+def _wanted(repository: Repository, paths: Sequence[str], sparse: bool) -> Callable[[Member], bool] | None:
+    if not paths and not sparse:
+        return None
+    checked_out = _checked_out(repository) if sparse else None
+    matches = None
+    if paths:
+        from ctx.git.pathspec import compile_pathspecs
+
+        matches = compile_pathspecs(paths, repository.prefix, repository.work_tree)
+
+    def wanted(member: Member) -> bool:
+        return (checked_out is None or member.path in checked_out) and (
+            matches is None or matches(member.path)
+        )
+
+    return wanted
+
+
+def _checked_out(repository: Repository) -> set[bytes]:
+    """The files of the index that a sparse checkout has on disk."""
+    listing = repository.git("ls-files", "-t", "-z", "--full-name", ":/")
+    return {line[2:] for line in listing.split(b"\0") if line and not line.startswith(SKIPPED)}

@@ -1,0 +1,112 @@
+"""Where things lie in the tree of the shared ref, and what the files there hold.
+
+docs/format.md describes them. Everything read here comes from a remote and is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgpack
+
+from ctx.errors import Damaged
+from ctx.store import decode_object, encode_object
+
+REF = "refs/notes/ctx"
+LARGEST_BLOB = 8 << 20
+"""Bytes of a file under the ref at most: hosts refuse large ones, and nothing of ours needs to be so."""
+CLUSTERS, SNAPSHOTS = "clusters", "snapshots"
+NODES, TREES = "nodes", "trees"
+
+
+class Published(NamedTuple):
+    """A snapshot under the ref. `at` is when it was published, in seconds since 1970.
+
+    `commits` are those that it was made for, with their committer times where they are known.
+    """
+
+    root: bytes
+    partition: int
+    at: int
+    commits: list[tuple[bytes, int | None]]
+
+
+def cluster_path(descriptor: str, key: bytes) -> str:
+    """The file of a cluster."""
+    return f"{CLUSTERS}/{descriptor}/{_spread(key)}"
+
+
+def node_path(descriptor: str, key: bytes) -> str:
+    """The file of a manifest node."""
+    return f"{SNAPSHOTS}/{descriptor}/{NODES}/{_spread(key)}"
+
+
+def tree_path(descriptor: str, tree: bytes) -> str:
+    """The file of a snapshot."""
+    return f"{SNAPSHOTS}/{descriptor}/{TREES}/{_spread(tree)}"
+
+
+def note_path(tree: bytes) -> str:
+    """The note on a tree, where `git notes` looks for it."""
+    return _spread(tree)
+
+
+def _spread(name: bytes) -> str:
+    return f"{name.hex()[:2]}/{name.hex()[2:]}"
+
+
+def published_trees(paths: Iterable[str]) -> Iterator[tuple[str, bytes, str]]:
+    """Descriptor, tree and path of every snapshot among the paths of the ref."""
+    for path in paths:
+        parts = path.split("/")
+        if len(parts) == 5 and parts[0] == SNAPSHOTS and parts[2] == TREES:
+            try:
+                yield parts[1], bytes.fromhex(parts[3] + parts[4]), path
+            except ValueError:
+                continue
+
+
+def note(descriptors: Iterable[str]) -> bytes:
+    """What people read at a tree: under which descriptors its index is here."""
+    lines = "".join(f"{descriptor}\n" for descriptor in sorted(set(descriptors)))
+    return f"git-ctx has an index of this tree; `git ctx fetch` takes it.\n{lines}".encode()
+
+
+def encode_shared(name: bytes, payload: bytes) -> bytes:
+    """The file of a payload under its name; not compressed: git packs it as small."""
+    return encode_object(name.hex(), payload, compress=False)
+
+
+def decode_shared(name: bytes, data: bytes) -> bytes:
+    """The payload of a file under the ref. Raises `Damaged`, also where it is larger than we make them."""
+    if len(data) > LARGEST_BLOB:
+        raise Damaged(f"it has {len(data):,} bytes, {LARGEST_BLOB:,} are the most")
+    return decode_object(name.hex(), data)
+
+
+def encode_published(tree: bytes, snapshot: Published) -> bytes:
+    """The file of a snapshot."""
+    return encode_shared(tree, msgpack.packb(tuple(snapshot)))
+
+
+def decode_published(tree: bytes, data: bytes) -> Published:
+    """Raises `Damaged` for what is none."""
+    try:
+        root, partition, at, commits = msgpack.unpackb(decode_shared(tree, data))
+        found = Published(root, partition, at, [(commit, time) for commit, time in commits])
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a snapshot cannot be read: {error}") from error
+    times = [time for _, time in found.commits if time is not None]
+    if not (
+        isinstance(root, bytes)
+        and len(root) == 20
+        and all(map(_is_number, [partition, at, *times]))
+        and all(isinstance(commit, bytes) for commit, _ in found.commits)
+    ):
+        raise Damaged("a snapshot holds a value of a wrong type")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and value >= 0

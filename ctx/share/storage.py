@@ -1,0 +1,45 @@
+"""Whether the index of a repository comes from sharing, and the rule by which that is decided.
+
+`ctx.storage` says `local` (nothing is ever fetched on the way), `shared` (indexing asks the remote first) or
+`auto`: shared from the first fetch on that brought something, which is noted beside the index.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ctx.errors import UsageError
+from ctx.git.repository import Repository
+from ctx.regular_files import open_regular
+from ctx.store import Store
+
+AUTO, LOCAL, SHARED = "auto", "local", "shared"
+
+
+def setting(repository: Repository) -> str:
+    """What `ctx.storage` says. Raises UsageError for what is none of the three."""
+    wish = repository.config("ctx.storage") or AUTO
+    if wish not in (AUTO, LOCAL, SHARED):
+        raise UsageError(f"ctx.storage is {wish!r}: set it to auto, local or shared with `git config`")
+    return wish
+
+
+def storage(repository: Repository, store: Store) -> str:
+    """LOCAL or SHARED."""
+    wish = setting(repository)
+    if wish != AUTO:
+        return wish
+    try:
+        with open_regular(_note(store)) as file:
+            return SHARED if file.read(16).strip() == SHARED.encode() else LOCAL
+    except OSError:
+        return LOCAL
+
+
+def decide(store: Store) -> None:
+    """Note that this index came from a remote."""
+    store.write_file(_note(store), f"{SHARED}\n".encode())
+
+
+def _note(store: Store) -> str:
+    return os.path.join(store.path, "storage")

@@ -1,0 +1,369 @@
+"""The bare repository through which an index travels, and the git that runs in it.
+
+It lies at `ctx/share.git`, holds nothing that cannot be fetched or made again, and has a configuration of its
+own; what of the user's repository matters to the transport is handed to git for each command. The tip of the
+ref comes without history and, where the server can, without the contents of files: those are asked for by
+their ids, all at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, NamedTuple
+
+from ctx.errors import CtxError, RemoteFailed, StoreUnusable
+from ctx.git import process
+from ctx.git.repository import Repository
+from ctx.share.layout import LARGEST_BLOB, REF
+from ctx.share.remote import Remote, directory
+from ctx.store import Store, unusable
+
+_OURS = {
+    "core.hooksPath": os.devnull,
+    "fetch.recurseSubmodules": "false",
+    "fetch.prune": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "push.followTags": "false",
+    "push.recurseSubmodules": "no",
+    "protocol.version": "2",
+}
+"""Settings of the user's that mean something else for this repository than for his own."""
+_RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "incorrect old value")
+_RACE_SAID = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
+
+
+class Pushed(NamedTuple):
+    """How a push ended: `landed`, or what to do about it. `why` is git's word for a refusal."""
+
+    landed: bool
+    raced: bool
+    why: str
+
+
+class ShareRepository:
+    """The transport of one repository's index to and from one remote.
+
+    `may_ask` lets git ask for a password on the terminal.
+    """
+
+    def __init__(self, repository: Repository, store: Store, remote: Remote, *, may_ask: bool = True) -> None:
+        self._repository = repository
+        self._store = store
+        self.remote = remote
+        self._may_ask = may_ask
+        self.path = os.path.join(store.path, "share.git")
+        self.tracking = f"refs/remotes/{remote.slug}/ctx"
+        self._local_variables = frozenset(
+            os.fsdecode(process.output(repository.place.directory, ["rev-parse", "--local-env-vars"])).split()
+        )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only process that uses this repository; make it where it is not there."""
+        self._store.prepare()
+        try:
+            handle = os.open(self.path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise unusable(self._store.path, error) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            self._prepare()
+            yield
+        finally:
+            os.close(handle)
+
+    def _prepare(self) -> None:
+        if self._run("rev-parse", "--is-bare-repository").stdout.strip() == b"true":
+            return
+        shutil.rmtree(self.path, ignore_errors=True)
+        created = self._run("init", "--quiet", "--bare", "--template=", at_home=False)
+        if created.returncode:
+            raise StoreUnusable(f"{self.path} cannot be made: {process.complaint(created)}")
+
+    # -- the remote
+
+    def remote_tip(self) -> str | None:
+        """The commit that the ref has on the remote now, None where there is none. Raises `RemoteFailed`."""
+        done = self._run("ls-remote", self.remote.name, REF, network=True)
+        if done.returncode:
+            raise self._failed("cannot be read", done)
+        for line in done.stdout.splitlines():
+            oid, _, name = line.partition(b"\t")
+            if name == REF.encode():
+                return oid.decode()
+        return None
+
+    def remote_commits(self, *, branches: bool, tags: bool) -> set[bytes]:
+        """The commits that the remote's branches and tags lead to. Raises `RemoteFailed`."""
+        kinds = [*(["refs/heads/*"] if branches else []), *(["refs/tags/*"] if tags else [])]
+        if not kinds:
+            return set()
+        done = self._run("ls-remote", self.remote.name, *kinds, network=True)
+        if done.returncode:
+            raise self._failed("cannot be read", done)
+        return {bytes.fromhex(line.split(b"\t")[0].decode()) for line in done.stdout.splitlines()}
+
+    def fetch_tip(self) -> str | None:
+        """Bring the tip with its trees here; its commit, None where the remote has none."""
+        if self.remote_tip() is None:
+            self._run("update-ref", "-d", self.tracking)
+            return None
+        wanted = f"+{REF}:{self.tracking}"
+        done = self._fetch("--depth=1", "--filter=blob:none", self.remote.name, wanted)
+        if done.returncode:
+            # Bundles and plain files over HTTP know neither depth nor filters.
+            done = self._fetch(self.remote.name, wanted)
+        if done.returncode:
+            raise self._failed("cannot be fetched from", done)
+        return self._output("rev-parse", "--verify", f"{self.tracking}^{{commit}}").decode().strip()
+
+    def fetch_blobs(self, oids: Iterable[str]) -> None:
+        """Bring the blobs that are not here yet, in one go."""
+        here = set(self._output("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
+        missing = [oid for oid in dict.fromkeys(oids) if oid.encode() not in here]
+        if not missing:
+            return
+        wanted = "".join(f"{oid}\n" for oid in missing).encode()
+        done = self._fetch("--filter=blob:none", "--stdin", self.remote.name, stdin=wanted)
+        if done.returncode:
+            # A server that gives nothing by id gives the whole tip.
+            done = self._fetch("--refetch", "--no-filter", self.remote.name, f"+{REF}:{self.tracking}")
+        if done.returncode:
+            raise self._failed("cannot be fetched from", done)
+
+    def push(self, commit: str, *, lease: str | None = None) -> Pushed:
+        """Put a commit at the ref of the remote, over `lease` by force or as a fast-forward."""
+        force = [f"--force-with-lease={REF}:{lease}"] if lease is not None else []
+        done = self._run(
+            "push", "--porcelain", "--no-verify", *force, self.remote.name, f"{commit}:{REF}", network=True
+        )
+        if done.returncode == 0:
+            return Pushed(True, False, "")
+        refusal = next(
+            (line for line in done.stdout.decode("utf-8", "replace").splitlines() if line[:1] == "!"), ""
+        )
+        why = refusal.rpartition("\t")[2]
+        said = os.fsdecode(done.stderr)
+        if not refusal:
+            raise self._failed("cannot be pushed to", done)
+        raced = any(word in why for word in _RACE) or any(word in why + said for word in _RACE_SAID)
+        return Pushed(False, raced, " ".join([why, *_remote_lines(said)]).strip())
+
+    def delete(self) -> bool:
+        """Remove the ref from the remote and forget it here; whether there was one."""
+        tip = self.remote_tip()
+        self._run("update-ref", "-d", self.tracking)
+        if tip is None:
+            return False
+        force = f"--force-with-lease={REF}:{tip}"
+        done = self._run(
+            "push", "--porcelain", "--no-verify", force, self.remote.name, f":{REF}", network=True
+        )
+        if done.returncode:
+            raise self._failed("cannot be pushed to", done)
+        return True
+
+    # -- what is here
+
+    def has_met(self) -> bool:
+        """Whether an index was pushed to this remote or fetched from it before."""
+        return self._run("rev-parse", "--quiet", "--verify", self.tracking).returncode == 0
+
+    def listing(self, commit: str) -> dict[str, str]:
+        """The files of a commit: the id of each by its path."""
+        found = {}
+        for line in self._output("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+            head, _, path = line.partition(b"\t")
+            _, kind, oid = head.split(b" ")
+            if kind == b"blob":
+                found[os.fsdecode(path)] = oid.decode()
+        return found
+
+    def message(self, commit: str) -> str:
+        """The message of a commit."""
+        return self._output("cat-file", "commit", commit).decode("utf-8", "replace").partition("\n\n")[2]
+
+    def blobs(self, oids: Sequence[str]) -> Iterator[bytes | None]:
+        """The contents of blobs in order, None for one that is not here or larger than any of ours."""
+        if not oids:
+            return
+        asked = "".join(f"{oid}\n" for oid in oids).encode()
+        sizes = self._output(
+            "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=asked
+        ).splitlines()
+        good = [_is_ours(size) for size in sizes]
+        with self._started("cat-file", "--batch") as (to, back):
+            for fine, oid in zip(good, oids, strict=True):
+                if not fine:
+                    yield None
+                    continue
+                to.write(f"{oid}\n".encode())
+                to.flush()
+                size = int(back.readline().split()[2])
+                content = back.read(size + 1)
+                yield content[:size] if len(content) == size + 1 else None
+
+    def blob_id(self, data: bytes) -> str:
+        """The id that git gives to a blob here."""
+        return hashlib.new(self._repository.object_format, b"blob %d\0" % len(data) + data).hexdigest()
+
+    def signature(self, commit: str) -> str | None:
+        """None where git finds the commit well signed, else what it said."""
+        done = self._run("verify-commit", commit)
+        return None if done.returncode == 0 else process.complaint(done)
+
+    def commit(
+        self,
+        parent: str | None,
+        files: Mapping[str, bytes],
+        message: str,
+        *,
+        keep: Mapping[str, str] | None = None,
+        sign: bool = False,
+    ) -> str:
+        """Make a commit on top of `parent` with files added or replaced; its id.
+
+        Without a parent its tree is `files` alone, or `keep`, paths with the ids of what is there already.
+        """
+        tree = self._tree(parent, files) if keep is None else self._kept(keep)
+        arguments = ["commit-tree", tree, *(["-p", parent] if parent else []), *(["-S"] if sign else [])]
+        done = self._run(*arguments, stdin=message.encode(), identity=True)
+        if done.returncode:
+            raise CtxError(f"the commit for {REF} cannot be made: {process.complaint(done)}")
+        return done.stdout.decode().strip()
+
+    def _tree(self, parent: str | None, files: Mapping[str, bytes]) -> str:
+        scratch = f"refs/ctx/making-{os.getpid()}"
+        with self._started("fast-import", "--quiet", "--force") as (to, _):
+            to.write(b"commit %s\ncommitter git-ctx <> 0 +0000\ndata 0\n" % scratch.encode())
+            if parent is not None:
+                to.write(b"from %s\n" % parent.encode())
+            for path, content in files.items():
+                to.write(b"M 100644 inline %s\ndata %d\n" % (path.encode(), len(content)) + content + b"\n")
+        tree = self._output("rev-parse", "--verify", f"{scratch}^{{tree}}").decode().strip()
+        self._output("update-ref", "-d", scratch)
+        return tree
+
+    def _kept(self, keep: Mapping[str, str]) -> str:
+        index = os.path.join(self.path, f"index-{os.getpid()}")
+        lines = b"".join(b"100644 %s 0\t%s\0" % (oid.encode(), path.encode()) for path, oid in keep.items())
+        try:
+            self._output("update-index", "-z", "--index-info", stdin=lines, index=index)
+            return self._output("write-tree", "--missing-ok", index=index).decode().strip()
+        finally:
+            if os.path.exists(index):
+                os.unlink(index)
+
+    def track(self, commit: str) -> None:
+        """Remember what the remote has now."""
+        self._run("update-ref", self.tracking, commit)
+
+    # -- git
+
+    def _fetch(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+        plain = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
+        return self._run(*plain, *arguments, stdin=stdin, network=True)
+
+    def _run(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        network: bool = False,
+        identity: bool = False,
+        index: str | None = None,
+        at_home: bool = True,
+    ) -> subprocess.CompletedProcess[bytes]:
+        words = ["git", f"--git-dir={self.path}", *arguments] if at_home else ["git", *arguments, self.path]
+        if not at_home:
+            words.insert(2, f"--object-format={self._repository.object_format}")
+        variables = self._environment(network)
+        if identity:
+            variables |= self._identity()
+        if index is not None:
+            variables["GIT_INDEX_FILE"] = index
+        try:
+            return subprocess.run(
+                words,
+                cwd=directory(self._repository),
+                input=stdin,
+                stdin=subprocess.DEVNULL if stdin is None else None,
+                capture_output=True,
+                env=variables,
+            )
+        except FileNotFoundError:
+            raise process.no_git() from None
+
+    def _output(self, *arguments: str, stdin: bytes | None = None, index: str | None = None) -> bytes:
+        done = self._run(*arguments, stdin=stdin, index=index)
+        if done.returncode:
+            raise StoreUnusable(
+                f"git cannot work in {self.path} ({process.complaint(done)}): remove that directory, "
+                "it is made anew"
+            )
+        return done.stdout
+
+    @contextmanager
+    def _started(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """A git to write to and read from; it has ended well when the block ends."""
+        words = ["git", f"--git-dir={self.path}", *arguments]
+        with subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment(False)
+        ) as git:
+            assert git.stdin is not None
+            assert git.stdout is not None
+            yield git.stdin, git.stdout
+            git.stdin.close()
+        if git.returncode:
+            raise StoreUnusable(f"git cannot write in {self.path}: see above, or remove it, it is made anew")
+
+    def _environment(self, network: bool) -> dict[str, str]:
+        """The variables for a git in our repository: those that lead to the user's are gone."""
+        found = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in self._local_variables or name.startswith("GIT_CONFIG")
+        }
+        found["LC_ALL"] = "C"
+        if not network:
+            found |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+        if not self._may_ask:
+            found["GIT_TERMINAL_PROMPT"] = "0"
+        try:
+            count = int(found.get("GIT_CONFIG_COUNT", "0"))
+        except ValueError:
+            count = 0
+        for name, value in [*self.remote.settings, *_OURS.items()]:
+            found[f"GIT_CONFIG_KEY_{count}"], found[f"GIT_CONFIG_VALUE_{count}"] = name, value
+            count += 1
+        found["GIT_CONFIG_COUNT"] = str(count)
+        return found
+
+    def _identity(self) -> dict[str, str]:
+        """Who makes the commit, where git knows nobody."""
+        known = process.run(self._repository.place.directory, ["var", "GIT_COMMITTER_IDENT"])
+        if known.returncode == 0:
+            return {}
+        names = ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
+        return dict.fromkeys(names[0], "git-ctx") | dict.fromkeys(names[1], "git-ctx@localhost")
+
+    def _failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
+        name = self.remote.name
+        return RemoteFailed(f"'{name}' {what}: {process.complaint(done)}")
+
+
+def _is_ours(header: bytes) -> bool:
+    kind, _, size = header.partition(b" ")
+    return kind == b"blob" and int(size) <= LARGEST_BLOB
+
+
+def _remote_lines(said: str) -> list[str]:
+    """What the server itself said."""
+    words = (line.removeprefix("remote:").strip() for line in said.splitlines() if line.startswith("remote:"))
+    return [line for line in words if line]

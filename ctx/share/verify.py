@@ -1,0 +1,42 @@
+"""Making a sample of stored clusters anew and comparing them with what is stored.
+
+What was fetched was checked for its form; whether its vectors and symbols are those of the files only this
+can tell. The model inside the package gives the same bits everywhere, so that any difference is a fault.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.indexing.batch import make_batch
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+
+class VerifyReport(NamedTuple):
+    """How many clusters were made anew; keys of those that differ, and of those whose blobs are not here."""
+
+    verified: int
+    differing: list[bytes]
+    impossible: list[bytes]
+
+
+def verify(index: RepositoryIndex, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
+    """Compare `sample` clusters of a tree, chosen at random, or all of them; damaged ones count as none."""
+    root = index.indexer.trees.root(index.resolve(revision).tree)
+    clusters = [one for one in index.indexer.coverer.every(root) if index.clusters.get(one.key) is not None]
+    if sample is not None and sample < len(clusters):
+        clusters = random.Random(seed).sample(clusters, sample)
+    differing: list[bytes] = []
+    impossible: list[bytes] = []
+    maker = index.indexer.coverer.worker.maker
+    for cluster in clusters:
+        made: dict[bytes, bytes] = {}
+        make_batch([cluster], {}, maker, made.__setitem__, str(index.descriptor))
+        if cluster.key not in made:
+            impossible.append(cluster.key)
+        elif made[cluster.key] != index.clusters.get(cluster.key):
+            differing.append(cluster.key)
+    return VerifyReport(len(clusters) - len(impossible), differing, impossible)
