@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -15,11 +14,12 @@ from ctx import words
 from ctx.contents import MAX_SIZE
 from ctx.coverage import coverage_of, lacks_in_words
 from ctx.descriptor import Descriptor, embedded_model
-from ctx.errors import CtxError, Damaged, StoreUnusable, UsageError
+from ctx.errors import CtxError, Damaged, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
 from ctx.provenance import log_snapshot
 from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve, resolve_head
+from ctx.share.storage import storage
 from ctx.snapshots import Snapshots, Totals
 from ctx.store import Store
 from ctx.values import (
@@ -51,9 +51,6 @@ OURS, THEIRS, BASE = "ours", "theirs", "base"
 
 Report = Callable[[Progress], None]
 
-_REMOVAL_WAITS = 1.0
-"""Seconds that a removal waits for a process that indexes."""
-
 
 class RepositoryIndex:
     """The index of one repository. Close it, or use it as a context manager."""
@@ -65,6 +62,7 @@ class RepositoryIndex:
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self._work_tree: WorkTree | None = None
+        self._fetch_failed: str | None = None
 
     def __enter__(self) -> RepositoryIndex:
         return self
@@ -100,13 +98,14 @@ class RepositoryIndex:
         record = self.snapshots.covered(asked.tree)
         if record is not None:
             log_snapshot(self.repository, self.snapshots, asked, trigger)
-            return _report(asked, started, ALREADY_INDEXED, record.totals)
+            return self._report(asked, started, ALREADY_INDEXED, record.totals)
+        self._fetch(lambda: self.indexer, asked.tree, indexing=True)
         lock = IndexLock(self.store)
         if not lock.acquire():
             lock.wish(asked.tree)
             # The holder may have looked for wishes for the last time just before.
             if not lock.acquire():
-                return _report(asked, started, INDEXING_IN_PROGRESS, Totals())
+                return self._report(asked, started, INDEXING_IN_PROGRESS, Totals())
         with lock:
             covered = self.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=progress)
             lock.granted(asked.tree)
@@ -115,7 +114,9 @@ class RepositoryIndex:
         while lock.wishes() and lock.acquire():
             with lock:
                 self.indexer.grant_wishes(lock, jobs, background)
-        return _report(asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks)
+        return self._report(
+            asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
+        )
 
     def search(
         self,
@@ -191,9 +192,7 @@ class RepositoryIndex:
 
     def missing(self, revision: str | None = None) -> list[bytes]:
         """The keys of the clusters that a tree lacks, known without reading a file of it."""
-        root = self.indexer.trees.root(self.resolve(revision).tree)
-        _, clusters = self.indexer.coverer.missing(root)
-        return [cluster.key for cluster in clusters]
+        return [cluster.key for cluster in self.indexer.missing(self.resolve(revision).tree)]
 
     def text(self, hit: Hit) -> str | None:
         """The text of a hit, read from the git object now; None where the object is gone or damaged."""
@@ -214,28 +213,9 @@ class RepositoryIndex:
 
     def remove(self) -> Removal:
         """Remove all snapshots and derived data of this repository."""
-        removed = len(list(self.snapshots.trees()))
-        if os.path.islink(self.store.path):
-            # What it leads to may be anything, and is the user's.
-            _remove_tree(self.store.path)
-        elif os.path.isdir(self.store.path):
-            lock = IndexLock(self.store)
-            if not lock.acquire(_REMOVAL_WAITS):
-                raise StoreUnusable(
-                    "another process is indexing this repository: wait until it has ended, or end it, "
-                    "then run the command again"
-                )
-            with lock:
-                # Another process may have removed it while this one waited.
-                names = os.listdir(self.store.path) if os.path.isdir(self.store.path) else []
-                for name in names:
-                    if name != "lock":
-                        _remove_tree(os.path.join(self.store.path, name))
-                shutil.rmtree(self.store.path, ignore_errors=True)
-        elif os.path.lexists(self.store.path):
-            _remove_tree(self.store.path)
-        remain = os.path.exists(os.path.join(self.store.path, "snapshots"))
-        return Removal(self.repository_id, removed, remain)
+        from ctx.maintenance.removal import remove
+
+        return remove(self)
 
     @property
     def repository_id(self) -> str:
@@ -341,7 +321,17 @@ class RepositoryIndex:
         found = self.catalog.view(asked.tree)
         if found is not None and (found.is_overlay or self.snapshots.covered(asked.tree) is not None):
             return found
+        self._fetch(indexer, asked.tree, indexing=False)
         return indexer().view(asked, progress)
+
+    def _fetch(self, indexer: Callable[[], Indexer], tree: bytes, *, indexing: bool) -> None:
+        """Take what the tree lacks from the remote, where the user has allowed that once and for all."""
+        from ctx.share import storage as share
+
+        if share.may_fetch(self.repository, indexing=indexing):
+            from ctx.share.fetch import fetch_on_miss
+
+            self._fetch_failed = fetch_on_miss(self, indexer(), tree)
 
     def _answer(
         self,
@@ -357,45 +347,33 @@ class RepositoryIndex:
 
         filters = Filters(self.repository, paths, languages)
         hits, message = search(view, partial(self._record, view), query, limit, filters)
-        message = about.message or message or lacks_in_words(about)
+        message = about.message or message or lacks_in_words(about) or self._fetch_failed
         return about._replace(hits=hits, message=message, seconds=time.monotonic() - started)
 
     def _record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
         known = view.records.get(document)
         return self.clusters.record(cluster, document) if known is None else known
 
-
-def _report(
-    asked: Resolution,
-    started: float,
-    skipped: str | None,
-    totals: Totals,
-    new_clusters: int = 0,
-    embedded_chunks: int = 0,
-) -> IndexReport:
-    return IndexReport(
-        skipped=skipped,
-        revision=asked.revision,
-        commit=asked.commit,
-        tree=asked.tree,
-        total_clusters=totals.clusters,
-        processed_new_clusters=new_clusters,
-        reused_clusters=totals.clusters - new_clusters,
-        embedded_chunks=embedded_chunks,
-        reused_chunks=totals.chunks - embedded_chunks,
-        skipped_files=dict(totals.skipped),
-        storage="local",
-        seconds=time.monotonic() - started,
-    )
-
-
-def _remove_tree(path: str) -> None:
-    try:
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
-        else:
-            os.unlink(path)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise StoreUnusable(f"{path} cannot be removed ({error.strerror}): mend its permissions") from error
+    def _report(
+        self,
+        asked: Resolution,
+        started: float,
+        skipped: str | None,
+        totals: Totals,
+        new_clusters: int = 0,
+        embedded_chunks: int = 0,
+    ) -> IndexReport:
+        return IndexReport(
+            skipped=skipped,
+            revision=asked.revision,
+            commit=asked.commit,
+            tree=asked.tree,
+            total_clusters=totals.clusters,
+            processed_new_clusters=new_clusters,
+            reused_clusters=totals.clusters - new_clusters,
+            embedded_chunks=embedded_chunks,
+            reused_chunks=totals.chunks - embedded_chunks,
+            skipped_files=dict(totals.skipped),
+            storage=storage(self.repository, self.store),
+            seconds=time.monotonic() - started,
+        )

@@ -10,6 +10,7 @@ from ctx.clusters import document_key
 from ctx.errors import CtxError, Damaged
 from ctx.maintenance.pins import pins
 from ctx.partition import Cluster
+from ctx.share.storage import storage
 from ctx.values import CatchUp, SnapshotStatus, Status
 
 if TYPE_CHECKING:
@@ -28,7 +29,14 @@ def status(index: RepositoryIndex) -> Status:
     pinned = {pin.tree for pin in pins(index.store)}
     found = [_snapshot(index, tree, names.get(tree, []), tree in pinned) for tree in index.snapshots.trees()]
     found.sort(key=lambda one: (-max((entry.created_at for entry in one.provenance), default=0), one.tree))
-    return Status(index.repository_id, index.store.path, index.store.size(), found, _catch_up(index))
+    return Status(
+        index.repository_id,
+        index.store.path,
+        index.store.size(),
+        found,
+        _catch_up(index),
+        storage(index.repository, index.store),
+    )
 
 
 def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:

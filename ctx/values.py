@@ -215,6 +215,7 @@ class Status(NamedTuple):
     store_size: int
     snapshots: list[SnapshotStatus]
     head: CatchUp
+    storage: str
 
 
 class Removal(NamedTuple):

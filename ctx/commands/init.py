@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from ctx.commands import hook_output, options
@@ -18,9 +20,12 @@ from ctx.errors import INTERRUPTED, NothingCommitted
     is_flag=True,
     help="Also change hooks that belong to a hook manager, to the project or to several repositories.",
 )
+@click.option(
+    "--fetch", is_flag=True, help="First take what the remote's published index has, see `git ctx fetch`."
+)
 @options.json_output
 @options.root
-def command(no_index: bool, dry_run: bool, force: bool, json_output: bool) -> int:
+def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output: bool) -> int:
     """Install hooks that have each new HEAD indexed in the background, and index HEAD now.
 
     Hooks that are there go on running. `git ctx deinit` takes everything away again.
@@ -37,6 +42,10 @@ def command(no_index: bool, dry_run: bool, force: bool, json_output: bool) -> in
         if dry_run or no_index:
             return 0
         try:
+            if fetch:
+                from ctx.share.fetch import fetch as take
+
+                take(index, None, may_ask=sys.stdin.isatty())
             report = index.index(trigger="init", progress=reporter.progress)
         except NothingCommitted:
             if not json_output:

@@ -15,14 +15,18 @@ NOT_REMOVED = 1
 
 @click.command(short_help="Remove all snapshots and derived data of this repository.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")
+@click.option("--remote", metavar="REMOTE", help="Remove what is published on REMOTE, and nothing here.")
 @options.json_output
 @options.root
-def command(yes: bool, json_output: bool) -> int:
+def command(yes: bool, remote: str | None, json_output: bool) -> int:
     """Remove all snapshots and derived data of this repository, for all its work trees.
 
     Nothing else is touched; the next search indexes anew. On a terminal it asks first.
     """
     import ctx
+
+    if remote is not None:
+        return remove_published(remote, yes=yes, json_output=json_output)
 
     with ctx.open(".") as index:
         if not (yes or json_output) and sys.stdin.isatty() and sys.stderr.isatty():
@@ -42,4 +46,26 @@ def command(yes: bool, json_output: bool) -> int:
         )
     else:
         click.echo(f"removed {removal.removed_snapshots:,} snapshots and everything that belongs to them")
+    return 0
+
+
+def remove_published(remote: str, *, yes: bool, json_output: bool) -> int:
+    """Remove the ref with the published index from a remote."""
+    import ctx
+    from ctx.share.layout import REF
+    from ctx.share.remote import find_remote
+    from ctx.share.transport import ShareRepository
+
+    with ctx.open(".") as index:
+        share = ShareRepository(index.repository, index.store, find_remote(index.repository, remote))
+        asks = not (yes or json_output) and sys.stdin.isatty() and sys.stderr.isatty()
+        if asks and not click.confirm(f"Remove {REF} from {remote}, for everybody who uses it?", err=True):
+            click.echo("nothing was removed", err=True)
+            return NOT_REMOVED
+        with share.locked():
+            removed = share.delete()
+    if json_output:
+        print_json({"type": "remove_index_result", "remote": remote, "removed": removed})
+    else:
+        click.echo(f"removed {REF} from {remote}" if removed else f"{remote} has no published index")
     return 0

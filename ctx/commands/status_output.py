@@ -24,6 +24,7 @@ def print_json_status(status: Status) -> None:
             "repositoryId": status.repository_id,
             "storePath": status.store_path,
             "storeSizeBytes": status.store_size,
+            "storage": status.storage,
             "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
             "catchUp": {
                 "tree": status.head.tree.hex() if status.head.tree else None,
@@ -80,7 +81,7 @@ def print_text(status: Status) -> None:
     lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
     if not status.snapshots:
         lines = ["nothing is indexed yet", ""]
-    lines.append(f"store    {status.store_path}, {size(status.store_size)}")
+    lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
     lines.append(f"HEAD     {catch_up(status.head)}")
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 

@@ -15,7 +15,7 @@ from ctx.indexing.cover import Covered, Coverer
 from ctx.indexing.lock import IndexLock, at_work
 from ctx.indexing.prepare import prepare_view
 from ctx.indexing.workers import Place
-from ctx.partition import Node
+from ctx.partition import Cluster, Node
 from ctx.provenance import log_snapshot
 from ctx.resolve import Resolution
 from ctx.snapshots import Snapshots
@@ -94,6 +94,10 @@ class Indexer:
         return self.coverer.cover(
             tree, root, jobs=jobs, progress=progress, committed=self._committed, trust=False
         )
+
+    def missing(self, tree: bytes) -> list[Cluster]:
+        """The clusters of a tree that are not stored, known without reading a file of it."""
+        return self.coverer.missing(self.trees.root(tree))[1]
 
     def prepare(self, tree: bytes) -> View:
         """The view of a covered tree, made from its clusters."""

@@ -6,13 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctx.cluster_key import Member
+from ctx.errors import CtxError
 from ctx.git.repository import Repository
+from ctx.partition import Cluster
 from ctx.share.remote import find_remote
+from ctx.share.storage import decide
 from ctx.share.take import FetchReport, Taker
 from ctx.share.transport import ShareRepository
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
+    from ctx.indexing.indexer import Indexer
 
 SKIPPED = b"S "
 """How `git ls-files -t` marks a file that a sparse checkout leaves out."""
@@ -31,21 +35,41 @@ def fetch(
 
     `paths` are git pathspecs; `sparse` restricts it to what the sparse checkout has. Raises `RemoteFailed`.
     """
-    share = ShareRepository(
-        index.repository, index.store, find_remote(index.repository, remote), may_ask=may_ask
-    )
     missing = {}
     names: Sequence[str | None] = revisions or [None]
     for revision in names:
-        root = index.indexer.trees.root(index.resolve(revision).tree)
-        for cluster in index.indexer.coverer.missing(root)[1]:
+        for cluster in index.indexer.missing(index.resolve(revision).tree):
             missing[cluster.key] = cluster
+    return _take(index, remote, list(missing.values()), _wanted(index.repository, paths, sparse), may_ask)
+
+
+def fetch_on_miss(index: RepositoryIndex, indexer: Indexer, tree: bytes) -> str | None:
+    """Take from the default remote what a tree lacks; a sentence when that failed. Asks for no password."""
+    try:
+        missing = indexer.missing(tree)
+        if missing:
+            _take(index, None, missing, None, may_ask=False)
+    except CtxError as error:
+        return f"the shared index was not asked: {error}"
+    return None
+
+
+def _take(
+    index: RepositoryIndex,
+    remote: str | None,
+    missing: Sequence[Cluster],
+    wanted: Callable[[Member], bool] | None,
+    may_ask: bool,
+) -> FetchReport:
+    found = find_remote(index.repository, remote)
+    share = ShareRepository(index.repository, index.store, found, may_ask=may_ask)
     signed = index.repository.settings.get_bool("ctx.requireSigned", False)
     with share.locked():
         taker = Taker(share, index.repository, index.clusters, index.descriptor)
-        return taker.take(
-            list(missing.values()), wanted=_wanted(index.repository, paths, sparse), signed=signed
-        )
+        report = taker.take(missing, wanted=wanted, signed=signed)
+    if report.taken:
+        decide(index.store)
+    return report
 
 
 def _wanted(repository: Repository, paths: Sequence[str], sparse: bool) -> Callable[[Member], bool] | None:

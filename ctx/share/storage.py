@@ -36,6 +36,14 @@ def storage(repository: Repository, store: Store) -> str:
         return LOCAL
 
 
+def may_fetch(repository: Repository, *, indexing: bool) -> bool:
+    """Whether the user has allowed that a remote is asked without a command: `indexing`, or on a search."""
+    wish = setting(repository)
+    if wish == LOCAL or not repository.settings.remotes:
+        return False
+    return repository.settings.get_bool("ctx.autoFetch", False) or (indexing and wish == SHARED)
+
+
 def decide(store: Store) -> None:
     """Note that this index came from a remote."""
     store.write_file(_note(store), f"{SHARED}\n".encode())
