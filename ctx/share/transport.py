@@ -131,7 +131,10 @@ class ShareRepository:
         if not missing:
             return
         wanted = "".join(f"{oid}\n" for oid in missing).encode()
-        done = self._fetch("--filter=blob:none", "--stdin", self.remote.name, stdin=wanted)
+        # Without this git says that it has the tip, and a server sends nothing that is part of it.
+        nothing_here = ("-c", "fetch.negotiationAlgorithm=noop")
+        by_id = ("--filter=blob:none", "--stdin", self.remote.name)
+        done = self._fetch(*by_id, stdin=wanted, settings=nothing_here)
         if done.returncode:
             # A server that gives nothing by id gives the whole tip.
             done = self._fetch("--refetch", "--no-filter", self.remote.name, f"+{REF}:{self.tracking}")
@@ -267,9 +270,11 @@ class ShareRepository:
 
     # -- git
 
-    def _fetch(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    def _fetch(
+        self, *arguments: str, stdin: bytes | None = None, settings: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[bytes]:
         plain = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
-        return self._run(*plain, *arguments, stdin=stdin, network=True)
+        return self._run(*settings, *plain, *arguments, stdin=stdin, network=True)
 
     def _run(
         self,
@@ -355,7 +360,8 @@ class ShareRepository:
 
     def _failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
         name = self.remote.name
-        return RemoteFailed(f"'{name}' {what}: {process.complaint(done)}")
+        words = " ".join(process.complaint(done).split())
+        return RemoteFailed(f"'{name}' {what}: {words}")
 
 
 def _is_ours(header: bytes) -> bool:

@@ -1,0 +1,237 @@
+"""What comes from a remote is not trusted, and what a remote refuses is said in words."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from repositories import Repo
+from teams import REF, answers, clone, done, git, git_ctx, published, replace, tree
+
+from ctx.store import decode_object, encode_object
+
+
+def clusters(remote: Path) -> list[str]:
+    """The paths of the published clusters."""
+    return sorted(path for path in published(remote) if path.startswith("clusters/"))
+
+
+def content(remote: Path, path: str) -> bytes:
+    """What is published under a path."""
+    found = subprocess.run(["git", "show", f"{REF}:{path}"], cwd=remote, capture_output=True, check=True)
+    return found.stdout
+
+
+def name(path: str) -> str:
+    """The key in a path, in hexadecimal."""
+    return "".join(path.split("/")[-2:])
+
+
+def bomb(mine: str, data: bytes) -> bytes:
+    """A few bytes that say that they unpack to more than there is room for."""
+    packed = zstandard.ZstdCompressor().compress(bytes(60 << 20))
+    return data[:5] + b"\x01" + data[6:8] + struct.pack("<I", 60 << 20) + data[12:28] + packed
+
+
+def another_descriptor(mine: str, data: bytes) -> bytes:
+    """A cluster of another model under our key."""
+    return encode_object(mine, decode_object(mine, data).replace(b"wordtable", b"wordtablf"))
+
+
+def other_paths(mine: str, data: bytes) -> bytes:
+    """A well-formed object that describes other files."""
+    return encode_object(mine, decode_object(mine, data).replace(b".py", b".pz"))
+
+
+def no_value(mine: str, data: bytes) -> bytes:
+    """An object whose payload is no cluster."""
+    return encode_object(mine, b"\xc1" * 300)
+
+
+HOSTILE: list[Callable[[str, bytes], bytes]] = [
+    lambda mine, data: b"",
+    lambda mine, data: data[:-7],
+    lambda mine, data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+    lambda mine, data: bytes(9 << 20),
+    bomb,
+    another_descriptor,
+    other_paths,
+    no_value,
+]
+
+
+@pytest.mark.parametrize("spoil", HOSTILE, ids=[str(i) for i in range(len(HOSTILE))])
+def test_a_bad_cluster_is_refused_by_name(
+    ada: Repo, bob: Repo, remote: Path, spoil: Callable[[str, bytes], bytes]
+) -> None:
+    """The rest is used, and the answer is that of what is made here."""
+    pushed = done(ada.path, "push")
+    path = clusters(remote)[1]
+    replace(remote, path, spoil(name(path), content(remote, path)))
+    run = git_ctx(bob.path, "fetch", "--json-output")
+    assert run.status == 0
+    assert [one["key"] for one in run.json["refused"]] == [name(path)]
+    assert run.json["clusters"] == pushed["clusters"] - 1
+    assert f"cluster {name(path)} was refused" in run.err
+    report = done(bob.path, "index")
+    assert report["processedNewClusters"] == 1
+    drop = ("elapsed", "seconds")
+    mine, theirs = (
+        [{k: v for k, v in one.items() if k not in drop} for one in answers(at.path)] for at in (ada, bob)
+    )
+    assert [one["results"] for one in mine] == [one["results"] for one in theirs]
+
+
+def test_swapped_clusters_are_refused(ada: Repo, bob: Repo, remote: Path) -> None:
+    """A sound cluster under the name of another one."""
+    done(ada.path, "push")
+    one, two, *_ = clusters(remote)
+    replace(remote, one, content(remote, two))
+    assert [bad["key"] for bad in done(bob.path, "fetch")["refused"]] == [name(one)]
+
+
+def test_well_formed_lies_are_found_by_verify(ada: Repo, bob: Repo, remote: Path) -> None:
+    """A cluster with other vectors passes every check of its form; making it anew does not."""
+    done(ada.path, "push")
+    path = clusters(remote)[0]
+    payload = decode_object(name(path), content(remote, path))
+    replace(
+        remote, path, encode_object(name(path), payload[:-4] + bytes(byte ^ 255 for byte in payload[-4:]))
+    )
+    assert done(bob.path, "fetch")["refused"] == []
+    run = git_ctx(bob.path, "verify", "--json-output")
+    assert (run.status, run.json["differing"]) == (1, [name(path)])
+
+
+def test_a_push_puts_a_bad_cluster_right(ada: Repo, bob: Repo, remote: Path) -> None:
+    """Of two under one key the one that verifies stays."""
+    done(ada.path, "push")
+    path = clusters(remote)[0]
+    good = content(remote, path)
+    replace(remote, path, good[:-1])
+    assert done(ada.path, "push")["clusters"] == 1
+    assert content(remote, path) == good
+
+
+def test_two_descriptors_share_a_ref(ada: Repo, bob: Repo, remote: Path) -> None:
+    """What an older or newer program has published stays, and is not taken for ours."""
+    other = "CODE_BLOCKS-other-2560-bit-6"
+    done(ada.path, "push")
+    foreign = {
+        path.replace(path.split("/")[1], other): b"theirs"
+        for path in published(remote)
+        if path.count("/") > 2
+    }
+    for path, data in list(foreign.items())[:3]:
+        replace(remote, path, data)
+    assert done(bob.path, "fetch")["refused"] == []
+    bob.commit({"src/f1.py": "def renewed():\n    return 1\n"})
+    done(bob.path, "push")
+    assert {path for path in published(remote) if other in path} == set(list(foreign)[:3])
+
+
+def test_what_is_wrong_with_a_remote_is_said(ada: Repo, remote: Path, tmp_path: Path) -> None:
+    """No such remote, nothing there, no permission, a server that refuses; the local index stays as it is."""
+    assert git_ctx(ada.path, "index").status == 0
+    for arguments, status, words in (
+        (("push", "nobody"), 129, "there is no remote 'nobody' (known: origin)"),
+        (("push", "--", "-x"), 129, "no remote '-x'"),
+        (("fetch", str(tmp_path / "nowhere.git")), 128, "does not appear to be a git repository"),
+        (("push", "--compact"), 129, "say what --compact shall keep"),
+        (("push", "--keep-tags"), 129, "go with --compact"),
+        (("push", "--revision", "nope"), 128, "'nope' names no commit"),
+    ):
+        run = git_ctx(ada.path, *arguments)
+        assert run.status == status, (arguments, run)
+        assert words in run.err, (arguments, run)
+        assert len(run.err.splitlines()) <= 4
+    hook = remote / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'notes are not wanted here' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    run = git_ctx(ada.path, "push")
+    assert run.status == 128
+    assert "pre-receive hook declined" in run.err
+    assert "notes are not wanted here" in run.err
+    hook.unlink()
+    assert git_ctx(ada.path, "push").status == 0
+    ada.git("remote", "remove", "origin")
+    run = git_ctx(ada.path, "fetch")
+    assert (run.status, "no remote" in run.err) == (129, True)
+
+
+def test_a_damaged_repository_of_ours_is_made_anew(ada: Repo, remote: Path) -> None:
+    """Nothing in it cannot be had again."""
+    done(ada.path, "push")
+    share = ada.path / ".git/ctx/share.git"
+    (share / "HEAD").write_bytes(b"\0\0")
+    ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
+    assert done(ada.path, "push")["clusters"] == 1
+
+
+def test_only_signed_indexes_are_taken_where_that_is_required(ada: Repo, bob: Repo, tmp_path: Path) -> None:
+    """With git's own signing set-up, on both sides."""
+    key = tmp_path / "key"
+    made = subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], capture_output=True
+    )
+    if made.returncode:
+        pytest.skip("ssh-keygen cannot make a key here")
+    (tmp_path / "trusted").write_text(f"ada@example.org {(key.with_suffix('.pub')).read_text()}")
+    for repo in (ada, bob):
+        repo.git("config", "gpg.format", "ssh")
+        repo.git("config", "gpg.ssh.allowedSignersFile", str(tmp_path / "trusted"))
+    bob.git("config", "ctx.requireSigned", "true")
+    done(ada.path, "push")
+    run = git_ctx(bob.path, "fetch")
+    assert run.status == 128
+    assert "not signed" in run.err
+    ada.git("config", "user.signingKey", str(key))
+    ada.git("config", "commit.gpgSign", "true")
+    ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
+    done(ada.path, "push")
+    assert done(bob.path, "fetch")["clusters"] > 3
+
+
+def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> None:
+    """The rest goes with its clusters, in a commit without history; an old clone brings nothing back."""
+    first = tree(ada)
+    done(ada.path, "push")
+    done(bob.path, "push")
+    for number in range(3):
+        ada.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
+        done(ada.path, "push")
+    before = published(remote)
+    assert done(ada.path, "push", "--compact", "--keep-last", "1")["dropped"] == 0  # all are young
+    report = done(ada.path, "push", "--compact", "--keep-branches", "--keep-last", "1", "--grace", "now")
+    # `main` of the remote is still at the first commit.
+    assert (report["kept"], report["dropped"], report["clusters"]) == (2, 2, 2)
+    after = published(remote)
+    assert after.items() <= before.items()
+    assert git(remote, "rev-list", "--count", REF) == "1"
+    assert "Epoch: 1" in git(remote, "log", "-1", "--format=%B", REF)
+    bob.commit({"docs/f1.py": "def described():\n    return 1\n"})
+    assert done(bob.path, "push")["snapshots"] == 1
+    kept = {path for path in published(remote) if "/trees/" in path}
+    assert kept == {path for path in after if "/trees/" in path} | {
+        path for path in published(remote) if path.endswith(tree(bob)[2:]) and "/trees/" in path
+    }
+    assert first[2:] in {path.split("/")[-1] for path in kept}
+    fresh = clone(remote, remote.with_name("fresh"))
+    assert done(fresh.path, "fetch")["lacking"] == 0
+
+
+def test_compaction_leaves_what_it_cannot_read(ada: Repo, remote: Path) -> None:
+    """Another program's snapshots and the notes of people stay."""
+    done(ada.path, "push")
+    replace(remote, "clusters/CODE_BLOCKS-other-8-bit-1/ab/cd", b"theirs")
+    replace(remote, "notes-of-ours", b"a note")
+    ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
+    done(ada.path, "push")
+    report = done(ada.path, "push", "--compact", "--keep-last", "1", "--grace", "now")
+    assert (report["dropped"], report["strange"]) == (1, ["CODE_BLOCKS-other-8-bit-1"])
+    assert {"clusters/CODE_BLOCKS-other-8-bit-1/ab/cd", "notes-of-ours"} <= published(remote).keys()
