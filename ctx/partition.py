@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from ctx.chunking.languages import language_of, linguist_name_to_language
 from ctx.cluster_key import Member, cluster_key
 
-PARTITION_VERSION = 1
+PARTITION_VERSION = 2
 """To be raised whenever a release lets in other files, reads one as another language, or cuts elsewhere.
 
 It is part of the key of a node: what is stored under it would otherwise be taken for what this code makes.
@@ -26,7 +26,7 @@ SMALL = 16
 _TYPICAL_RUN = 12
 _LONGEST_RUN = 24
 _DEEPEST_NODE = 100
-"""Below so many directories a subtree is one flat list, which bounds the recursion."""
+"""Below so many directories the files of a subtree are one flat list, which bounds the recursion."""
 
 _TREE_MODE = 0o040000
 
@@ -123,6 +123,10 @@ class _Walk:
             files = self._gather(inner, inner_rules, limit)
             if files is None:
                 nodes.append(self.node(below, entry.oid, inner_rules, inner, depth + 1))
+            elif len(files) > SMALL:
+                for file in files:
+                    name = entry.name + b"/" + file[0] + file[1].name
+                    items.append((name, 1, self._files(below, [file], skipped)))
             elif files:
                 items.append((entry.name, len(files), self._files(below, files, skipped)))
         clusters = []

@@ -47,7 +47,7 @@ def search(
     if allowed is not None and not allowed.any():
         return [], message
     query = prepare(text, word_table())
-    return [_hit(corpus, records, ranked) for ranked in rank(corpus, query, allowed, limit)], message
+    return _hits(corpus, records, lambda most: rank(corpus, query, allowed, most), limit), message
 
 
 def nearest(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
@@ -58,15 +58,21 @@ def nearest(view: View, records: Records, vector: npt.NDArray[np.float32], limit
     wanted = sign_bits(vector).view("<u8")
     agreement = 1.0 - np.bitwise_count(corpus.bits ^ wanted).sum(axis=1, dtype=np.int64) / len(vector)
     rows = np.flatnonzero(corpus.live)
-    if len(rows) > limit:
-        least = np.partition(agreement[rows], len(rows) - limit)[len(rows) - limit]
-        rows = rows[agreement[rows] >= least]
-    found = [
-        Ranked(row, int(corpus.shown[corpus.document_of[row]]), float(agreement[row]), float(agreement[row]))
-        for row in rows.tolist()
-    ]
-    found.sort(key=lambda hit: (-hit.score, view.path(hit.file), hit.row))
-    return [_hit(corpus, records, ranked) for ranked in found[:limit]]
+
+    def best(most: int) -> list[Ranked]:
+        near = rows
+        if len(near) > most:
+            near = near[agreement[near] >= np.partition(agreement[near], len(near) - most)[len(near) - most]]
+        found = [
+            Ranked(
+                row, int(corpus.shown[corpus.document_of[row]]), float(agreement[row]), float(agreement[row])
+            )
+            for row in near.tolist()
+        ]
+        found.sort(key=lambda hit: (-hit.score, view.path(hit.file), hit.row))
+        return found[:most]
+
+    return _hits(corpus, records, best, limit)
 
 
 def _corpus(view: View) -> Corpus:
@@ -110,6 +116,29 @@ def _language(name: str) -> str:
     return found
 
 
+def _hits(corpus: Corpus, records: Records, best: Callable[[int], list[Ranked]], limit: int) -> list[Hit]:
+    """The hits for the best rows, no text twice: of a blob read as two languages the better chunk stays."""
+    most = limit
+    while True:
+        ranked = best(most)
+        hits: list[Hit] = []
+        for one in ranked:
+            hit = _hit(corpus, records, one)
+            if not any(_same_text(kept, hit) for kept in hits):
+                hits.append(hit)
+        if len(hits) >= limit or len(ranked) < most:
+            return hits[:limit]
+        most *= 2
+
+
+def _same_text(one: Hit, other: Hit) -> bool:
+    """Whether the first hit shows half of what the other does; chunks of one document never overlap."""
+    if one.blob != other.blob:
+        return False
+    a, b = one.position, other.position
+    return 2 * (min(a.end, b.end) - max(a.start, b.start)) >= b.end - b.start
+
+
 def _hit(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
     view = corpus.view
     document = int(corpus.document_of[ranked.row])
@@ -118,7 +147,7 @@ def _hit(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
     row = ranked.row - int(corpus.document_start[document])
     record = records(view.cluster_of(ranked.file), (oid, language))
     position, symbol, kind, is_test = decode_chunk(record, row)
-    others = np.flatnonzero(corpus.file_document == document)
+    others = np.flatnonzero(np.isin(corpus.file_document, corpus.documents_of_blob(document)))
     return Hit(
         view.path(ranked.file),
         position,

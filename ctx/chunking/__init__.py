@@ -10,7 +10,7 @@ from ctx.chunking.lines import has_long_line, split_lines
 from ctx.chunking.tiling import bounds, tile
 from ctx.values import Chunk
 
-VERSION = 1
+VERSION = 2
 """The version of the structure layer: raised whenever any chunk of any file would change."""
 
 
@@ -20,6 +20,8 @@ def chunk(source: bytes, language: str | None) -> list[Chunk]:
     `source` is UTF-8, or bytes in which ASCII means itself; `language` is what `language_of` answered. The
     chunks are sorted, do not overlap and hold every byte that is not ASCII white space. Raises nothing.
     """
+    if language == "typescript" and source.startswith(b"<?xml"):
+        language = "xml"  # Qt's translations have the same extension
     if language in embedded.LANGUAGES:
         return tile(source, embedded.split_embedded(source, language, _split))
     return tile(source, _split(source, language))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctx.chunking.limits import LIMIT, TINY
+from ctx.chunking.limits import JOIN, LIMIT, TINY
 from ctx.chunking.rules import Definition
 from ctx.chunking.units import Scope, Unit
 from ctx.values import Chunk
@@ -52,20 +52,13 @@ def united(pieces: Sequence[Chunk]) -> Chunk:
     return main._replace(start=pieces[0].start, end=pieces[-1].end, names=names)
 
 
-def halved(units: list[Unit]) -> tuple[list[Unit], list[Unit]]:
-    """Two groups of about the same size, in place of a large one and what was left over from it."""
-    middle = (units[0].start + units[-1].end) / 2
-    cut = min(range(1, len(units)), key=lambda index: abs(units[index].start - middle))
-    return units[:cut], units[cut:]
-
-
-def joinable(waiting: Sequence[Unit], unit: Unit, limit: int) -> bool:
+def joinable(waiting: Sequence[Unit], unit: Unit) -> bool:
     """Whether a unit may join those before it. Imports keep to themselves unless they are hardly anything."""
     first = waiting[0]
     size = unit.end - first.start
     if unit.kind == "imports" and first.kind == "imports" and waiting[-1].kind == "imports":
         return size <= LIMIT
-    if size > limit:
+    if size > JOIN:
         small = TINY if unit.definition is None else TINY // 2
         return size <= LIMIT + TINY and (
             waiting[-1].end - first.start < TINY or unit.end - unit.start < small

@@ -8,6 +8,12 @@ LIMIT = 1500
 JOIN = 1200
 """Small neighbours are joined while the result stays within this."""
 
+STATEMENT = 750
+"""A statement of a function that has to be cut may be cut inside from this size on."""
+
+HEADER = 300
+"""The beginning of a construct up to this size is never parted from the first statement in it."""
+
 TINY = 80
 """Less than this is never worth a chunk while a neighbour has room."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctx.chunking.joining import halved, join, joinable, qualify, united
-from ctx.chunking.limits import DEPTH, HARD, JOIN, LIMIT, TINY
+from ctx.chunking.balancing import balance
+from ctx.chunking.joining import join, joinable, qualify, united
+from ctx.chunking.limits import DEPTH, HARD, HEADER, JOIN, LIMIT, STATEMENT, TINY
 from ctx.chunking.lines import split_lines
 from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Definition, Grammar, Place
 from ctx.chunking.tiling import SPACES
@@ -71,16 +72,27 @@ class _Splitter:
             if name is not None:
                 header.end = name.end_byte
                 children = [child for child in children if child.start_byte >= header.end]
-            return self.pack(self.sequence(children, header, scope, end), scope, depth)
-        large = [i for i, child in enumerate(children) if child.end_byte - child.start_byte > LIMIT]
+            units = self.sequence(children, header, scope, end)
+            return self.pack(units, scope, depth) if scope.members else self.atoms(units, scope, depth)
+        large = [i for i, child in enumerate(children) if _extent(child) > LIMIT]
+        if not scope.members:
+            large = [i for i, child in enumerate(children) if _extent(child) > LIMIT or self.bears(child)]
         if not large:
             large = self.body(children)
         if not large:
             header.end = start
-            return self.pack(
-                self.sequence(children, header, scope, end), scope._replace(members=False), depth
-            )
+            inner = scope._replace(members=False)
+            atoms = self.atoms(self.sequence(children, header, inner, end), inner, depth)
+            return balance(self.source, atoms, inner) if scope.members else atoms
         return self.construct(children, large, start, end, header, scope, depth)
+
+    def bears(self, node: Node, depth: int = 0) -> bool:
+        """Whether a part of a statement holds statements of its own: a block, an `else` with its block."""
+        if node.kind_id in self.grammar.sequences:
+            return True
+        return (
+            depth < 4 and _extent(node) > HEADER and any(self.bears(one, depth + 1) for one in node.children)
+        )
 
     def holds_definitions(self, children: list[Node]) -> bool:
         return any(self.grammar.roles[child.kind_id] == DEFINITION for child in children)
@@ -134,14 +146,15 @@ class _Splitter:
                 return pieces
             start = children[after].start_byte
             header = Unit(start, start)
-        if end - pieces[-1].start <= LIMIT:
+        if end - (pieces[-1].start if scope.members else start) <= (LIMIT if scope.members else HEADER):
             pieces[-1] = pieces[-1]._replace(end=end)
         elif end - start <= LIMIT:
             pieces.append(Chunk(start, end, "block", scope.symbol, (), scope.is_test))
         else:
             rest = [child for child in children[large[-1] + 1 :] if child.start_byte >= start]
-            units = group(rest, self.source, self.grammar, scope, None, end)
-            pieces += self.pack(units, scope._replace(members=False), depth)
+            inner = scope._replace(members=False)
+            atoms = self.atoms(group(rest, self.source, self.grammar, inner, None, end), inner, depth)
+            pieces += balance(self.source, atoms, inner) if scope.members else atoms
         return pieces
 
     def comments_before(self, children: list[Node], index: int, start: int) -> list[Node]:
@@ -165,11 +178,9 @@ class _Splitter:
         return pieces
 
     def pack(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
-        """Join neighbours up to the size that the scope allows, split what is larger."""
-        limit = JOIN if scope.members else LIMIT
+        """Join neighbouring members up to `JOIN` bytes, split what is too large."""
         pieces: list[Chunk] = []
         waiting: list[Unit] = []
-        before: list[Unit] = []
         for unit in units:
             through = _looked_through(unit) and unit.end - unit.start > JOIN
             most = JOIN if unit.kind == "module" else LIMIT
@@ -181,17 +192,13 @@ class _Splitter:
                 elif waiting:
                     start = waiting[0].start
                 pieces += self.descend(unit, start, waiting, scope, depth)
-                waiting, before = [], []
+                waiting = []
                 continue
             self.look_into(unit)
-            if waiting and not joinable(waiting, unit, limit):
+            if waiting and not joinable(waiting, unit):
                 pieces.append(join(waiting, scope, self.grammar.rules.separator))
-                before, waiting = waiting, []
+                waiting = []
             waiting.append(unit)
-        if before and limit == LIMIT and waiting[-1].end - waiting[0].start < LIMIT // 4:
-            pieces.pop()
-            left, waiting = halved(before + waiting)
-            pieces.append(join(left, scope, self.grammar.rules.separator))
         if waiting:
             last = join(waiting, scope, self.grammar.rules.separator)
             room = max(LIMIT, pieces[-1].end - pieces[-1].start) + TINY if pieces else 0
@@ -200,6 +207,38 @@ class _Splitter:
             else:
                 pieces.append(last)
         return pieces
+
+    def atoms(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
+        """Each statement as a chunk, of a large one the statements inside; `balance` joins them.
+
+        A header stays with the first of them.
+        """
+        atoms: list[Chunk] = []
+        header: Unit | None = None
+        half = (units[-1].end - units[0].start) // 2
+        for unit in units:
+            if unit is units[0] and unit.node is None and unit.end - unit.start <= HEADER and len(units) > 1:
+                header = unit
+                continue
+            before = [header] if header is not None else []
+            start = header.start if header is not None else unit.start
+            header = None
+            size = unit.end - unit.start
+            inside = (
+                unit.node is not None
+                and unit.definition is None
+                and (
+                    unit.node.kind_id in self.grammar.sequences
+                    if half < size <= STATEMENT
+                    else size > STATEMENT and self.bears(unit.node)
+                )
+            )
+            if (size > LIMIT and _divisible(unit)) or inside:
+                atoms += self.descend(unit, start, before, scope, depth)
+                continue
+            self.look_into(unit)
+            atoms.append(join([*before, unit], scope, self.grammar.rules.separator))
+        return atoms
 
     def descend(
         self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int
@@ -212,8 +251,9 @@ class _Splitter:
         header = Unit(start, start, "imports" if any(one.kind == "imports" for one in before) else "block")
         inner = scope
         through = _looked_through(unit)
-        if through and before and before[0].head:
+        if before and before[0].head and (through or definition is None):
             header = before[0]
+            header.end = start
         elif definition is not None and not through:
             symbol = qualify(definition, scope, self.grammar.rules.separator)
             inner = Scope(symbol, definition.kind, definition.members, definition.is_test)
@@ -223,7 +263,8 @@ class _Splitter:
         header.is_test = inner.is_test
         if unit.node is None:
             return self.by_lines(start, unit.end, header, inner)
-        return self.split(unit.node, start, unit.end, header, inner, depth + 1, through=through)
+        pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1, through=through)
+        return pieces if inner.members or inner is scope else balance(self.source, pieces, inner)
 
     def look_into(self, unit: Unit) -> None:
         """Learn what a unit that stays whole defines, and whether it is or holds a test.

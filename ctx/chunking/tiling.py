@@ -26,6 +26,13 @@ def _after_closers(source: bytes, start: int) -> int:
     return match.end() if match else start
 
 
+def indentation(source: bytes, place: int) -> int:
+    """The column of the first text in the line of a byte, a tab taken for four."""
+    start = source.rfind(b"\n", 0, place) + 1
+    line = source[start : place + 1]
+    return len(line[: len(line) - len(line.lstrip(b" \t"))].expandtabs(4))
+
+
 def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
     """Let each piece reach to the next one's start, without the blank text between them.
 

@@ -126,6 +126,23 @@ class Corpus:
         return self.view.segments[number], document - int(self.document_offset[number])
 
     @cached_property
+    def _blob(self) -> npt.NDArray[np.uint64]:
+        """The first eight bytes of each document's object id."""
+        return np.concatenate([segment.blob_prefix for segment in self.view.segments]).astype(np.uint64)
+
+    def documents_of_blob(self, document: int) -> npt.NDArray[np.int64]:
+        """The live documents of the same blob, itself and what other paths let it be read as."""
+        found = np.flatnonzero(self.live_documents & (self._blob == self._blob[document]))
+        if len(found) > 1:
+            oid = self._oid(document)
+            found = found[[self._oid(one) == oid for one in found.tolist()]]
+        return found
+
+    def _oid(self, document: int) -> bytes:
+        segment, place = self.place(document)
+        return segment.key(place)[0]
+
+    @cached_property
     def shown(self) -> npt.NDArray[np.int64]:
         """For each document the file that stands for it, (documents,); -1 where the tree has none."""
         return self.shown_among(np.flatnonzero(self.file_document >= 0))

@@ -132,6 +132,11 @@ class Segment:
         """The document of each row, (rows,)."""
         return np.repeat(np.arange(self.documents, dtype=np.int32), np.diff(self.document_end, prepend=0))
 
+    @property
+    def blob_prefix(self) -> npt.NDArray[np.void]:
+        """The first eight bytes of each document's object id as a number, (documents,)."""
+        return _sortable(self._ids)
+
     @cached_property
     def words(self) -> npt.NDArray[np.uint64]:
         """The vectors as whole machine words, (rows, vector bytes / 8) uint64."""

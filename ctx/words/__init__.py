@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 """The version of the words layer: a new one recounts words and costs no parse and no embedding."""

@@ -3,8 +3,9 @@
 A run is a longest stretch of letters, digits, underscores and bytes above 127: an identifier or a word of
 prose. It is cut into words at underscores, between letters and digits, before a capital that follows a
 small letter, and before the last of several capitals if a small letter comes next (`parseHTTPHeader_v2`:
-parse, http, header, v, 2). Words and runs are told apart by 64-bit hashes of their bytes, so that no
-Python object is made for what was seen before.
+parse, http, header, v, 2), unless that is the plural or the version of an acronym (`getURLs`, `IPv4`: get,
+urls; ipv, 4). Words and runs are told apart by 64-bit hashes of their bytes, so that no Python object is
+made for what was seen before.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def find(source: bytes) -> Found:
 
     begins = ((here & _LETTER) != 0) & ((before & _LETTER) == 0)
     begins |= (here == _DIGIT) & (before != _DIGIT)
-    begins |= (here == _CAPITAL) & ((before == _SMALL) | ((before == _CAPITAL) & (after == _SMALL)))
+    begins |= (here == _CAPITAL) & (before == _SMALL)
+    last_capital = np.flatnonzero((here == _CAPITAL) & (before == _CAPITAL) & (after == _SMALL))
+    begins[last_capital[~_ends_an_acronym(octets, classes, last_capital + 1)]] = True
     in_word = (here & (_LETTER | _DIGIT)) != 0
     stops = in_word.copy()
     stops[:-1] &= ~in_word[1:] | begins[1:]
@@ -101,6 +104,18 @@ def find(source: bytes) -> Found:
         run_of_whole[several],
         whole[several],
     )
+
+
+def _ends_an_acronym(octets: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], place: Offsets) -> Flags:
+    """Whether the small letter at each place, after two capitals, ends their word: a plural or a version.
+
+    In front of a capital `Is` and `As` are words of their own (`URLIsValid`, `toJSONAsText`).
+    """
+    letter, capital, after = octets[place], octets[place - 1], classes[place + 2]
+    word = (after == _CAPITAL) & ((capital == ord("I")) | (capital == ord("A")))
+    ends: Flags = (letter == ord("s")) & (after != _SMALL) & ~word
+    ends |= (letter == ord("v")) & (after == _DIGIT)
+    return ends
 
 
 def combine(word: Hashes, group: Offsets) -> tuple[Hashes, Offsets]:

@@ -41,7 +41,9 @@ _UNSPACED = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
 )
 COMBINING = re.compile("[\u0300-\u036f]")
-_ASCII_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_ASCII_WORD = re.compile(
+    r"[A-Z]{2,}(?:s(?![a-z]|(?<=[IA]s)[A-Z])|v(?=[0-9]))|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+)
 
 
 def counts(word: str) -> bool:

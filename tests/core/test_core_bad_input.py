@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -261,6 +262,24 @@ def test_one_blob_at_several_paths_is_one_hit(make_repo: Callable[..., Repo]) ->
     repo.commit({"lib/b.py": None})
     hit = search(repo, "renew_session").hits[0]
     assert (hit.path, hit.also_at) == (b"src/a.py", (b"vendor/c.py",))
+
+
+def test_one_blob_in_two_languages_is_one_hit(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    text = "".join(
+        f"# Part {i}\n\nThe licensee may copy part {i} of the work.\n\n{'word ' * 200}\n\n" for i in range(9)
+    )
+    repo.commit({"LICENSE": text, "LICENSE.md": text, "docs/other.md": "# Other\n\nThe licensee may not.\n"})
+    hits = search(repo, "the licensee may copy", limit=20).hits
+    both = {b"LICENSE", b"LICENSE.md"}
+    for hit in hits:
+        assert ({hit.path, *hit.also_at} == both) is (hit.path != b"docs/other.md")
+    shown = sorted((hit.position.start, hit.position.end) for hit in hits if hit.path in both)
+    assert len(shown) >= 9
+    assert all(2 * (end - start) <= after - start for (_, end), (start, after) in pairwise(shown))
+    assert hits[:3] == search(repo, "the licensee may copy", limit=3).hits
+    hit = only_hit(repo, "the licensee may copy part 3", limit=1, languages=["markdown"], paths=["LICENSE*"])
+    assert (hit.path, hit.also_at) == (b"LICENSE.md", (b"LICENSE",))
 
 
 def test_paths_of_any_bytes(make_repo: Callable[..., Repo]) -> None:

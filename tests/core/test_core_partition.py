@@ -204,6 +204,17 @@ def test_a_deep_chain_has_bounded_nodes_and_all_its_files() -> None:
     members = [member.path.decode() for cluster in whole.clusters for member in cluster.members]
     assert sorted(members) == sorted(files)
     assert len(whole.nodes) <= 102
+    assert max(len(cluster.members) for cluster in whole.clusters) <= 24
+
+
+def test_what_lies_too_deep_for_nodes_is_cut_into_runs_as_well() -> None:
+    deep = "d/" * 110
+    files = {f"{deep}{name}/f{number}.py": f"{name}{number}" for name in "abc" for number in range(500)}
+    before = walk(Trees().node(files))
+    assert sum(len(cluster.members) for cluster in before.clusters) == len(files)
+    assert max(len(cluster.members) for cluster in before.clusters) <= 24
+    after = walk(Trees().node(files | {f"{deep}b/more.py": "more"}))
+    assert len(after.keys - before.keys) <= 2
 
 
 def test_many_small_directories_share_clusters() -> None:

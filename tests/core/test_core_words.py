@@ -18,7 +18,7 @@ from ctx.words.table import HashTable
 from ctx.words.terms import ascii_words, term_hash
 from ctx.words.vocabulary import Counts, Vocabulary, compound_hashes
 
-CODE = st.text("abcXYZ019_ .\n", max_size=60)
+CODE = st.text("abcsvAIXYZ019_ .\n", max_size=60)
 SCRIPTS = st.text(
     st.sampled_from("abzAZ09_ .-\n\r\0éÉßøñçàйёЖяΣσς中文字検索カナかなไทยאב한국“”—…😀𝔘½²ﬁ\u0301"), max_size=60
 )
@@ -37,6 +37,7 @@ def indexed(text: str | bytes) -> set[int]:
 
 @given(st.one_of(CODE, st.text(st.characters(max_codepoint=127), max_size=60)))
 @example("parseHTTPHeader_v2 XMLHttpRequest ABCd A1b2C3 __init__ _ 9to5")
+@example("getURLs APIs_v2 IPv4Address URLIsValid XSs XSsX ASs AsIs URLses IPvX s v ABv")
 def test_bulk_and_query_cut_ascii_alike(text: str) -> None:
     source = text.encode()
     found = runs.find(source)
@@ -45,6 +46,28 @@ def test_bulk_and_query_cut_ascii_alike(text: str) -> None:
         for start, end in zip(found.word_start, found.word_end, strict=True)
     ]
     assert bulk == [word for run in re.findall(r"\w+", text, re.ASCII) for word in ascii_words(run)]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("URLs", "urls"),
+        ("getURLsFor", "get urls for"),
+        ("userIDs_2", "user ids 2"),
+        ("HTTPServer", "http server"),
+        ("isURLStyle", "is url style"),
+        ("URLIsValid", "url is valid"),
+        ("toJSONAsText", "to json as text"),
+        ("IPv4Address", "ipv 4 address"),
+        ("ipv4", "ipv 4"),
+        ("SHA256", "sha 256"),
+        ("x86_64", "x 86 64"),
+        ("DBVersion", "db version"),
+        ("IsAs", "is as"),
+    ],
+)
+def test_identifiers_are_cut_into_the_words_a_reader_sees(name: str, words: str) -> None:
+    assert ascii_words(name) == words.split()
 
 
 @given(st.binary(max_size=80))
@@ -111,6 +134,9 @@ def test_what_a_text_says_finds_it(text: str) -> None:
         ("naïveParser", "parser"),
         ("SESSION_TIMEOUT", "timeout"),
         ("HTTPServer2Connection", "server"),
+        ("getURLsFor", "url"),
+        ("APIs", "api"),
+        ("IPv6Address", "ipv"),
     ],
 )
 def test_scripts_cases_and_accents_meet(text: str, query: str) -> None:

@@ -1,0 +1,77 @@
+"""Cutting what is too large, a long function for one, into pieces of about the same size.
+
+Where it may be cut is given as *atoms*, chunks that meet: the statements of the function, and of those that
+are large themselves the statements inside. The choice weighs even sizes against cuts deep inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ctx.chunking.limits import LIMIT
+from ctx.chunking.tiling import indentation
+from ctx.chunking.units import Scope
+from ctx.values import Chunk
+
+_EACH = 0.1
+"""The cost of one more piece, where a piece that is empty costs 1 for that, a full one nothing."""
+_DEEPER = 0.15
+"""The cost of a cut that lies a level (four columns) deeper than the shallowest of them."""
+_DEEPEST = 5
+_CLAUSE = re.compile(rb"\s*(?:else|elif|elsif|catch|except|finally|rescue|ensure)\b")
+_PARTED = 1.0
+"""The cost of parting such a clause from what it goes on with."""
+_PLAIN = frozenset({"block", "imports"})
+
+
+def balance(source: bytes, atoms: Sequence[Chunk], scope: Scope) -> list[Chunk]:
+    """Join atoms to pieces of at most `LIMIT` bytes; an atom that is larger stays as it is."""
+    if len(atoms) < 2:
+        return list(atoms)
+    columns = [indentation(source, atom.start) for atom in atoms]
+    shallowest = min(columns[1:])
+    penalties = [_DEEPER * min(max(0, column - shallowest) / 4, _DEEPEST) for column in columns]
+    for number, atom in enumerate(atoms):
+        if _CLAUSE.match(source, atom.start):
+            penalties[number] += _PARTED
+    ends = [following.start for following in atoms[1:]] + [atoms[-1].end]
+    # cheapest[i]: the least cost of cutting the first i atoms, and where the last piece of that begins.
+    cheapest: list[tuple[float, int]] = [(0.0, 0)]
+    for last in range(len(atoms)):
+        best: tuple[float, int] | None = None
+        for first in range(last, -1, -1):
+            size = ends[last] - atoms[first].start
+            if size > LIMIT and first < last:
+                break
+            empty = max(0.0, 1 - size / LIMIT)
+            cost = cheapest[first][0] + empty * empty + _EACH + (penalties[first] if first else 0.0)
+            if best is None or cost < best[0]:
+                best = (cost, first)
+        assert best is not None
+        cheapest.append(best)
+    pieces: list[Chunk] = []
+    stop = len(atoms)
+    while stop:
+        start = cheapest[stop][1]
+        pieces.append(_joined(atoms[start:stop], scope))
+        stop = start
+    return pieces[::-1]
+
+
+def _joined(atoms: Sequence[Chunk], scope: Scope) -> Chunk:
+    """One chunk of neighbours: the head of the scope, a definition that is most of it, or statements."""
+    first = atoms[0]
+    if len(atoms) == 1:
+        return first
+    start, end = first.start, atoms[-1].end
+    names = tuple(name for atom in atoms for name in atom.names)
+    if first.symbol == scope.symbol and first.kind not in _PLAIN:
+        return first._replace(end=end, names=names)
+    defined = [atom for atom in atoms if atom.kind not in _PLAIN]
+    main = max(defined, key=lambda atom: atom.end - atom.start, default=None)
+    least = (end - start) // 2 if scope.kind in ("function", "method", "test") else 0
+    if main is not None and main.end - main.start >= least:
+        return main._replace(start=start, end=end, names=names)
+    kind = "imports" if all(atom.kind == "imports" for atom in atoms) else "block"
+    return Chunk(start, end, kind, scope.symbol, names, scope.is_test)
