@@ -49,7 +49,9 @@ def resolve(
     if revision is not None and branch is not None:
         raise UsageError("--revision and --branch cannot be given together; name one of them")
     if revision is not None:
-        return _resolution(repository.resolve_tree(revision), REVISION)
+        return _resolution(repository.resolve_tree(revision), REVISION)._replace(
+            revision=_told_apart(repository, revision)
+        )
     if branch is not None:
         return _resolution(_branch(repository, branch), BRANCH)
     if configured := repository.config("ctx.revision"):
@@ -100,6 +102,18 @@ def _branch(repository: Repository, name: str) -> Resolved:
     raise UnknownRevision(
         f"there is no branch '{name}'; `git branch --all` lists them, `git fetch` brings new ones"
     )
+
+
+def _told_apart(repository: Repository, name: str) -> str:
+    """The name of a revision, with its kind where a tag, a branch and the like share it.
+
+    git takes the first of them in this order, see gitrevisions(7).
+    """
+    if _IS_EXPRESSION.search(name) is not None or name == "HEAD":
+        return name
+    places = ("", "tags/", "heads/", "remotes/")
+    meant = [place for place in places if repository.commit_of(f"refs/{place}{name}") is not None]
+    return name if len(meant) < 2 else meant[0] + name
 
 
 def _resolution(found: Resolved, rule: str) -> Resolution:

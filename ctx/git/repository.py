@@ -18,6 +18,7 @@ from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, pa
 from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects, scratch_variables
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
+from ctx.git.unknown import why_unknown
 
 _ID_SIZE = {"sha1": 20, "sha256": 32}
 
@@ -147,10 +148,7 @@ class Repository:
         if found is None:
             if revision in ("HEAD", "@"):
                 raise NothingCommitted("HEAD has no commit yet; make one, or name a revision with --revision")
-            raise UnknownRevision(
-                f"'{revision}' names no commit and no tree in {self.git_dir}; "
-                "`git branch --all` and `git tag` list names, `git fetch` brings new ones"
-            )
+            raise UnknownRevision(why_unknown(self.place, revision))
         if found.kind == "commit":
             return Resolved(found.oid, commit_tree(found.data), revision)
         if found.kind == "tree":

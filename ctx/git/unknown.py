@@ -1,0 +1,56 @@
+"""Why a name means nothing in a repository, in words, and what mends it. Asked only when resolving failed."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ctx.git import process
+from ctx.git.place import Place
+
+_SAYS_NOTHING = "Not a valid object name"
+_CANDIDATE = re.compile(r"^hint:   ([0-9a-f]+) (\w+)", re.MULTILINE)
+_STEPS = re.compile(r"(.+?)(?:[~^][0-9]*)+")
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def why_unknown(place: Place, revision: str) -> str:
+    """One sentence for a revision that names no object that could be read."""
+    if "\0" in revision or "\n" in revision:
+        return f"{revision!r} is no revision: it has a line end in it"
+    if ".." in revision and ":" not in revision:
+        return f"'{revision}' is a range; search what differs in it with --in {revision}"
+    said = _words(place, revision)
+    if candidates := _CANDIDATE.findall(said):
+        named = ", ".join(f"{kind} {name}" for name, kind in candidates)
+        return f"'{revision}' is ambiguous: it begins the ids of {named}; write more digits"
+    if name := _id_of(place, revision):
+        return (
+            f"the object {name} ('{revision}') is not in this clone, or damaged: "
+            "`git fetch <remote> <id>` brings it, `git fsck` looks for damage"
+        )
+    steps = _STEPS.fullmatch(revision)
+    if steps is not None and _id_of(place, f"{steps[1]}^{{commit}}"):
+        if os.path.isfile(os.path.join(place.common_dir, "shallow")):
+            return (
+                f"'{revision}' lies beyond the end of this shallow clone: `git fetch --deepen=<n>` brings "
+                "<n> more commits, `git fetch --unshallow` all of them"
+            )
+        return f"'{revision}' goes beyond the history of '{steps[1]}', which `git log {steps[1]}` shows"
+    because = "" if said.startswith(_SAYS_NOTHING) else f" ({said})"
+    return (
+        f"'{revision}' names no commit and no tree in {place.git_dir}{because}; "
+        "`git branch --all` and `git tag` list names, `git fetch` brings new ones"
+    )
+
+
+def _words(place: Place, revision: str) -> str:
+    """What git says of a name that it cannot find."""
+    return process.complaint(process.run(place.directory, ["cat-file", "-e", "--end-of-options", revision]))
+
+
+def _id_of(place: Place, revision: str) -> str | None:
+    """The id that a name stands for, whether or not that object is here."""
+    done = process.run(place.directory, ["rev-parse", "--verify", "--end-of-options", revision])
+    name = os.fsdecode(done.stdout).strip()
+    return name if _ID.fullmatch(name) else None
