@@ -22,6 +22,8 @@ COMMANDS = {
     "deinit": "deinit",
     "index": "index",
     "search": "search",
+    "show": "show",
+    "plan": "plan",
     "status": "status",
     "pin": "pin",
     "gc": "gc",

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from ctx import words
 from ctx.contents import MAX_SIZE
-from ctx.coverage import coverage_of, lacks_in_words
+from ctx.coverage import lacks_in_words
 from ctx.descriptor import Descriptor, embedded_model
-from ctx.errors import CtxError, Damaged, UsageError
+from ctx.errors import Damaged, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
+from ctx.opened import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE, Opened, open_tree
 from ctx.provenance import log_snapshot
-from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve, resolve_head
+from ctx.resolve import BRANCH, REVISION, Resolution, resolve
 from ctx.share.storage import storage
 from ctx.snapshots import Snapshots, Totals
 from ctx.store import Store
@@ -26,13 +27,13 @@ from ctx.values import (
     ALREADY_INDEXED,
     INDEXING_IN_PROGRESS,
     Answer,
-    Behind,
+    Cited,
     Hit,
     IndexReport,
+    Plan,
     Progress,
     Removal,
     Status,
-    Uncommitted,
 )
 
 if TYPE_CHECKING:
@@ -45,11 +46,10 @@ if TYPE_CHECKING:
     from ctx.views.catalog import Catalog
     from ctx.views.view import View
 
-WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
-OURS, THEIRS, BASE = "ours", "theirs", "base"
-"""What a search of HEAD puts on top of it; the last three in a conflict."""
+__all__ = ["BASE", "COMMITTED", "OURS", "STAGED", "THEIRS", "WORK_TREE", "RepositoryIndex"]
 
 Report = Callable[[Progress], None]
+Announce = Callable[[Plan], None]
 
 
 class RepositoryIndex:
@@ -79,7 +79,7 @@ class RepositoryIndex:
 
     def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:
         """Which tree is asked for, and by which rule. Raises `UnknownRevision` and `NothingCommitted`."""
-        return resolve(self.repository, revision, branch, self._latest_snapshot)
+        return resolve(self.repository, revision, branch, self.latest_snapshot)
 
     def index(
         self,
@@ -129,6 +129,7 @@ class RepositoryIndex:
         branch: str | None = None,
         overlay: str | None = None,
         progress: Report | None = None,
+        announce: Announce | None = None,
     ) -> Answer:
         """The best chunks of one tree for a question. What the tree lacks is indexed first.
 
@@ -136,42 +137,20 @@ class RepositoryIndex:
         staged (STAGED), of each path in conflict one side (OURS, THEIRS, BASE), or nothing (COMMITTED). All
         but the last ask for HEAD by themselves. By default it is WORK_TREE where HEAD is searched in a work
         tree.
+
+        `announce` is told what it costs to index a named revision, before that is done.
         """
         started = time.monotonic()
         if not query.strip():
             raise UsageError("the query is empty: say in a few words what you look for")
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
-        warning = distance = None
-        if overlay in (None, COMMITTED):
-            asked, warning, distance = self._fallen_back(self.resolve(revision, branch))
-        elif revision is None and branch is None:
-            asked = resolve_head(self.repository)
-        else:
-            raise UsageError(f"what is asked for as '{overlay}' lies on HEAD: leave out the revision")
-        indexer, changed = self._overlaid(asked, overlay)
-        if changed is not None and changed.tree is not None:
-            asked = asked._replace(tree=changed.tree)
-        view = self._view(indexer, asked, progress)
-        if view.scanned or view.uncovered:
-            distance = self._behind(asked)
-        about = Answer(
-            [],
-            asked.revision,
-            asked.commit,
-            asked.tree,
-            asked.resolved_by,
-            coverage_of(view),
-            Uncommitted(changed.changed, changed.left_out, overlay or WORK_TREE) if changed else None,
-            distance,
-            warning,
-            0.0,
-        )
-        ask = partial(self._answer, about, view, query, limit, paths, languages, started)
+        opened = open_tree(self, revision, branch, overlay, progress, announce)
+        ask = partial(self._answer, opened, query, limit, paths, languages, started)
         try:
             return ask()
         except Damaged:
-            indexer().repair(asked.tree)
+            opened.repair()
             return ask()
 
     def search_vector(
@@ -180,7 +159,7 @@ class RepositoryIndex:
         """The chunks whose vectors lie nearest to one, (dimensions,) float; the score is the agreement."""
         from ctx.search import nearest
 
-        view = self._view(lambda: self.indexer, self.resolve(revision))
+        view = self.view(lambda: self.indexer, self.resolve(revision))
         return nearest(view, self.clusters.record, vector, limit)
 
     def similarity(self, one: str, other: str) -> float:
@@ -194,13 +173,24 @@ class RepositoryIndex:
         """The keys of the clusters that a tree lacks, known without reading a file of it."""
         return [cluster.key for cluster in self.indexer.missing(self.resolve(revision).tree)]
 
+    def plan(self, revision: str | None = None, *, branch: str | None = None) -> Plan:
+        """What it would take to index a tree, before anything is done."""
+        from ctx.planning import plan
+
+        return plan(self, self.resolve(revision, branch))
+
+    def cited(self, citation: str) -> Cited:
+        """The lines that a citation names. Raises UsageError for what is none, UnknownRevision, CtxError."""
+        from ctx.citations import look_up
+
+        return look_up(self, citation)
+
     def text(self, hit: Hit) -> str | None:
         """The text of a hit, read from the git object now; None where the object is gone or damaged."""
         from ctx.contents import to_text
 
-        repository = self._work_tree.repository if self._work_tree is not None else self.repository
         try:
-            blob = repository.read_blob(hit.blob)
+            blob = self.reader.read_blob(hit.blob)
         except KeyError:
             return None
         return to_text(blob, hit.position.start, hit.position.end)
@@ -242,14 +232,15 @@ class RepositoryIndex:
     @cached_property
     def indexer(self) -> Indexer:
         """What makes the snapshots and views of this repository."""
-        return self._make_indexer(self.repository, True)
+        return self.make_indexer(self.repository, True)
 
-    def _make_indexer(self, repository: Repository, committed: bool) -> Indexer:
+    def make_indexer(self, repository: Repository, committed: bool) -> Indexer:
+        """What makes views of trees that `repository` reads; of those that are committed, snapshots too."""
         from ctx.indexing.indexer import Indexer
 
         return Indexer(repository, self.store, self.descriptor, self.catalog, committed)
 
-    def _latest_snapshot(self) -> tuple[bytes, bytes | None] | None:
+    def latest_snapshot(self) -> tuple[bytes, bytes | None] | None:
         """Tree and commit of the snapshot with the latest committer time."""
         best: tuple[int, bytes, bytes | None] | None = None
         for tree in self.snapshots.trees():
@@ -259,52 +250,24 @@ class RepositoryIndex:
                     best = found
         return best and (best[1], best[2])
 
-    def _fallen_back(self, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
-        """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
-        wish = self.repository.config("ctx.fallback")
-        if wish not in (None, "none", "snapshot"):
-            raise UsageError(f"ctx.fallback is {wish!r}: set it to snapshot or none with `git config`")
-        if wish != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
-            return asked, None, None
-        if self.snapshots.covered(asked.tree) is not None:
-            return asked, None, None
-        from ctx.nearest import behind, fallen_back, nearest
+    def overlaid(self, overlay: str) -> tuple[Callable[[], Indexer], WorkTree]:
+        """What makes views of HEAD with the uncommitted state on top of it, and that state.
 
-        found = nearest(self.repository, asked, self.snapshots, self._latest_snapshot)
-        if found is None:
-            return asked, None, None
-        distance = behind(self.repository, asked, found)
-        return *fallen_back(asked, found, distance), distance
+        Only the last one that was asked for can be read. Raises GitFailed and CtxError.
+        """
+        from ctx.git.worktree import WorkTree
 
-    def _behind(self, asked: Resolution) -> Behind | None:
-        """How far what is indexed is behind a tree of which it is only a part."""
-        from ctx.nearest import behind, nearest
-
-        found = nearest(self.repository, asked, self.snapshots, self._latest_snapshot)
-        repository = self._work_tree.repository if self._work_tree is not None else self.repository
-        return found and behind(repository, asked, found)
-
-    def _overlaid(
-        self, asked: Resolution, overlay: str | None
-    ) -> tuple[Callable[[], Indexer], WorkTree | None]:
-        """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
-        if overlay == COMMITTED or asked.resolved_by != HEAD:
-            return (lambda: self.indexer), None
-        from ctx.git.worktree import WorkTree, has_work_tree
-
-        if not has_work_tree(self.repository):
-            if overlay is None:
-                return (lambda: self.indexer), None
-            raise CtxError(
-                f"nothing is checked out in {self.repository.git_dir}, so there is no '{overlay}' to search: "
-                "go into a work tree of it, or leave the option out"
-            )
         self._forget_work_tree()
         side = overlay if overlay in (OURS, THEIRS, BASE) else None
         self._work_tree = WorkTree(self.repository, MAX_SIZE, staged=overlay == STAGED, side=side)
         if self._work_tree.tree is not None:
-            return partial(self._make_indexer, self._work_tree.repository, False), self._work_tree
+            return partial(self.make_indexer, self._work_tree.repository, False), self._work_tree
         return (lambda: self.indexer), self._work_tree
+
+    @property
+    def reader(self) -> Repository:
+        """What reads the objects of the last tree that was searched, those of uncommitted files included."""
+        return self.repository if self._work_tree is None else self._work_tree.repository
 
     def _forget_work_tree(self) -> None:
         if self._work_tree is not None:
@@ -313,16 +276,26 @@ class RepositoryIndex:
             self._work_tree.close()
             self._work_tree = None
 
-    def _view(
-        self, indexer: Callable[[], Indexer], asked: Resolution, progress: Report | None = None
+    def view(
+        self,
+        indexer: Callable[[], Indexer],
+        asked: Resolution,
+        progress: Report | None = None,
+        announce: Announce | None = None,
     ) -> View:
+        """The view of a tree; what lacks is made by what `indexer` gives."""
         self.store.may_use_memory = True  # a search answers where nothing may be written
         # The usual case needs nothing of what makes an index, whose import would cost more than the search.
         found = self.catalog.view(asked.tree)
         if found is not None and (found.is_overlay or self.snapshots.covered(asked.tree) is not None):
             return found
         self._fetch(indexer, asked.tree, indexing=False)
-        return indexer().view(asked, progress)
+        named = asked.resolved_by in (REVISION, BRANCH)
+        if named and announce is not None:
+            from ctx.planning import plan
+
+            announce(plan(self, asked))
+        return indexer().view(asked, progress, named)
 
     def _fetch(self, indexer: Callable[[], Indexer], tree: bytes, *, indexing: bool) -> None:
         """Take what the tree lacks from the remote, where the user has allowed that once and for all."""
@@ -335,8 +308,7 @@ class RepositoryIndex:
 
     def _answer(
         self,
-        about: Answer,
-        view: View,
+        opened: Opened,
         query: str,
         limit: int,
         paths: Sequence[str],
@@ -346,11 +318,12 @@ class RepositoryIndex:
         from ctx.search import Filters, search
 
         filters = Filters(self.repository, paths, languages)
-        hits, message = search(view, partial(self._record, view), query, limit, filters)
-        message = about.message or message or lacks_in_words(about) or self._fetch_failed
-        return about._replace(hits=hits, message=message, seconds=time.monotonic() - started)
+        hits, message = search(opened.view, partial(self.record, opened.view), query, limit, filters)
+        message = opened.about.message or message or lacks_in_words(opened.about) or self._fetch_failed
+        return opened.about._replace(hits=hits, message=message, seconds=time.monotonic() - started)
 
-    def _record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
+    def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
+        """The record of a document of a view. Raises `Damaged`."""
         known = view.records.get(document)
         return self.clusters.record(cluster, document) if known is None else known
 

@@ -6,10 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from ctx.chunking.languages import display_name
-from ctx.clusters import document_key
 from ctx.errors import CtxError, Damaged
 from ctx.maintenance.pins import pins
-from ctx.partition import Cluster
+from ctx.planning import plan
 from ctx.share.storage import storage
 from ctx.values import CatchUp, SnapshotStatus, Status
 
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
 COMPLETE = "complete"
 DAMAGED = "damaged"
-
-_CHUNK_BYTES = 750
-"""What a chunk has on average, for estimates."""
 
 
 def status(index: RepositoryIndex) -> Status:
@@ -96,24 +92,11 @@ def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned:
 
 def _catch_up(index: RepositoryIndex) -> CatchUp:
     try:
-        tree = index.resolve().tree
+        asked = index.resolve()
     except CtxError:
         return CatchUp(None, 0, 0, False)
+    tree = asked.tree
     if index.snapshots.tree(tree) is not None:
         return CatchUp(tree, 0, 0, True)
-    _, clusters = index.indexer.coverer.missing(index.indexer.trees.root(tree))
-    oids = _new_blobs(index, clusters)
-    size = 0
-    for oid in oids:
-        try:
-            size += index.repository.blob_size(oid)
-        except KeyError:
-            continue
-    return CatchUp(tree, len(oids), -(-size // _CHUNK_BYTES), False)
-
-
-def _new_blobs(index: RepositoryIndex, clusters: list[Cluster]) -> set[bytes]:
-    wanted = list({document_key(member) for cluster in clusters for member in cluster.members})
-    for _, segment in index.catalog.segments():
-        wanted = [key for key, place in zip(wanted, segment.find(wanted).tolist(), strict=True) if place < 0]
-    return {oid for oid, _ in wanted}
+    cost = plan(index, asked)
+    return CatchUp(tree, cost.new_blobs, cost.chunks, False)

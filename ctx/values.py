@@ -137,6 +137,39 @@ class Answer(NamedTuple):
     seconds: float
 
 
+class Cited(NamedTuple):
+    """Whole lines of a blob, counted from 1, both ends included; `text` has no line end after the last one.
+
+    `paths` are those at which HEAD has the blob.
+    """
+
+    blob: bytes
+    first: int
+    last: int
+    text: str
+    paths: tuple[bytes, ...]
+
+
+class Plan(NamedTuple):
+    """What it would take to index a tree. Blobs and clusters are counted, the rest is estimated by size.
+
+    `size` in bytes; `missing_blobs` are not in this clone and not in the estimate.
+    """
+
+    revision: str
+    commit: bytes | None
+    tree: bytes
+    resolved_by: str
+    covered: bool
+    new_clusters: int
+    new_blobs: int
+    missing_blobs: int
+    size: int
+    chunks: int
+    tokens: int
+    seconds: float
+
+
 class Progress(NamedTuple):
     """How far an indexing run is; `files` counts those in clusters that had to be made."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ctx.citations import citation
 from ctx.commands.answer_text import TextOf
 from ctx.commands.json_output import path_fields, paths_fields, print_json
 from ctx.commands.paths import from_here
@@ -52,6 +53,7 @@ def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
         "language": hit.language,
         "agreement": round(hit.agreement, 6),
         "blob": hit.blob.hex(),
+        "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
         **paths_fields("alsoAt", hit.also_at),
     }
 

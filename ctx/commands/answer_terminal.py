@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, closing_line
+from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, cite, closing_line
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_lines
@@ -65,7 +65,7 @@ def heading(hit: Hit, prefix: bytes) -> Text:
         (f":{position.start_line}-{position.end_line}", "green"),
         *([("  " + harmless(hit.symbol), "bold")] if hit.symbol else []),
         (f"  {hit.kind}", "cyan"),
-        (f"  {hit.score:.2f}", "dim"),
+        (f"  {hit.score:.2f}  {cite(hit)}", "dim"),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from ctx.citations import SHORT, citation
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_lines
@@ -23,6 +24,7 @@ def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: byte
     for hit in answer.hits:
         first, last = hit.position.start_line, hit.position.end_line
         write(f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}\n")
+        write(f"    cite {cite(hit)}\n")
         if hit.also_at:
             write(f"    also at {also_at(hit, prefix)}\n")
         if text_of is not None:
@@ -41,6 +43,11 @@ def snippet(hit: Hit, text: str, query: str) -> str:
         out += f"    {hit.position.start_line + number:{width}}  {harmless(lines[number])}".rstrip() + "\n"
         before = number
     return out
+
+
+def cite(hit: Hit) -> str:
+    """The citation of a hit with a short id, which `git ctx show` takes too."""
+    return citation(hit.blob, hit.position.start_line, hit.position.end_line, SHORT)
 
 
 def also_at(hit: Hit, prefix: bytes) -> str:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from ctx.commands import answer_output, options, streams
+from ctx.commands.printable import printable
 from ctx.commands.progress import reporter_for
 from ctx.errors import NO_HITS
+
+if TYPE_CHECKING:
+    from ctx.values import Plan
 
 LIMIT_FOR_EYES = 10
 LIMIT_FOR_PROGRAMS = 50
 LIMIT_MAX = 1000
+NOTICEABLE = 1.0
+"""Seconds of work that are worth a word."""
 
 
 class SearchCommand(click.Command):
@@ -96,6 +103,7 @@ def command(
             branch=branch,
             overlay=overlay,
             progress=reporter.progress,
+            announce=announce,
         )
         reporter.close()
         text_of = None if no_content else index.text
@@ -113,6 +121,18 @@ def command(
 
             print_plain(answer, text, text_of, prefix)
     return 0 if answer.hits else NO_HITS
+
+
+def announce(plan: Plan) -> None:
+    """Say on stderr what a revision costs that has to be indexed first, where that is more than a moment."""
+    if plan.seconds >= NOTICEABLE:
+        print(
+            printable(
+                f"indexing {plan.revision} first: {plan.new_blobs:,} new blobs, about {plan.chunks:,} chunks "
+                f"and {plan.seconds:,.0f} s of work (`git ctx plan` says it beforehand)"
+            ),
+            file=sys.stderr,
+        )
 
 
 def query_text(words: tuple[str, ...]) -> str:

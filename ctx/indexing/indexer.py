@@ -107,14 +107,17 @@ class Indexer:
             self.repair(tree)
             return self._prepared(tree)
 
-    def view(self, asked: Resolution, progress: Report | None = None) -> View:
-        """The view of a tree for a search; what lacks is made, in memory where nothing may be written."""
+    def view(self, asked: Resolution, progress: Report | None = None, named: bool = False) -> View:
+        """The view of a tree for a search; what lacks is made, in memory where nothing may be written.
+
+        Of a revision that was `named` all that lacks is made, however much it is, unless that is not wanted.
+        """
         found = self._catalog.view(asked.tree)
         covered = self._root_key(asked.tree) is not None
         if found is not None and covered:
             return found
         self._store.may_use_memory = True
-        if not covered and (borrowed := self._borrowed(asked.tree)) is not None:
+        if not covered and (borrowed := self._borrowed(asked.tree, named)) is not None:
             return borrowed
         if not covered:
             jobs = None
@@ -138,12 +141,12 @@ class Indexer:
             return self._borrow(asked.tree, root, self._at_hand(root)[1])
         return found or self.prepare(asked.tree)
 
-    def _borrowed(self, tree: bytes) -> View | None:
+    def _borrowed(self, tree: bytes, named: bool) -> View | None:
         """A view of what is at hand, where catching up would take too long or is not wanted."""
         wish = self._repository.config("ctx.catchUp") or AUTO
         if wish not in (ALWAYS, AUTO, NEVER):
             raise UsageError(f"ctx.catchUp is {wish!r}: set it to always, auto or never with `git config`")
-        if wish == ALWAYS or (wish == AUTO and self._catalog.latest() is None):
+        if wish == ALWAYS or (wish == AUTO and (named or self._catalog.latest() is None)):
             return None
         root = self.trees.root(tree)
         keys, known = self._at_hand(root)

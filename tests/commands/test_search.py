@@ -61,7 +61,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
     for hit in answer["results"]:
         assert set(hit) == {
             "result", "content", "contentStartLine", "contentEndLine", "symbol", "kind", "isTestCase",
-            "language", "agreement", "blob", "alsoAt",
+            "language", "agreement", "blob", "citation", "alsoAt",
         }  # fmt: skip
         assert hit["result"]["indexItemType"] == "CHUNKS"
         position = hit["result"]["sourcePosition"]

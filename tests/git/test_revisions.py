@@ -1,4 +1,4 @@
-"""Everything that git resolves names a tree here too; what means nothing is told apart, with what mends it."""
+"""Everything that git resolves names a tree here too; what means nothing says why, and what mends it."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_the_end_of_a_shallow_clone(project: Repo, tmp_path: Path) -> None:
     )
     repository = open_repository(tmp_path / "shallow")
     assert repository.resolve_tree("HEAD~1").commit == project.id("main~1")
-    with pytest.raises(UnknownRevision, match="beyond the end of this shallow clone.*--deepen"):
+    with pytest.raises(UnknownRevision, match=r"beyond the end of this shallow clone.*--deepen"):
         repository.resolve_tree("HEAD~4")
 
 

@@ -1,0 +1,111 @@
+"""Opening a tree for a search: which one it is, its view, and what an answer from it says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.coverage import coverage_of
+from ctx.errors import CtxError, UsageError
+from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
+from ctx.values import Answer, Behind, Plan, Progress, Uncommitted
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+    from ctx.git.worktree import WorkTree
+    from ctx.indexing.indexer import Indexer
+    from ctx.views.view import View
+
+WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
+OURS, THEIRS, BASE = "ours", "theirs", "base"
+"""What a search of HEAD puts on top of it; the last three in a conflict."""
+
+
+class Opened(NamedTuple):
+    """A tree that can be searched: an answer about it that is empty yet, and how to repair what it is of."""
+
+    asked: Resolution
+    view: View
+    about: Answer
+    repair: Callable[[], object]
+
+
+def open_tree(
+    index: RepositoryIndex,
+    revision: str | None,
+    branch: str | None,
+    overlay: str | None,
+    progress: Callable[[Progress], None] | None = None,
+    announce: Callable[[Plan], None] | None = None,
+) -> Opened:
+    """Resolve what is asked for, and make what a search of it lacks. See `RepositoryIndex.search`."""
+    warning = distance = None
+    if overlay in (None, COMMITTED):
+        asked, warning, distance = _fallen_back(index, index.resolve(revision, branch))
+    elif revision is None and branch is None:
+        asked = resolve_head(index.repository)
+    else:
+        raise UsageError(f"what is asked for as '{overlay}' lies on HEAD: leave out the revision")
+    indexer, changed = _overlaid(index, asked, overlay)
+    if changed is not None and changed.tree is not None:
+        asked = asked._replace(tree=changed.tree)
+    view = index.view(indexer, asked, progress, announce)
+    if view.scanned or view.uncovered:
+        distance = _behind(index, asked)
+    about = Answer(
+        [],
+        asked.revision,
+        asked.commit,
+        asked.tree,
+        asked.resolved_by,
+        coverage_of(view),
+        Uncommitted(changed.changed, changed.left_out, overlay or WORK_TREE) if changed else None,
+        distance,
+        warning,
+        0.0,
+    )
+    return Opened(asked, view, about, lambda: indexer().repair(asked.tree))
+
+
+def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
+    """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
+    wish = index.repository.config("ctx.fallback")
+    if wish not in (None, "none", "snapshot"):
+        raise UsageError(f"ctx.fallback is {wish!r}: set it to snapshot or none with `git config`")
+    if wish != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
+        return asked, None, None
+    if index.snapshots.covered(asked.tree) is not None:
+        return asked, None, None
+    from ctx.nearest import behind, fallen_back, nearest
+
+    found = nearest(index.repository, asked, index.snapshots, index.latest_snapshot)
+    if found is None:
+        return asked, None, None
+    distance = behind(index.repository, asked, found)
+    return *fallen_back(asked, found, distance), distance
+
+
+def _behind(index: RepositoryIndex, asked: Resolution) -> Behind | None:
+    """How far what is indexed is behind a tree of which it is only a part."""
+    from ctx.nearest import behind, nearest
+
+    found = nearest(index.repository, asked, index.snapshots, index.latest_snapshot)
+    return found and behind(index.reader, asked, found)
+
+
+def _overlaid(
+    index: RepositoryIndex, asked: Resolution, overlay: str | None
+) -> tuple[Callable[[], Indexer], WorkTree | None]:
+    """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
+    if overlay == COMMITTED or asked.resolved_by != HEAD:
+        return (lambda: index.indexer), None
+    from ctx.git.worktree import has_work_tree
+
+    if has_work_tree(index.repository):
+        return index.overlaid(overlay or WORK_TREE)
+    if overlay is None:
+        return (lambda: index.indexer), None
+    raise CtxError(
+        f"nothing is checked out in {index.repository.git_dir}, so there is no '{overlay}' to search: "
+        "go into a work tree of it, or leave the option out"
+    )
