@@ -76,4 +76,5 @@ class ClusterStore:
 
     def size(self, key: bytes) -> int:
         """Bytes of a cluster's file. Raises OSError where there is none."""
-        return os.path.getsize(self._store.file(self._area, key.hex()))
+        name = key.hex()
+        return os.path.getsize(self._store.find(self._area, name) or self._store.file(self._area, name))

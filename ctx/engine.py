@@ -22,7 +22,7 @@ from ctx.provenance import log_snapshot
 from ctx.resolve import BRANCH, REVISION, Resolution, resolve
 from ctx.share.storage import storage
 from ctx.snapshots import Snapshots, Totals
-from ctx.store import Store
+from ctx.store import DIRECTORY, Store
 from ctx.values import (
     ALREADY_INDEXED,
     INDEXING_IN_PROGRESS,
@@ -58,7 +58,7 @@ class RepositoryIndex:
     def __init__(self, path: str | os.PathLike[str] = ".") -> None:
         self.repository: Repository = open_repository(path)
         self.descriptor: Descriptor = embedded_model()
-        self.store = Store(self.repository.common_dir)
+        self.store = Store(self.repository.common_dir, self.repository.lenders(DIRECTORY))
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self._work_tree: WorkTree | None = None

@@ -128,6 +128,10 @@ class Snapshots:
         """Say that a tree is covered: the last step of making a snapshot."""
         self._store.write(self._trees, tree.hex(), root + bytes([PARTITION_VERSION]))
 
+    def owns(self, tree: bytes) -> bool:
+        """Whether the snapshot of a tree lies in this store, and not in one that is only read."""
+        return self._store.owns(self._trees, tree.hex())
+
     def covered(self, tree: bytes) -> NodeRecord | None:
         """The root node of a tree that has a snapshot, or None; the snapshot counts as used now."""
         root = self.tree(tree)

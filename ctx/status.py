@@ -32,6 +32,7 @@ def status(index: RepositoryIndex) -> Status:
         found,
         _catch_up(index),
         storage(index.repository, index.store),
+        index.store.lent,
     )
 
 

@@ -1,6 +1,7 @@
 """The object store: named, immutable bytes in files that are whole or not there.
 
-All lies below `<git common dir>/ctx/`. Reading takes no lock. A damaged or foreign file is a miss.
+All lies below `<git common dir>/ctx/`. Reading takes no lock. A damaged or foreign file is a miss. The stores
+of repositories that this one borrows objects from are read as well; nothing there is ever changed.
 docs/format.md has the layout of the directory and the bytes of the files.
 """
 
@@ -11,7 +12,7 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 import zstandard
@@ -20,6 +21,8 @@ from ctx.errors import Damaged, StoreFull, StoreUnusable
 from ctx.regular_files import open_regular, without_waiting
 
 LAYOUT = 1
+DIRECTORY = "ctx"
+"""The name of a store within the common git directory."""
 MAX_PAYLOAD = 64 << 20
 
 _HEAD = struct.Struct("<4sBBHI16s")
@@ -86,8 +89,11 @@ def _digest(name: str, payload: bytes) -> bytes:
 class Store:
     """The files of one repository's index. Nothing is made on disk before the first write."""
 
-    def __init__(self, common_dir: str) -> None:
-        self.path = os.path.join(common_dir, "ctx")
+    def __init__(self, common_dir: str, lenders: Sequence[str] = ()) -> None:
+        """`lenders` are the common directories of repositories whose stores are read too."""
+        self.path = os.path.join(common_dir, DIRECTORY)
+        lent = [os.path.join(lender, DIRECTORY) for lender in lenders]
+        self.lent = [path for path in lent if _layout(path) == str(LAYOUT)]
         self.may_use_memory = False
         """Whether what cannot be written is kept in this process instead: a search must still answer."""
         self._memory: dict[str, bytes] = {}
@@ -96,14 +102,24 @@ class Store:
         """A payload, or None where there is none that can be trusted."""
         if self._memory and (kept := self._memory.get(self.file(area, name))) is not None:
             return kept
-        try:
-            with open_regular(self.file(area, name)) as file:
-                return decode_object(name, file.read(MAX_PAYLOAD))
-        except (OSError, Damaged):
-            return None
+        for path in self._files(area, name):
+            try:
+                with open_regular(path) as file:
+                    return decode_object(name, file.read(MAX_PAYLOAD))
+            except (OSError, Damaged):
+                continue
+        return None
 
     def has(self, area: str, name: str) -> bool:
         """Whether there is a file of that name; its content is checked when it is read."""
+        return self.file(area, name) in self._memory or self.find(area, name) is not None
+
+    def find(self, area: str, name: str) -> str | None:
+        """Where there is a file of that name, here or in a store that is only read."""
+        return next(filter(os.path.exists, self._files(area, name)), None)
+
+    def owns(self, area: str, name: str) -> bool:
+        """Whether there is a file of that name in this store itself."""
         path = self.file(area, name)
         return path in self._memory or os.path.exists(path)
 
@@ -149,16 +165,17 @@ class Store:
             raise
 
     def touch(self, area: str, name: str) -> bool:
-        """Make a file young, so that a collection leaves it; whether there is one."""
+        """Make a file young, so that a collection leaves it; whether there is one.
+
+        One that another store lends stays as it is: what relies on it makes it again should it go there.
+        """
         path = self.file(area, name)
         if path in self._memory:
             return True
         try:
             os.utime(path)
-        except FileNotFoundError:
-            return False
         except OSError:
-            return os.path.exists(path)
+            return self.find(area, name) is not None
         return True
 
     def remove(self, area: str, name: str) -> None:
@@ -175,9 +192,13 @@ class Store:
         """Where a name lies. Names are spread over 256 directories by their first two letters."""
         return os.path.join(self.path, area, name[:2], name[2:])
 
+    def _files(self, area: str, name: str) -> Iterator[str]:
+        for path in (self.path, *self.lent):
+            yield os.path.join(path, area, name[:2], name[2:])
+
     def prepare(self) -> None:
         """Make the directory and what marks it, where they are not there."""
-        if self._layout() == str(LAYOUT) and os.path.isdir(os.path.join(self.path, "tmp")):
+        if _layout(self.path) == str(LAYOUT) and os.path.isdir(os.path.join(self.path, "tmp")):
             return
         try:
             os.makedirs(os.path.join(self.path, "tmp"), exist_ok=True)
@@ -201,20 +222,13 @@ class Store:
 
     def check_layout(self) -> None:
         """Raises `StoreUnusable` where another program has laid the directory out in another way."""
-        found = self._layout()
+        found = _layout(self.path)
         # What is no number was damaged; the objects say their layout themselves.
         if found.isdigit() and found != str(LAYOUT):
             raise StoreUnusable(
                 f"{self.path} has layout {found!r}, this program knows layout {LAYOUT}: "
                 "use the newer git-ctx, or remove the directory and index again"
             )
-
-    def _layout(self) -> str:
-        try:
-            with open_regular(os.path.join(self.path, "version")) as file:
-                return file.read(32).decode("ascii").strip()
-        except (OSError, UnicodeDecodeError):
-            return ""
 
     def size(self) -> int:
         """Bytes of all files below the directory."""
@@ -226,6 +240,14 @@ class Store:
                 except OSError:
                     continue
         return total
+
+
+def _layout(path: str) -> str:
+    try:
+        with open_regular(os.path.join(path, "version")) as file:
+            return file.read(32).decode("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def unusable(path: str, error: OSError) -> StoreUnusable:

@@ -241,7 +241,7 @@ class CatchUp(NamedTuple):
 
 
 class Status(NamedTuple):
-    """The whole of `git ctx status`. Sizes in bytes."""
+    """The whole of `git ctx status`. Sizes in bytes; `lent` are the stores that are read besides."""
 
     repository_id: str
     store_path: str
@@ -249,6 +249,7 @@ class Status(NamedTuple):
     snapshots: list[SnapshotStatus]
     head: CatchUp
     storage: str
+    lent: list[str]
 
 
 class Removal(NamedTuple):

@@ -25,6 +25,7 @@ def print_json_status(status: Status) -> None:
             "storePath": status.store_path,
             "storeSizeBytes": status.store_size,
             "storage": status.storage,
+            "lentStores": status.lent,
             "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
             "catchUp": {
                 "tree": status.head.tree.hex() if status.head.tree else None,
@@ -82,6 +83,7 @@ def print_text(status: Status) -> None:
     if not status.snapshots:
         lines = ["nothing is indexed yet", ""]
     lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
+    lines += [f"read too {path}, of a repository that this one borrows objects from" for path in status.lent]
     lines.append(f"HEAD     {catch_up(status.head)}")
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from ctx.git.quoting import unquoted
 from ctx.git.rule_file import BYTE_ORDER_MARK, PathPattern, RuleFile, spelt
 
 State = bool | bytes | None
@@ -23,7 +24,6 @@ _LONGEST_LINE = 2048
 _BLANK = b" \t\r\n"
 _NAME = re.compile(rb"[A-Za-z0-9._][A-Za-z0-9._-]*")
 _MACRO = b"[attr]"
-_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
 def parse_attributes(data: bytes, wanted: Collection[bytes], macros: Macros) -> RuleFile[States]:
@@ -98,7 +98,7 @@ def _lines(data: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
         text = line.strip(_BLANK)
         if not text or text.startswith(b"#") or len(line) >= _LONGEST_LINE:
             continue
-        quoted = _unquoted(text) if text.startswith(b'"') else None
+        quoted = unquoted(text) if text.startswith(b'"') else None
         if quoted is not None:
             yield quoted[0], [word for word in _words(quoted[1]) if word]
         else:
@@ -121,29 +121,3 @@ def _states(words: list[bytes]) -> States:
             return ()
         states.append((name, False if sign == b"-" else None if sign == b"!" else value if equals else True))
     return tuple(states)
-
-
-def _unquoted(line: bytes) -> tuple[bytes, bytes] | None:
-    """A name in double quotes with C's escapes, and what follows it; None when the quotes are not closed."""
-    name = bytearray()
-    at = 1
-    while at < len(line):
-        byte = line[at : at + 1]
-        at += 1
-        if byte == b'"':
-            return bytes(name), line[at:]
-        if byte != b"\\":
-            name += byte
-            continue
-        escape = line[at : at + 1]
-        at += 1
-        if escape in (b'"', b"\\"):
-            name += escape
-        elif escape in _ESCAPES:
-            name += _ESCAPES[escape]
-        elif re.fullmatch(rb"[0-3][0-7][0-7]", line[at - 1 : at + 2]):
-            name.append(int(line[at - 1 : at + 2], 8))
-            at += 2
-        else:
-            return None
-    return None

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Protocol
 
 from ctx.git import process
+from ctx.git.alternates import scratch_variables
+from ctx.git.place import Place
 
 WINDOW = 32
 """How many objects are asked for before the first is read: bounds memory, and fits into any pipe."""
@@ -70,10 +72,9 @@ class CatFileObjects:
 
     __slots__ = ("_contents", "_headers")
 
-    def __init__(self, directory: str, scratch: str = "") -> None:
-        """`scratch` is a further object directory to read from."""
-        self._contents = _Batch(directory, "--batch", scratch)
-        self._headers = _Batch(directory, "--batch-check", scratch)
+    def __init__(self, place: Place) -> None:
+        self._contents = _Batch(place, "--batch")
+        self._headers = _Batch(place, "--batch-check")
 
     def read(self, oid: bytes) -> Object:
         found = self.find(oid.hex().encode())
@@ -112,11 +113,10 @@ class _Batch:
     dies over an object (it does over some damaged ones), that object is missing and the rest is asked again.
     """
 
-    __slots__ = ("__weakref__", "_directory", "_finish", "_lock", "_mode", "_owner", "_process", "_scratch")
+    __slots__ = ("__weakref__", "_finish", "_lock", "_mode", "_owner", "_place", "_process")
 
-    def __init__(self, directory: str, mode: str, scratch: str) -> None:
-        self._directory = directory
-        self._scratch = scratch
+    def __init__(self, place: Place, mode: str) -> None:
+        self._place = place
         self._mode = mode
         self._lock = threading.Lock()
         self._owner = 0
@@ -166,11 +166,11 @@ class _Batch:
         if self._process is None:
             try:
                 self._process = subprocess.Popen(
-                    process.command(self._directory, ["cat-file", self._mode]),
+                    process.command(self._place.directory, ["cat-file", self._mode]),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    env={**process.environment(), **scratch_variables(self._scratch)},
+                    env={**process.environment(self._place.without), **scratch_variables(self._place)},
                     bufsize=1 << 16,
                 )
             except FileNotFoundError:
@@ -185,21 +185,6 @@ class _Batch:
     def _end(self) -> None:
         self._finish()
         self._process = None
-
-
-def with_alternate(known: str, directory: str) -> str:
-    """GIT_ALTERNATE_OBJECT_DIRECTORIES with one more directory; git unquotes what begins with a quote."""
-    if os.pathsep in directory or directory.startswith('"'):
-        directory = '"' + directory.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return os.pathsep.join(filter(None, [directory, known]))
-
-
-def scratch_variables(directory: str) -> dict[str, str]:
-    """What a git has to be told to read from one more object directory, if there is one."""
-    if not directory:
-        return {}
-    known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
-    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": with_alternate(known, directory)}
 
 
 def _kill(running: subprocess.Popen[bytes], owner: int) -> None:
@@ -218,19 +203,17 @@ def _kill(running: subprocess.Popen[bytes], owner: int) -> None:
 class Libgit2Objects:
     """Objects from libgit2, which reads SHA-1 object directories and their alternates."""
 
-    __slots__ = ("_directory", "_kinds", "_odb", "_pygit2")
+    __slots__ = ("_odb", "_place", "_pygit2")
 
-    def __init__(self, directory: str, objects: str, scratch: str = "") -> None:
-        """`directory` is where git is asked for names, `objects` the object directory, `scratch` one more."""
+    def __init__(self, place: Place, alternates: Sequence[str] = ()) -> None:
+        """`alternates` are further object directories; libgit2 does not read all that git finds."""
         import pygit2
 
         self._pygit2: Any = pygit2
-        self._directory = directory
-        self._odb = pygit2.Odb(objects)
-        alternates = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "").split(os.pathsep)
-        for alternate in [scratch, *alternates]:
-            if os.path.isdir(alternate):
-                self._odb.add_disk_alternate(alternate)
+        self._place = place
+        self._odb = pygit2.Odb(place.objects)
+        for alternate in filter(None, [place.scratch, *alternates]):
+            self._odb.add_disk_alternate(alternate)
 
     def read(self, oid: bytes) -> Object:
         try:
@@ -260,7 +243,8 @@ class Libgit2Objects:
         return found
 
     def find(self, name: bytes) -> Object | None:
-        done = process.run(self._directory, ["rev-parse", "--quiet", "--verify", "--end-of-options", name])
+        question: list[str | bytes] = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]
+        done = process.run(self._place.directory, question, without=self._place.without)
         if done.returncode:
             return None
         try:

@@ -12,7 +12,8 @@ from ctx.git import process
 class Place(NamedTuple):
     """Where a repository lies. `prefix` is the directory relative to the root, empty or ending in "/".
 
-    `scratch` is a further object directory to read from, empty for none.
+    `scratch` is a further object directory to read from, empty for none. `without` names the variables of the
+    user that are about another repository than this one.
     """
 
     directory: str
@@ -23,10 +24,23 @@ class Place(NamedTuple):
     object_format: str
     prefix: bytes
     scratch: str = ""
+    without: tuple[str, ...] = ()
+
+    def variable(self, name: str) -> str | None:
+        """A variable of the user that is about this repository."""
+        return None if name in self.without else os.environ.get(name)
+
+    @property
+    def objects(self) -> str:
+        """The object directory."""
+        return self.variable("GIT_OBJECT_DIRECTORY") or os.path.join(self.common_dir, "objects")
 
 
-def locate(directory: str) -> Place:
-    """Ask git, in one process, for the repository around a directory. Raises NotARepository."""
+def locate(directory: str, without: tuple[str, ...] = ()) -> Place:
+    """Ask git, in one process, for the repository around a directory. Raises NotARepository.
+
+    `without` names variables that are not handed on to git.
+    """
     questions = (
         "--is-bare-repository",
         "--show-object-format",
@@ -35,13 +49,13 @@ def locate(directory: str) -> Place:
         "--show-prefix",
         "--show-toplevel",  # last: it fails where there is no work tree
     )
-    done = process.run(directory, ["rev-parse", *questions])
+    done = process.run(directory, ["rev-parse", *questions], without=without)
     answers = done.stdout.split(b"\n")[:-1]
     if len(answers) < len(questions) - 1:
         raise NotARepository(_refusal(directory, process.complaint(done)))
     if len(answers) > len(questions) - (done.returncode != 0):  # a directory name holds a newline
         answers = [
-            process.output(directory, ["rev-parse", question])[:-1]
+            process.output(directory, ["rev-parse", question], without=without)[:-1]
             for question in questions[: len(questions) - (done.returncode != 0)]
         ]
     is_bare, object_format, git_dir, common_dir, prefix, *top = answers
@@ -53,6 +67,7 @@ def locate(directory: str) -> Place:
         is_bare == b"true",
         object_format.decode(),
         prefix,
+        without=without,
     )
 
 

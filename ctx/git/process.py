@@ -24,9 +24,28 @@ READ_ONLY = {
 }
 
 
-def environment() -> dict[str, str]:
-    """The variables for a git that only reads and never talks to a remote."""
-    return {**os.environ, **READ_ONLY}
+OF_ONE_REPOSITORY = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REFERENCE_BACKEND",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""What must not be handed on to a git that works in another repository (`git rev-parse --local-env-vars`)."""
+
+
+def environment(without: Sequence[str] = ()) -> dict[str, str]:
+    """The variables for a git that only reads and never talks to a remote, `without` some of the user's."""
+    kept = {name: value for name, value in os.environ.items() if name not in without}
+    return {**kept, **READ_ONLY}
 
 
 def command(directory: str, arguments: Sequence[str | bytes]) -> list[str | bytes]:
@@ -39,10 +58,11 @@ def run(
     arguments: Sequence[str | bytes],
     stdin: bytes | None = None,
     variables: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git to its end in `directory`; the caller looks at the status. Raises CtxError without a git.
 
-    `variables` are set besides those of `environment`.
+    `variables` are set besides those of `environment`, which is `without` some of the user's.
     """
     try:
         return subprocess.run(
@@ -50,7 +70,7 @@ def run(
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
-            env={**environment(), **(variables or {})},
+            env={**environment(without), **(variables or {})},
         )
     except FileNotFoundError:
         raise no_git() from None
@@ -61,9 +81,10 @@ def output(
     arguments: Sequence[str | bytes],
     stdin: bytes | None = None,
     variables: Mapping[str, str] | None = None,
+    without: Sequence[str] = (),
 ) -> bytes:
     """Standard output of a git command that has to succeed. Raises GitFailed with git's own words."""
-    done = run(directory, arguments, stdin, variables)
+    done = run(directory, arguments, stdin, variables, without)
     if done.returncode:
         raise GitFailed(complaint(done))
     return done.stdout

@@ -7,6 +7,7 @@ are read once. Nothing is written and nothing is fetched.
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from types import TracebackType
@@ -14,8 +15,9 @@ from typing import NamedTuple
 
 from ctx.errors import Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
+from ctx.git.alternates import ALTERNATES, alternates, lenders, scratch_variables
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
-from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects, scratch_variables
+from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
 from ctx.git.unknown import why_unknown
@@ -73,7 +75,14 @@ class Repository:
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> bytes:
         """Standard output of a git command that reads. Raises GitFailed with git's words."""
-        return process.output(self.place.directory, arguments, stdin, scratch_variables(self.place.scratch))
+        return process.output(
+            self.place.directory, arguments, stdin, scratch_variables(self.place), self.place.without
+        )
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        return process.run(
+            self.place.directory, arguments, None, scratch_variables(self.place), self.place.without
+        )
 
     # -- objects
 
@@ -81,9 +90,20 @@ class Repository:
     def objects(self) -> Objects:
         """The reader of this repository's objects."""
         if self.object_format == "sha1" and self.settings.is_partial_clone:
-            store = os.environ.get("GIT_OBJECT_DIRECTORY") or os.path.join(self.common_dir, "objects")
-            return Libgit2Objects(self.place.directory, store, self.place.scratch)
-        return CatFileObjects(self.place.directory, self.place.scratch)
+            return Libgit2Objects(self.place, self.alternates)
+        return CatFileObjects(self.place)
+
+    @cached_property
+    def alternates(self) -> list[str]:
+        """Further object directories of this repository, see gitrepository-layout(5)."""
+        return alternates(self.place.objects, self.place.variable(ALTERNATES))
+
+    def lenders(self, holding: str) -> list[str]:
+        """The common directories of the repositories that this one borrows objects from.
+
+        Only those that have something named `holding`, and that git trusts.
+        """
+        return lenders(self.alternates, holding)
 
     def tree_entries(self, tree: bytes) -> list[TreeEntry]:
         """The entries of one tree, one level deep, in git's order. Raises KeyError, Damaged."""
@@ -176,9 +196,7 @@ class Repository:
         master, in this order.
         """
         for remote in self.remotes():
-            done = process.run(
-                self.place.directory, ["symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD"]
-            )
+            done = self._run("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD")
             name = os.fsdecode(done.stdout).rstrip("\n")
             if name and self.commit_of(name):
                 return name
@@ -208,8 +226,8 @@ class Repository:
 
         A shallow end ends.
         """
-        question = ["rev-list", f"--max-count={limit}", "--format=%T", oid.hex(), "--"]
-        lines = process.run(self.place.directory, question).stdout.splitlines()
+        done = self._run("rev-list", f"--max-count={limit}", "--format=%T", oid.hex(), "--")
+        lines = done.stdout.splitlines()
         for commit, tree in zip(lines[::2], lines[1::2], strict=False):
             yield bytes.fromhex(commit.removeprefix(b"commit ").decode()), bytes.fromhex(tree.decode())
 
@@ -227,7 +245,7 @@ class Repository:
         return found
 
     def _head_name(self) -> str | None:
-        storage = os.environ.get("GIT_REFERENCE_BACKEND") or self.config("extensions.refStorage")
+        storage = self.place.variable("GIT_REFERENCE_BACKEND") or self.config("extensions.refStorage")
         if storage in (None, "files"):
             # With loose references HEAD is this file (gitrepository-layout(5)); a link is left to git.
             path = os.path.join(self.git_dir, "HEAD")
@@ -237,7 +255,7 @@ class Repository:
                 if content.startswith(b"ref:"):
                     return os.fsdecode(content[4:].strip())
                 return None
-        done = process.run(self.place.directory, ["symbolic-ref", "--quiet", "HEAD"])
+        done = self._run("symbolic-ref", "--quiet", "HEAD")
         return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
     def remotes(self) -> list[str]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ctx.errors import GitFailed
 from ctx.git import process, stages
-from ctx.git.objects import with_alternate
+from ctx.git.alternates import ALTERNATES, with_alternate
 from ctx.git.repository import Repository
 
 MOST_UNTRACKED = 5_000
@@ -108,12 +108,11 @@ class WorkTree:
         objects = os.path.join(scratch, "objects")
         os.mkdir(objects)
         _copy_with_time(_index_file(repository), os.path.join(scratch, "index"))
-        real = os.environ.get("GIT_OBJECT_DIRECTORY") or os.path.join(repository.common_dir, "objects")
-        known = os.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
+        known = repository.place.variable(ALTERNATES) or ""
         variables = variables | {
             "GIT_INDEX_FILE": os.path.join(scratch, "index"),
             "GIT_OBJECT_DIRECTORY": objects,
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": with_alternate(known, real),
+            ALTERNATES: with_alternate(known, repository.place.objects),
         }
         # A split index would be written beside the real one.
         update = ["-c", "core.splitIndex=false", "update-index", "-z", "--stdin"]
@@ -155,7 +154,7 @@ def _in_memory() -> str | None:
 
 def _index_file(repository: Repository) -> str:
     """The index in use; git reads a relative GIT_INDEX_FILE from the top of the work tree."""
-    named = os.environ.get("GIT_INDEX_FILE")
+    named = repository.place.variable("GIT_INDEX_FILE")
     return (
         os.path.join(repository.work_tree or "", named)
         if named

@@ -19,7 +19,7 @@ from ctx.views.view import View
 
 _KEPT_VIEWS = 4
 _KEPT_OVERLAYS = 2
-_VIEW, _OVERLAY = "view-", "overlay-"
+_VIEW, _OVERLAY, _SEGMENT = "view-", "overlay-", "segment-"
 _GRACE = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""
 
@@ -27,26 +27,29 @@ _GRACE = 3600.0
 class Catalog:
     """The views and segments of one descriptor and one version of the words layer.
 
-    What cannot be written (a read-only directory) is kept in memory for this process.
+    What cannot be written (a read-only directory) is kept in memory for this process. What other stores
+    lend is read where this one has nothing.
     """
 
     def __init__(self, store: Store, descriptor: str, words_version: int) -> None:
         self._store = store
         self.group = f"{descriptor}-w{words_version}"
         self._folder = os.path.join(store.path, "views", self.group)
+        self._lent = [os.path.join(path, "views", self.group) for path in store.lent]
         self._segments: dict[str, Segment] = {}
         self._views: dict[bytes, View] = {}
 
     def view(self, tree: bytes) -> View | None:
         """The view of a tree, or None where there is none that can be used."""
         if tree not in self._views:
-            for prefix in (_VIEW, _OVERLAY):
-                try:
-                    self._views[tree] = self._load(self._file(prefix + tree.hex()), tree)
-                    self._use(prefix + tree.hex())
-                    break
-                except (OSError, Damaged):
-                    continue
+            for name in (_VIEW + tree.hex(), _OVERLAY + tree.hex()):
+                for path in self._files(name):
+                    try:
+                        self._views[tree] = self._load(path, tree)
+                    except (OSError, Damaged):
+                        continue
+                    self._use(name)
+                    return self._views[tree]
         return self._views.get(tree)
 
     def latest(self) -> View | None:
@@ -55,9 +58,9 @@ class Catalog:
 
     def views(self) -> Iterator[View]:
         """All usable views, the one that was used last first."""
-        for name in self._by_age(_VIEW, _OVERLAY):
+        for path in self._by_age(_VIEW, _OVERLAY):
             try:
-                yield self._load(self._file(name), None)
+                yield self._load(path, None)
             except (OSError, Damaged):
                 continue
         yield from reversed(self._views.values())
@@ -65,15 +68,26 @@ class Catalog:
     def segment(self, name: str) -> Segment:
         """A segment by name. Raises `Damaged` and OSError."""
         if name not in self._segments:
-            arrays, meta = map_file(self._file(name))
-            if meta.get("name") != name:
-                raise Damaged("a segment is not the one that its name says")
-            self._segments[name] = Segment(arrays, meta)
+            self._segments[name] = self._load_segment(name)
         return self._segments[name]
+
+    def _load_segment(self, name: str) -> Segment:
+        problem: Damaged | OSError | None = None
+        for path in self._files(name):
+            try:
+                arrays, meta = map_file(path)
+                if meta.get("name") != name:
+                    raise Damaged("a segment is not the one that its name says")
+                return Segment(arrays, meta)
+            except (OSError, Damaged) as error:
+                problem = problem or error
+        assert problem is not None, "there is one place at least"
+        raise problem
 
     def segments(self) -> Iterator[tuple[str, Segment]]:
         """All usable segments, the newest first."""
-        for name in dict.fromkeys([*self._by_age("segment-"), *self._segments]):
+        names = map(os.path.basename, self._by_age(_SEGMENT))
+        for name in dict.fromkeys([*names, *self._segments]):
             try:
                 yield name, self.segment(name)
             except (OSError, Damaged):
@@ -102,17 +116,16 @@ class Catalog:
         self._store.sweep()
         named: set[str] = set()
         for prefix, kept in ((_VIEW, _KEPT_VIEWS), (_OVERLAY, _KEPT_OVERLAYS)):
-            for place, name in enumerate(self._by_age(prefix)):
+            for place, path in enumerate(_by_age(self._folder, prefix)):
                 try:
                     if place < kept:
-                        named.update(_names(map_file(self._file(name))[1]))
+                        named.update(_names(map_file(path)[1]))
                         continue
                 except (OSError, Damaged):
                     pass
-                _remove(self._file(name))
-        for name in self._by_age("segment-"):
-            path = self._file(name)
-            if name not in named and _age(path) > _GRACE:
+                _remove(path)
+        for path in _by_age(self._folder, _SEGMENT):
+            if os.path.basename(path) not in named and _age(path) > _GRACE:
                 _remove(path)
 
     def _load(self, path: str, tree: bytes | None) -> View:
@@ -126,7 +139,7 @@ class Catalog:
         try:
             os.utime(self._file(name))
         except FileNotFoundError:
-            return False
+            return any(map(os.path.exists, self._files(name)))
         except OSError:
             return True
         return True
@@ -141,12 +154,15 @@ class Catalog:
     def _file(self, name: str) -> str:
         return os.path.join(self._folder, name)
 
-    def _by_age(self, *prefixes: str) -> list[str]:
-        try:
-            names = [name for name in os.listdir(self._folder) if name.startswith(prefixes)]
-        except OSError:
-            return []
-        return sorted(names, key=lambda name: (_age(self._file(name)), name))
+    def _files(self, name: str) -> Iterator[str]:
+        """Where a file may lie: here, or in a store that is only read."""
+        for folder in (self._folder, *self._lent):
+            yield os.path.join(folder, name)
+
+    def _by_age(self, *prefixes: str) -> Iterator[str]:
+        """The paths of files, the youngest first, this store's before those of others."""
+        for folder in (self._folder, *self._lent):
+            yield from _by_age(folder, *prefixes)
 
 
 def segment_name(arrays: Arrays, meta: dict[str, Any]) -> str:
@@ -160,10 +176,18 @@ def segment_name(arrays: Arrays, meta: dict[str, Any]) -> str:
 def _names(meta: dict[str, Any]) -> Sequence[str]:
     names = meta.get("segments")
     if not isinstance(names, list) or not all(
-        isinstance(name, str) and name.startswith("segment-") and name[8:].isalnum() for name in names
+        isinstance(name, str) and name.startswith(_SEGMENT) and name[8:].isalnum() for name in names
     ):
         raise Damaged("a view does not name its segments")
     return names
+
+
+def _by_age(folder: str, *prefixes: str) -> list[str]:
+    try:
+        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(prefixes)]
+    except OSError:
+        return []
+    return sorted(paths, key=lambda path: (_age(path), path))
 
 
 def _age(path: str) -> float:

@@ -12,6 +12,7 @@ from repositories import Repo
 
 from ctx.errors import CtxError, Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git.objects import CatFileObjects, Libgit2Objects, Objects
+from ctx.git.place import locate
 from ctx.git.repository import Repository, open_repository
 
 MakeRepo = Callable[..., Repo]
@@ -313,8 +314,8 @@ def test_the_empty_tree_is_always_there(repo: Repo, kind: type[Objects]) -> None
 
 def _objects(repo: Repo, kind: type[Objects]) -> Objects:
     if kind is Libgit2Objects:
-        return Libgit2Objects(str(repo.path), str(repo.path / ".git" / "objects"))
-    return CatFileObjects(str(repo.path))
+        return Libgit2Objects(locate(str(repo.path)))
+    return CatFileObjects(locate(str(repo.path)))
 
 
 def test_a_partial_clone_is_read_and_never_filled(repo: Repo, tmp_path: Path) -> None:
@@ -337,7 +338,7 @@ def test_a_partial_clone_is_read_and_never_filled(repo: Repo, tmp_path: Path) ->
             b"refs/remotes/origin/main",
         ]
         # Were git asked all the same, it has no way to fetch.
-        fallback = CatFileObjects(str(clone))
+        fallback = CatFileObjects(locate(str(clone)))
         assert [read and read.kind for read in fallback.read_many([entries[b"a"], tree])] == [None, "tree"]
         fallback.close()
     objects = subprocess.run(

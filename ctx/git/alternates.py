@@ -1,0 +1,101 @@
+"""The further object directories of a repository (gitrepository-layout(5), `objects/info/alternates`).
+
+Nothing here reads an object; which of them exist, and whose they are, is all that is found out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from ctx.errors import NotARepository
+from ctx.git.place import Place, locate
+from ctx.git.process import OF_ONE_REPOSITORY
+from ctx.git.quoting import unquoted
+
+ALTERNATES = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
+
+_DEEPEST = 5
+"""An alternate may have alternates; git follows as many."""
+
+
+def alternates(objects: str, named: str | None = None) -> list[str]:
+    """The directories that an object directory borrows from, nearest first, those that are there.
+
+    `named` is what the variable of that name holds.
+    """
+    own = os.path.realpath(objects)
+    found: dict[str, None] = {}
+    open_ = [(path, 1) for path in _named(os.fsencode(named or ""))]
+    open_ = [(path, 1) for path in _borrowed(own)] + open_
+    while open_:
+        path, depth = open_.pop(0)
+        path = os.path.realpath(path)
+        if path == own or path in found or not os.path.isdir(path):
+            continue
+        found[path] = None
+        if depth <= _DEEPEST:
+            open_ += [(below, depth + 1) for below in _borrowed(path)]
+    return list(found)
+
+
+def lenders(alternates: Sequence[str], holding: str) -> list[str]:
+    """The common directories that alternates belong to, if something named `holding` lies in them.
+
+    Those that git refuses to work in are left out (`safe.directory`): objects prove what they are by their
+    ids, other files do not.
+    """
+    found = []
+    for objects in alternates:
+        common_dir = os.path.dirname(objects)
+        if os.path.isdir(os.path.join(common_dir, holding)):
+            try:
+                place = locate(common_dir, OF_ONE_REPOSITORY)
+            except NotARepository:
+                continue
+            if place.common_dir == common_dir:
+                found.append(common_dir)
+    return found
+
+
+def with_alternate(known: str, directory: str) -> str:
+    """The value of the variable with one more directory in front."""
+    if os.pathsep in directory or directory.startswith('"'):
+        directory = '"' + directory.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return os.pathsep.join(filter(None, [directory, known]))
+
+
+def scratch_variables(place: Place) -> dict[str, str]:
+    """What a git has to be told to read from the scratch objects of a place too, if it has any."""
+    if not place.scratch:
+        return {}
+    return {ALTERNATES: with_alternate(place.variable(ALTERNATES) or "", place.scratch)}
+
+
+def _borrowed(objects: str) -> list[str]:
+    """What `info/alternates` of an object directory lists; relative paths count from that directory."""
+    try:
+        with open(os.path.join(objects, "info", "alternates"), "rb") as file:
+            listed = file.read()
+    except OSError:
+        return []
+    return [os.path.join(objects, os.fsdecode(path)) for path in _entries(listed, b"\n")]
+
+
+def _named(value: bytes) -> list[str]:
+    return [os.fsdecode(path) for path in _entries(value, os.fsencode(os.pathsep))]
+
+
+def _entries(text: bytes, separator: bytes) -> Iterator[bytes]:
+    """The paths of a list; what begins with a quote is unquoted, what begins with `#` is a comment."""
+    while text:
+        quoted = unquoted(text) if text.startswith(b'"') else None
+        if quoted is not None:
+            path, rest = quoted
+            text = rest[1:]  # git skips one byte there, whatever it is
+        else:
+            path, _, text = text.partition(separator)
+            if path.startswith(b"#"):
+                continue
+        if path:
+            yield path

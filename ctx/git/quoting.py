@@ -1,0 +1,33 @@
+"""Names in double quotes with C's escapes, as git writes and reads them in its own files."""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
+
+def unquoted(line: bytes) -> tuple[bytes, bytes] | None:
+    """A name in double quotes with C's escapes, and what follows it; None when the quotes are not closed."""
+    name = bytearray()
+    at = 1
+    while at < len(line):
+        byte = line[at : at + 1]
+        at += 1
+        if byte == b'"':
+            return bytes(name), line[at:]
+        if byte != b"\\":
+            name += byte
+            continue
+        escape = line[at : at + 1]
+        at += 1
+        if escape in (b'"', b"\\"):
+            name += escape
+        elif escape in _ESCAPES:
+            name += _ESCAPES[escape]
+        elif re.fullmatch(rb"[0-3][0-7][0-7]", line[at - 1 : at + 2]):
+            name.append(int(line[at - 1 : at + 2], 8))
+            at += 2
+        else:
+            return None
+    return None

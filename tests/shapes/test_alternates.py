@@ -1,0 +1,176 @@
+"""A repository that borrows objects from another one also reads its index, and never writes there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.git.alternates import alternates, with_alternate
+from ctx.git.objects import Libgit2Objects
+from ctx.git.place import locate
+from ctx.values import Answer
+
+MakeRepo = Callable[..., Repo]
+
+
+def source(name: str) -> str:
+    return f'def {name}(value):\n    """Renews {name} for the session of a user."""\n    return value\n'
+
+
+@pytest.fixture
+def lender(make_repo: MakeRepo) -> Repo:
+    """A repository of several clusters, indexed and searched."""
+    repo = make_repo("lender")
+    repo.commit({f"src/part{i % 3}/file{i}.py": source(f"renew_{i}") for i in range(60)})
+    ask(repo)
+    return repo
+
+
+@pytest.fixture
+def borrower(lender: Repo, tmp_path: Path) -> Repo:
+    subprocess.run(
+        ["git", "clone", "-q", "--shared", str(lender.path), str(tmp_path / "borrower")], check=True
+    )
+    return Repo(tmp_path / "borrower")
+
+
+def ask(repo: Repo) -> Answer:
+    with ctx.open(repo.path) as index:
+        return index.search("renew the session", limit=20)
+
+
+def state(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """All files below a directory, with their times."""
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_shared_clone_is_searched_without_any_work(lender: Repo, borrower: Repo) -> None:
+    before = state(lender.path / ".git/ctx")
+    with ctx.open(borrower.path) as index:
+        assert index.missing() == []
+        assert index.index().skipped == "ALREADY_INDEXED"
+        assert index.status().lent == [str(lender.path / ".git/ctx")]
+        assert index.status().head.covered
+    hits = ask(borrower).hits
+    assert not (borrower.path / ".git/ctx").exists()
+    assert state(lender.path / ".git/ctx") == before
+    assert hits == ask(lender).hits
+
+
+def test_only_what_the_lender_lacks_is_made_and_kept_here(lender: Repo, borrower: Repo) -> None:
+    before = state(lender.path / ".git/ctx")
+    borrower.commit({"src/part0/new.py": source("renew_new")})
+    with ctx.open(borrower.path) as index:
+        report = index.index()
+    assert report.processed_new_clusters < report.total_clusters
+    assert report.embedded_chunks <= 2
+    assert state(lender.path / ".git/ctx") == before
+    answer = ask(borrower)
+    shutil.rmtree(borrower.path / ".git/ctx")
+    shutil.rmtree(lender.path / ".git/ctx")
+    assert answer.hits == ask(borrower).hits
+
+
+def test_what_the_lender_loses_is_made_again(lender: Repo, borrower: Repo) -> None:
+    borrower.commit({"src/part0/new.py": source("renew_new")})
+    expected = ask(borrower).hits
+    shutil.rmtree(lender.path / ".git/ctx/objects")
+    assert ask(borrower).hits == expected
+    shutil.rmtree(lender.path / ".git/ctx")
+    assert ask(borrower).hits == expected
+
+
+def test_what_the_lender_has_is_checked(lender: Repo, borrower: Repo) -> None:
+    expected = ask(lender).hits
+    shutil.rmtree(lender.path / ".git/ctx/views")
+    for path in (lender.path / ".git/ctx").rglob("*/*/??/*"):
+        data = path.read_bytes()
+        path.write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+    assert ask(borrower).hits == expected
+    assert ask(borrower).coverage.complete
+
+
+def test_the_store_of_a_lender_that_git_does_not_trust_is_not_read(lender: Repo, borrower: Repo) -> None:
+    if os.geteuid():
+        pytest.skip("only root can give a directory away")
+    for path in (lender.path, lender.path / ".git"):
+        os.chown(path, 1, 1)
+    with ctx.open(borrower.path) as index:
+        assert index.store.lent == []
+        assert index.search("renew the session").hits
+
+
+@pytest.mark.parametrize("layout", ["2\n", ""])
+def test_the_store_of_another_layout_is_not_read(lender: Repo, borrower: Repo, layout: str) -> None:
+    (lender.path / ".git/ctx/version").write_text(layout)
+    with ctx.open(borrower.path) as index:
+        assert index.store.lent == []
+        assert index.index().embedded_chunks
+
+
+def test_collecting_and_checking_leave_the_lender_alone(
+    lender: Repo, borrower: Repo, program: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    borrower.commit({"src/part0/new.py": source("renew_new")})
+    expected = ask(borrower).hits
+    before = state(lender.path / ".git/ctx")
+    for command in (
+        ["fsck", "--full"],
+        ["gc", "--grace", "now"],
+        ["fsck"],
+        ["status"],
+        ["remove-index", "-y"],
+    ):
+        done = program(*command, cwd=borrower.path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert state(lender.path / ".git/ctx") == before
+    assert ask(borrower).hits == expected
+
+
+def test_the_environment_of_a_hook_does_not_lead_elsewhere(
+    lender: Repo, borrower: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_DIR", str(borrower.path / ".git"))
+    with ctx.open(borrower.path) as index:
+        assert index.store.lent == [str(lender.path / ".git/ctx")]
+
+
+@pytest.mark.parametrize("name", ["plain", "a:b", '"quoted"', "with\nnewline", "caf\udce9", "#comment"])
+def test_alternates_are_found_as_git_finds_them(make_repo: MakeRepo, name: str) -> None:
+    far = make_repo("far")
+    far.commit({"a": "far"})
+    near = make_repo(name)
+    near.commit({"b": "near"})
+    (near.path / ".git/objects/info/alternates").write_text("# whose\n../../../far/.git/objects\n")
+    own = make_repo("own")
+    listed = str(near.path / ".git/objects")
+    quoted = '"' + listed.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    (own.path / ".git/objects/info/alternates").write_bytes(os.fsencode(quoted + "\n"))
+    expected = [str(near.path / ".git/objects"), str(far.path / ".git/objects")]
+    assert alternates(str(own.path / ".git/objects")) == expected
+    assert alternates(str(make_repo("other").path / ".git/objects"), with_alternate("", listed)) == expected
+    for oid in (far.id("HEAD:a"), near.id("HEAD:b")):
+        assert own.git("cat-file", "blob", oid.hex())  # git agrees
+        place = locate(str(own.path))
+        assert Libgit2Objects(place, alternates(place.objects)).read(oid).kind == "blob"
+
+
+def test_alternates_that_lead_back_or_nowhere(make_repo: MakeRepo) -> None:
+    one, other = make_repo("one"), make_repo("other")
+    places = [str(repo.path / ".git/objects") for repo in (one, other)]
+    (one.path / ".git/objects/info/alternates").write_text(f"{places[1]}\n/nowhere\n{places[0]}\n\n")
+    (other.path / ".git/objects/info/alternates").write_text(f"{places[0]}\n")
+    assert alternates(places[0]) == [places[1]]
+    (one.path / ".git/objects/info/alternates").write_bytes(b'"unclosed\n\xff\n')
+    assert alternates(places[0]) == []
