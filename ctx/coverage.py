@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from ctx.contents import MISSING
+from ctx.resolve import HEAD
 from ctx.values import Answer, Behind, Coverage
 
 if TYPE_CHECKING:
@@ -18,14 +20,17 @@ def coverage_of(view: View) -> Coverage:
     return Coverage(complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered)
 
 
-def lacks_in_words(answer: Answer) -> str | None:
-    """What to tell the user of an answer that does not know all of its tree."""
+def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
+    """What to tell the user of an answer that does not know all of its tree, and what mends it."""
     coverage, distance = answer.coverage, answer.behind
-    if coverage.skipped.get(MISSING):
-        return (
-            f"{coverage.skipped[MISSING]:,} files of this tree are not in this clone and were not searched: "
-            "`git checkout` or `git fetch --refetch` brings them"
+    if missing := coverage.skipped.get(MISSING):
+        revision = "" if answer.resolved_by == HEAD else f" {shlex.quote(answer.revision)}"
+        way_out = (
+            f"`git ctx index --fetch{revision}` gets them"
+            if is_partial_clone
+            else "`git fetch --refetch` may bring them, `git fsck` looks for damage"
         )
+        return f"{missing:,} files of this tree are not in this clone and were not searched: {way_out}"
     if not coverage.scanned and not coverage.uncovered:
         return None
     lacking = (

@@ -118,6 +118,30 @@ class RepositoryIndex:
             asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
         )
 
+    def fetch(
+        self,
+        revision: str | None = None,
+        *,
+        branch: str | None = None,
+        told: Callable[[int], None] | None = None,
+    ) -> int:
+        """Get from the remotes of a partial clone what indexing a revision lacks; the number of objects.
+
+        `told` is called with the number of objects before each fetch. The only method that lets git talk to a
+        remote. Raises `GitFailed`.
+        """
+        from ctx.indexing.lacking import fetch_lacking
+
+        tree = self.resolve(revision, branch).tree
+        if self.snapshots.covered(tree) is not None:
+            return 0
+
+        def files() -> list[bytes]:
+            _, clusters = self.indexer.coverer.missing(self.indexer.trees.root(tree))
+            return [member.oid for cluster in clusters for member in cluster.members]
+
+        return fetch_lacking(self.repository, tree, files, told or (lambda _: None))
+
     def search(
         self,
         query: str,
@@ -319,7 +343,8 @@ class RepositoryIndex:
 
         filters = Filters(self.repository, paths, languages)
         hits, message = search(opened.view, partial(self.record, opened.view), query, limit, filters)
-        message = opened.about.message or message or lacks_in_words(opened.about) or self._fetch_failed
+        lacking = lacks_in_words(opened.about, self.repository.settings.is_partial_clone)
+        message = opened.about.message or message or lacking or self._fetch_failed
         return opened.about._replace(hits=hits, message=message, seconds=time.monotonic() - started)
 
     def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:

@@ -40,6 +40,7 @@ __all__ = [
     "MAX_SIZE",
     "MINIFIED",
     "MISSING",
+    "RULE_FILES",
     "SUBMODULE",
     "SYMLINK",
     "TOO_LARGE",
@@ -54,6 +55,8 @@ SYMLINK = "symlink"
 SUBMODULE = "submodule"
 IGNORED = "ignored"
 VENDORED = "vendored"
+
+RULE_FILES = (b".gitattributes", b".ctxignore")
 
 _FORMAT = 0o170000
 _LINK = 0o120000
@@ -223,11 +226,11 @@ class PathRules:
         """These rules and those of the rule files among the entries."""
         attributes, ignores, defined = self._attributes, self._ignores, self._macros
         for entry in entries:
-            if entry.name == b".gitattributes" and (data := self._read(directory, entry)):
+            if entry.name == RULE_FILES[0] and (data := self._read(directory, entry)):
                 defined = parse_macros(data) if macros else defined
                 if file := parse_attributes(data, _WANTED, defined):
                     attributes = ((b"", file), *attributes)
-            elif entry.name == b".ctxignore" and (rules := parse_ignores(self._read(directory, entry))):
+            elif entry.name == RULE_FILES[1] and (rules := parse_ignores(self._read(directory, entry))):
                 ignores = ((b"", rules), *ignores)
         if attributes is self._attributes and ignores is self._ignores and defined is self._macros:
             return self

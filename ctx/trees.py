@@ -42,7 +42,9 @@ class Trees:
         try:
             return self._repository.tree_entries(tree)
         except KeyError:
-            raise GitFailed(
-                f"the tree {tree.hex()} is not in this repository: fetch it (`git fetch`, "
-                "`git checkout` in a partial clone), or look for damage with `git fsck`"
-            ) from None
+            way_out = (
+                "`git ctx index --fetch` of this revision gets all that it lacks"
+                if self._repository.settings.is_partial_clone
+                else "`git fetch --refetch` may bring it, `git fsck` looks for damage"
+            )
+            raise GitFailed(f"the tree {tree.hex()} is not in this repository: {way_out}") from None

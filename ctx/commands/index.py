@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ctx.commands import options
+from ctx.commands.json_output import print_json
 from ctx.commands.paths import UNPRINTABLE, escaped
 from ctx.commands.printable import printable
 from ctx.commands.progress import JsonLines, Reporter, reporter_for
@@ -21,15 +22,25 @@ from ctx.values import ALREADY_INDEXED, IndexReport
 @click.option(
     "--ci", is_flag=True, help="For build machines: all cores, plain lines on stderr, no questions."
 )
+@click.option(
+    "--fetch", is_flag=True, help="In a partial clone, first get from its remote what the revision lacks."
+)
 @click.option("--silent", is_flag=True, help="Print nothing but errors.")
 @options.json_output
 @options.root
 def command(
-    revision: str | None, branch: str | None, jobs: int | None, ci: bool, silent: bool, json_output: bool
+    revision: str | None,
+    branch: str | None,
+    jobs: int | None,
+    ci: bool,
+    fetch: bool,
+    silent: bool,
+    json_output: bool,
 ) -> int:
     """Index REVISION (HEAD if none is given), so that searches of it answer at once.
 
-    Only what is not yet stored is read and embedded. A run that was stopped goes on where it was.
+    Only what is not yet stored is read and embedded. A run that was stopped goes on where it was. Nothing is
+    fetched without --fetch.
     """
     options.revision_and_branch(revision, branch)
     import ctx
@@ -37,6 +48,12 @@ def command(
     reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
     with reporter, ctx.open(".") as index:
         try:
+            if fetch:
+                fetched = index.fetch(
+                    revision, branch=branch, told=None if silent or json_output else announce
+                )
+                if json_output:
+                    print_json({"type": "fetched", "objects": fetched})
             report = index.index(
                 revision,
                 branch=branch,
@@ -55,6 +72,11 @@ def command(
             click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
     tell(report, reporter, silent=silent)
     return 0
+
+
+def announce(objects: int) -> None:
+    """Say that the remote is asked, which may take its time."""
+    click.echo(f"fetching {objects:,} object{'' if objects == 1 else 's'} that this clone lacks", err=True)
 
 
 def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:

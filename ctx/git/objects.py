@@ -60,6 +60,9 @@ class Objects(Protocol):
     def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
         """Kind and size of each, None where one is missing; no content is unpacked."""
 
+    def absent(self, oids: Sequence[bytes]) -> list[bytes]:
+        """Those that are missing."""
+
     def find(self, name: bytes) -> Object | None:
         """The object that a revision names, by the rules of gitrevisions(7)."""
 
@@ -94,6 +97,9 @@ class CatFileObjects:
             names = [oid.hex().encode() for oid in oids[start : start + WINDOW]]
             found.extend(answer and answer[0] for answer in self._headers.ask(names))
         return found
+
+    def absent(self, oids: Sequence[bytes]) -> list[bytes]:
+        return [oid for oid, found in zip(oids, self.headers(oids), strict=True) if found is None]
 
     def find(self, name: bytes) -> Object | None:
         if not name or b"\n" in name or b"\0" in name:
@@ -241,6 +247,9 @@ class Libgit2Objects:
             except KeyError:
                 found.append(None)
         return found
+
+    def absent(self, oids: Sequence[bytes]) -> list[bytes]:
+        return [oid for oid in oids if self._pygit2.Oid(raw=oid) not in self._odb]
 
     def find(self, name: bytes) -> Object | None:
         question: list[str | bytes] = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]

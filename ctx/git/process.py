@@ -24,6 +24,9 @@ READ_ONLY = {
 }
 
 
+OFFLINE = ("GIT_ALLOW_PROTOCOL", "GIT_TERMINAL_PROMPT")
+"""What a git that may talk to a remote does not get."""
+
 OF_ONE_REPOSITORY = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -42,10 +45,14 @@ OF_ONE_REPOSITORY = (
 """What must not be handed on to a git that works in another repository (`git rev-parse --local-env-vars`)."""
 
 
-def environment(without: Sequence[str] = ()) -> dict[str, str]:
-    """The variables for a git that only reads and never talks to a remote, `without` some of the user's."""
+def environment(without: Sequence[str] = (), *, online: bool = False) -> dict[str, str]:
+    """The variables for a git that reads, `without` some of the user's.
+
+    Only with `online` can it talk to a remote.
+    """
     kept = {name: value for name, value in os.environ.items() if name not in without}
-    return {**kept, **READ_ONLY}
+    ours = {name: value for name, value in READ_ONLY.items() if not (online and name in OFFLINE)}
+    return {**kept, **ours}
 
 
 def command(directory: str, arguments: Sequence[str | bytes]) -> list[str | bytes]:
@@ -59,10 +66,11 @@ def run(
     stdin: bytes | None = None,
     variables: Mapping[str, str] | None = None,
     without: Sequence[str] = (),
+    online: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git to its end in `directory`; the caller looks at the status. Raises CtxError without a git.
 
-    `variables` are set besides those of `environment`, which is `without` some of the user's.
+    `variables` are set besides those of `environment`, which takes `without` and `online`.
     """
     try:
         return subprocess.run(
@@ -70,7 +78,7 @@ def run(
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
-            env={**environment(without), **(variables or {})},
+            env={**environment(without, online=online), **(variables or {})},
         )
     except FileNotFoundError:
         raise no_git() from None

@@ -66,13 +66,16 @@ class Settings:
     @property
     def is_partial_clone(self) -> bool:
         """Whether objects may be missing here that a remote has promised."""
-        if self.get("extensions.partialclone") is not None:
-            return True
-        return any(
-            self.get_bool(name, False)
-            for name in self._values
-            if name.startswith("remote.") and name.endswith(".promisor")
-        )
+        return bool(self.promisors)
+
+    @property
+    def promisors(self) -> list[str]:
+        """The remotes that have promised the objects that are missing here, in git's order."""
+        names = [name for name in self._values if name.startswith("remote.") and name.endswith(".promisor")]
+        found = [name[len("remote.") : -len(".promisor")] for name in names if self.get_bool(name, False)]
+        # What the extension names comes last, see "Partial Clone" in git's technical documentation.
+        last = self.get("extensions.partialclone")
+        return [name for name in found if name != last] + ([last] if last else [])
 
 
 def _canonical(key: str) -> str:

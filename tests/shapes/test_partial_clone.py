@@ -1,0 +1,201 @@
+"""Clones that lack objects: what is here is searched, nothing is fetched unasked, if asked all at once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.engine import COMMITTED
+from ctx.errors import GitFailed
+from ctx.values import Answer
+
+MakeRepo = Callable[..., Repo]
+Program = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def source(name: str) -> str:
+    return f'def {name}(value):\n    """Renews {name} for the session of a user."""\n    return value\n'
+
+
+@pytest.fixture
+def remote(make_repo: MakeRepo) -> Repo:
+    """A repository that gives partial clones, with rule files and a file that they keep out."""
+    repo = make_repo("remote")
+    repo.git("config", "uploadpack.allowFilter", "true")
+    repo.commit(
+        {f"src/part{i % 3}/file{i}.py": source(f"renew_{i}") for i in range(60)}
+        | {"src/.ctxignore": "part2/\n", ".gitattributes": "*.gen.py linguist-generated\n"}
+        | {"logo.png": b"\x89PNG", "made.gen.py": source("made"), "large.py": source("large") * 900}
+    )
+    repo.commit({"src/part0/file0.py": source("renewed_anew")})
+    return repo
+
+
+@pytest.fixture
+def clone(remote: Repo, tmp_path: Path) -> Callable[..., Repo]:
+    def make(kind: str, *options: str) -> Repo:
+        path = tmp_path / "partial"
+        command = ["git", "clone", "-q", f"--filter={kind}", *options, remote.path.as_uri(), str(path)]
+        subprocess.run(command, check=True)
+        return Repo(path)
+
+    return make
+
+
+def ask(repo: Repo, revision: str | None = None) -> Answer:
+    with ctx.open(repo.path) as index:
+        return index.search("renew the session", limit=20, overlay=COMMITTED, revision=revision)
+
+
+def objects(repo: Repo) -> set[str]:
+    """All objects that are here."""
+    command = ["git", "-C", str(repo.path), "cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]
+    return set(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+
+
+def packs(repo: Repo) -> int:
+    """How many times something was fetched: each time makes a pack."""
+    return len(list((repo.path / ".git/objects/pack").glob("*.promisor")))
+
+
+def names(repo: Repo, revision: str) -> dict[str, str]:
+    """The blob of each path of a revision."""
+    lines = repo.git("ls-tree", "-rt", "-z", revision).decode().split("\0")[:-1]
+    return {line.partition("\t")[2]: line.split()[2].partition("\t")[0] for line in lines}
+
+
+@pytest.mark.parametrize("kind", ["blob:none", "blob:limit=1k", "tree:0"])
+@pytest.mark.parametrize("revision", ["HEAD", "HEAD~1"])
+def test_what_a_revision_lacks_comes_at_once(
+    remote: Repo, clone: Callable[..., Repo], kind: str, revision: str
+) -> None:
+    repo = clone(kind, "--no-checkout")
+    before, configuration = packs(repo), (repo.path / ".git/config").read_bytes()
+    references = repo.git("for-each-ref")
+    told: list[int] = []
+    with ctx.open(repo.path) as index:
+        fetched = index.fetch(revision, told=told.append)
+        assert sum(told) == fetched > 0
+        assert told == ([1] if kind == "tree:0" else []) + ([] if kind.endswith("1k") else [2]) + [told[-1]]
+        assert packs(repo) - before == len(told)
+        assert index.fetch(revision) == 0
+        assert index.index(revision).embedded_chunks
+        assert index.fetch(revision) == 0
+    wanted = names(remote, revision)
+    here = objects(repo)
+    assert {wanted["src/part0/file0.py"], wanted["large.py"], wanted["src/.ctxignore"]} <= here
+    if kind != "blob:limit=1k":
+        assert not {wanted["logo.png"], wanted["made.gen.py"], wanted["src/part2/file2.py"]} & here
+    answer = ask(repo, revision)
+    assert answer.message is None
+    assert answer.coverage.complete
+    assert answer.hits == ask(remote, revision).hits
+    assert (repo.path / ".git/config").read_bytes() == configuration
+    assert repo.git("for-each-ref") == references
+    assert not (repo.path / ".git/FETCH_HEAD").exists()
+
+
+def test_nothing_is_fetched_unasked(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
+    repo = clone("blob:none", "--no-checkout")
+    before = objects(repo)
+    for command in (["search", "renew"], ["index"], ["status"], ["search", "renew", "--revision", "HEAD~1"]):
+        done = program(*command, cwd=repo.path)
+        assert done.returncode in (0, 1), done.stderr
+    assert objects(repo) == before
+    done = program("search", "renew", "--revision", "HEAD~1", cwd=repo.path)
+    assert "64 files of this tree are not in this clone" in done.stdout
+    assert "`git ctx index --fetch 'HEAD~1'` gets them" in done.stdout
+
+
+def test_a_missing_tree_is_told_with_the_way_out(
+    remote: Repo, clone: Callable[..., Repo], program: Program
+) -> None:
+    repo = clone("tree:0", "--no-checkout")
+    for command in (["search", "renew", "--revision", "HEAD~1"], ["index", "HEAD~1"]):
+        done = program(*command, cwd=repo.path)
+        assert done.returncode == 128
+        assert "is not in this repository: `git ctx index --fetch` of this revision gets all" in done.stderr
+
+
+def test_a_checkout_is_searched_and_then_filled(
+    remote: Repo, clone: Callable[..., Repo], program: Program
+) -> None:
+    repo = clone("blob:none", "--sparse")
+    done = program("search", "renew", "--no-overlay", cwd=repo.path)
+    assert "`git ctx index --fetch` gets them" in done.stdout
+    done = program("index", "--fetch", "--json-output", cwd=repo.path)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines[0]["type"] == "fetched"
+    assert lines[0]["objects"] > 30
+    assert lines[-1]["type"] == "finished"
+    done = program("search", "renew", "--no-overlay", cwd=repo.path)
+    assert "not in this clone" not in done.stdout
+    assert done.returncode == 0
+
+
+def test_the_user_is_told_what_is_fetched(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
+    repo = clone("blob:none", "--no-checkout")
+    done = program("index", "--fetch", cwd=repo.path)
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "fetching 2 objects that this clone lacks",
+        "fetching 41 objects that this clone lacks",
+    ]
+    assert program("index", "--fetch", "--silent", "HEAD~1", cwd=repo.path).stderr == ""
+    assert program("index", "--fetch", cwd=repo.path).stdout.endswith("is indexed already\n")
+
+
+def test_a_remote_that_does_not_answer(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
+    repo = clone("blob:none", "--no-checkout")
+    shutil.move(remote.path, f"{remote.path}-moved")
+    done = program("index", "--fetch", cwd=repo.path)
+    assert done.returncode == 128
+    assert "2 objects of this tree could not be fetched" in done.stderr
+    assert str(remote.path) in done.stderr
+    assert "Without --fetch" in done.stderr
+    assert program("index", cwd=repo.path).returncode == 0
+
+
+def test_what_nobody_promised_is_damage(make_repo: MakeRepo) -> None:
+    repo = make_repo()
+    repo.commit({"a.py": source("one"), "b.py": source("other")})
+    repo.delete_object(repo.id("HEAD:a.py"))
+    with ctx.open(repo.path) as index, pytest.raises(GitFailed, match="no remote has promised"):
+        index.fetch()
+    with ctx.open(repo.path) as index:
+        message = index.search("renew", overlay=COMMITTED).message
+    assert message is not None
+    assert "git fsck" in message
+
+
+def test_the_second_promisor_is_asked_for_what_the_first_one_has_not(
+    remote: Repo, clone: Callable[..., Repo], tmp_path: Path
+) -> None:
+    repo = clone("blob:none", "--no-checkout")
+    empty = Repo(tmp_path / "empty")
+    subprocess.run(["git", "init", "-q", str(empty.path)], check=True)
+    repo.git("config", "remote.first.url", empty.path.as_uri())
+    repo.git("config", "remote.first.promisor", "true")
+    with ctx.open(repo.path) as index:
+        assert set(index.repository.settings.promisors) == {"first", "origin"}
+        assert index.fetch()
+        assert index.index().embedded_chunks
+
+
+def test_a_missing_rule_file_is_fetched_before_it_is_needed(remote: Repo, clone: Callable[..., Repo]) -> None:
+    repo = clone("blob:none", "--no-checkout")
+    with ctx.open(repo.path) as index:
+        index.fetch()
+        index.index()
+        assert index.indexer.trees.warnings == []
+        partial = set(index.clusters.keys())
+    with ctx.open(remote.path) as index:
+        index.index()
+        assert set(index.clusters.keys()) == partial
