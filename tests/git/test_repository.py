@@ -238,12 +238,13 @@ def test_default_branch(repo: Repo, make_repo: MakeRepo, tmp_path: Path) -> None
 
 def test_ancestors(repo: Repo, opened: Repository, tmp_path: Path) -> None:
     ids = [repo.commit({"a": str(number)}) for number in range(5)]
-    assert list(opened.ancestors(ids[-1], 3)) == ids[:1:-1]
+    trees = [repo.id(f"{commit.hex()}^{{tree}}") for commit in ids]
+    assert list(opened.ancestors(ids[-1], 3)) == list(zip(ids, trees, strict=True))[:1:-1]
     subprocess.run(
         ["git", "clone", "-q", "--depth=2", repo.path.as_uri(), str(tmp_path / "shallow")], check=True
     )
     shallow = open_repository(tmp_path / "shallow")
-    assert list(shallow.ancestors(ids[-1], 9)) == ids[:-3:-1]
+    assert [commit for commit, _ in shallow.ancestors(ids[-1], 9)] == ids[:-3:-1]
     assert shallow.commit_info(ids[-2]).parents == (ids[-3],)
     with pytest.raises(UnknownRevision):
         shallow.resolve_tree("HEAD~2")
@@ -268,7 +269,7 @@ def test_replace_refs_are_not_followed(repo: Repo, opened: Repository) -> None:
     second = repo.commit({"a": "2"})
     repo.git("replace", second.hex(), first.hex())
     assert opened.resolve_tree("HEAD").tree != repo.id(f"{first.hex()}^{{tree}}")
-    assert list(opened.ancestors(second, 9)) == [second, first]
+    assert [commit for commit, _ in opened.ancestors(second, 9)] == [second, first]
 
 
 def test_alternates(repo: Repo, tmp_path: Path) -> None:
