@@ -65,11 +65,12 @@ def with_alternate(known: str, directory: str) -> str:
     return os.pathsep.join(filter(None, [directory, known]))
 
 
-def scratch_variables(place: Place) -> dict[str, str]:
-    """What a git has to be told to read from the scratch objects of a place too, if it has any."""
-    if not place.scratch:
-        return {}
-    return {ALTERNATES: with_alternate(place.variable(ALTERNATES) or "", place.scratch)}
+def variables_of(place: Place) -> dict[str, str | None]:
+    """What a git has to be told to read this repository and no other, and its scratch objects too."""
+    variables: dict[str, str | None] = dict.fromkeys(place.without)
+    if place.scratch:
+        variables[ALTERNATES] = with_alternate(place.variable(ALTERNATES) or "", place.scratch)
+    return variables
 
 
 def _borrowed(objects: str) -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Protocol
 
 from ctx.git import process
-from ctx.git.alternates import scratch_variables
+from ctx.git.alternates import variables_of
 from ctx.git.place import Place
 
 WINDOW = 32
@@ -176,7 +176,7 @@ class _Batch:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    env={**process.environment(self._place.without), **scratch_variables(self._place)},
+                    env=process.environment(variables_of(self._place)),
                     bufsize=1 << 16,
                 )
             except FileNotFoundError:
@@ -253,7 +253,7 @@ class Libgit2Objects:
 
     def find(self, name: bytes) -> Object | None:
         question: list[str | bytes] = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]
-        done = process.run(self._place.directory, question, without=self._place.without)
+        done = process.run(self._place.directory, question, variables=variables_of(self._place))
         if done.returncode:
             return None
         try:

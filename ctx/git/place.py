@@ -49,13 +49,13 @@ def locate(directory: str, without: tuple[str, ...] = ()) -> Place:
         "--show-prefix",
         "--show-toplevel",  # last: it fails where there is no work tree
     )
-    done = process.run(directory, ["rev-parse", *questions], without=without)
+    done = process.run(directory, ["rev-parse", *questions], variables=dict.fromkeys(without))
     answers = done.stdout.split(b"\n")[:-1]
     if len(answers) < len(questions) - 1:
         raise NotARepository(_refusal(directory, process.complaint(done)))
     if len(answers) > len(questions) - (done.returncode != 0):  # a directory name holds a newline
         answers = [
-            process.output(directory, ["rev-parse", question], without=without)[:-1]
+            process.output(directory, ["rev-parse", question], variables=dict.fromkeys(without))[:-1]
             for question in questions[: len(questions) - (done.returncode != 0)]
         ]
     is_bare, object_format, git_dir, common_dir, prefix, *top = answers

@@ -45,14 +45,18 @@ OF_ONE_REPOSITORY = (
 """What must not be handed on to a git that works in another repository (`git rev-parse --local-env-vars`)."""
 
 
-def environment(without: Sequence[str] = (), *, online: bool = False) -> dict[str, str]:
-    """The variables for a git that reads, `without` some of the user's.
+Variables = Mapping[str, str | None]
+"""Variables to set, or with None to take away."""
+
+
+def environment(variables: Variables | None = None, *, online: bool = False) -> dict[str, str]:
+    """The user's variables, those of a git that only reads, and some more.
 
     Only with `online` can it talk to a remote.
     """
-    kept = {name: value for name, value in os.environ.items() if name not in without}
     ours = {name: value for name, value in READ_ONLY.items() if not (online and name in OFFLINE)}
-    return {**kept, **ours}
+    wanted = {**os.environ, **ours, **(variables or {})}
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def command(directory: str, arguments: Sequence[str | bytes]) -> list[str | bytes]:
@@ -64,13 +68,12 @@ def run(
     directory: str,
     arguments: Sequence[str | bytes],
     stdin: bytes | None = None,
-    variables: Mapping[str, str] | None = None,
-    without: Sequence[str] = (),
+    variables: Variables | None = None,
     online: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git to its end in `directory`; the caller looks at the status. Raises CtxError without a git.
 
-    `variables` are set besides those of `environment`, which takes `without` and `online`.
+    `environment` takes `variables` and `online`.
     """
     try:
         return subprocess.run(
@@ -78,7 +81,7 @@ def run(
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
-            env={**environment(without, online=online), **(variables or {})},
+            env=environment(variables, online=online),
         )
     except FileNotFoundError:
         raise no_git() from None
@@ -88,11 +91,10 @@ def output(
     directory: str,
     arguments: Sequence[str | bytes],
     stdin: bytes | None = None,
-    variables: Mapping[str, str] | None = None,
-    without: Sequence[str] = (),
+    variables: Variables | None = None,
 ) -> bytes:
     """Standard output of a git command that has to succeed. Raises GitFailed with git's own words."""
-    done = run(directory, arguments, stdin, variables, without)
+    done = run(directory, arguments, stdin, variables)
     if done.returncode:
         raise GitFailed(complaint(done))
     return done.stdout

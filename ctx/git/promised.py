@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ctx.errors import GitFailed
 from ctx.git import process
+from ctx.git.alternates import variables_of
 from ctx.git.repository import Repository
 
 _FETCH = (
@@ -34,7 +35,7 @@ def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
             repository.place.directory,
             [*_FETCH, remote],
             lines,
-            without=repository.place.without,
+            variables_of(repository.place),
             online=True,
         )
         left = repository.objects.absent(left)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ctx.errors import Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
-from ctx.git.alternates import ALTERNATES, alternates, lenders, scratch_variables
+from ctx.git.alternates import ALTERNATES, alternates, lenders, variables_of
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
 from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.place import Place, locate
@@ -75,14 +75,10 @@ class Repository:
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> bytes:
         """Standard output of a git command that reads. Raises GitFailed with git's words."""
-        return process.output(
-            self.place.directory, arguments, stdin, scratch_variables(self.place), self.place.without
-        )
+        return process.output(self.place.directory, arguments, stdin, variables_of(self.place))
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        return process.run(
-            self.place.directory, arguments, None, scratch_variables(self.place), self.place.without
-        )
+        return process.run(self.place.directory, arguments, variables=variables_of(self.place))
 
     # -- objects
 

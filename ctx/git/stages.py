@@ -6,7 +6,7 @@ Reads the index through git and says how it has to be rewritten; writes nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ctx.errors import CtxError
@@ -25,7 +25,7 @@ class Unmerged(NamedTuple):
     path: bytes
 
 
-def unmerged(root: str, variables: Mapping[str, str]) -> list[Unmerged]:
+def unmerged(root: str, variables: process.Variables) -> list[Unmerged]:
     """All sides of all paths in conflict, by path."""
     found = []
     for line in process.output(root, ["ls-files", "--unmerged", "-z"], None, variables).split(b"\0")[:-1]:

@@ -16,12 +16,11 @@ import shutil
 import stat
 import tempfile
 import weakref
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from ctx.errors import GitFailed
 from ctx.git import process, stages
-from ctx.git.alternates import ALTERNATES, with_alternate
+from ctx.git.alternates import ALTERNATES, variables_of, with_alternate
 from ctx.git.repository import Repository
 
 MOST_UNTRACKED = 5_000
@@ -67,7 +66,11 @@ class WorkTree:
         root = repository.work_tree
         assert root is not None, "a bare repository has no work tree"
         # Relative ones, which the user may have set, would be read from another directory here.
-        variables = {"GIT_DIR": repository.git_dir, "GIT_WORK_TREE": root}
+        variables = {
+            **variables_of(repository.place),
+            "GIT_DIR": repository.git_dir,
+            "GIT_WORK_TREE": root,
+        }
         if side is not None:
             changes = _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
         else:
@@ -82,7 +85,9 @@ class WorkTree:
         except _NoRoomError:  # what has no disk behind it is often small
             self._write(root, changes, variables, None)
 
-    def _write(self, root: str, changes: _Changes, variables: dict[str, str], parent: str | None) -> None:
+    def _write(
+        self, root: str, changes: _Changes, variables: dict[str, str | None], parent: str | None
+    ) -> None:
         try:
             self._write_tree(root, changes, variables, parent)
         except OSError as error:
@@ -99,7 +104,7 @@ class WorkTree:
             raise
 
     def _write_tree(
-        self, root: str, changes: _Changes, variables: dict[str, str], parent: str | None
+        self, root: str, changes: _Changes, variables: dict[str, str | None], parent: str | None
     ) -> None:
         repository = self.repository
         scratch = tempfile.mkdtemp(prefix="git-ctx-", dir=parent)
@@ -170,12 +175,12 @@ def _copy_with_time(source: str, target: str) -> None:
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _staged(root: str, variables: Mapping[str, str]) -> _Changes:
+def _staged(root: str, variables: process.Variables) -> _Changes:
     stages.refuse(stages.unmerged(root, variables))
     return _Changes([], [], _differing(root, variables), 0)
 
 
-def _differing(root: str, variables: Mapping[str, str]) -> int:
+def _differing(root: str, variables: process.Variables) -> int:
     """How many paths of the index differ from HEAD."""
     command = [
         "diff-index",
@@ -190,7 +195,7 @@ def _differing(root: str, variables: Mapping[str, str]) -> int:
     return process.output(root, command, None, variables).count(b"\0")
 
 
-def _changes(root: str, largest: int, variables: Mapping[str, str]) -> _Changes:
+def _changes(root: str, largest: int, variables: process.Variables) -> _Changes:
     """What `git status` says (porcelain format 2, see git-status(1)); submodules are left as they are."""
     command = [
         "status",
