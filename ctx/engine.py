@@ -127,8 +127,8 @@ class RepositoryIndex:
     ) -> int:
         """Get from the remotes of a partial clone what indexing a revision lacks; the number of objects.
 
-        `told` is called with the number of objects before each fetch. The only method that lets git talk to a
-        remote. Raises `GitFailed`.
+        `told` is called with the number of objects before each fetch. No other method fetches objects. Raises
+        `GitFailed`.
         """
         from ctx.indexing.lacking import fetch_lacking
 

@@ -23,7 +23,9 @@ from ctx.values import ALREADY_INDEXED, IndexReport
     "--ci", is_flag=True, help="For build machines: all cores, plain lines on stderr, no questions."
 )
 @click.option(
-    "--fetch", is_flag=True, help="In a partial clone, first get from its remote what the revision lacks."
+    "--fetch",
+    is_flag=True,
+    help="In a partial clone, first get from its remote the files that the revision lacks.",
 )
 @click.option("--silent", is_flag=True, help="Print nothing but errors.")
 @options.json_output
@@ -39,7 +41,7 @@ def command(
 ) -> int:
     """Index REVISION (HEAD if none is given), so that searches of it answer at once.
 
-    Only what is not yet stored is read and embedded. A run that was stopped goes on where it was. Nothing is
+    Only what is not yet stored is read and embedded. A run that was stopped goes on where it was. No file is
     fetched without --fetch.
     """
     options.revision_and_branch(revision, branch)

@@ -1,7 +1,7 @@
 """Getting objects that a remote has promised to a partial clone.
 
-The only place from which git talks to a remote, and only because the user asked for it. All objects are asked
-for at once, as git itself does for a checkout (`promisor-remote.c`).
+The only place from which this repository's own git talks to a remote, and only because the user asked for it.
+All objects are asked for at once, as git itself does for a checkout (`promisor-remote.c`).
 """
 
 from __future__ import annotations
