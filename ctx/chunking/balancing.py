@@ -6,8 +6,7 @@ are large themselves the statements inside. The choice weighs even sizes against
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from ctx.chunking.limits import LIMIT
 from ctx.chunking.tiling import indentation
@@ -19,21 +18,23 @@ _EACH = 0.1
 _DEEPER = 0.15
 """The cost of a cut that lies a level (four columns) deeper than the shallowest of them."""
 _DEEPEST = 5
-_CLAUSE = re.compile(rb"\s*(?:else|elif|elsif|catch|except|finally|rescue|ensure)\b")
 _PARTED = 1.0
-"""The cost of parting such a clause from what it goes on with."""
+"""The cost of a cut that parts a construct, before an `else` or inside a text."""
 _PLAIN = frozenset({"block", "imports"})
 
 
-def balance(source: bytes, atoms: Sequence[Chunk], scope: Scope) -> list[Chunk]:
-    """Join atoms to pieces of at most `LIMIT` bytes; an atom that is larger stays as it is."""
+def balance(source: bytes, atoms: Sequence[Chunk], scope: Scope, parts: Container[int]) -> list[Chunk]:
+    """Join atoms to pieces of at most `LIMIT` bytes; an atom that is larger stays as it is.
+
+    `parts` are the starts of atoms that go on with a construct begun before them.
+    """
     if len(atoms) < 2:
         return list(atoms)
     columns = [indentation(source, atom.start) for atom in atoms]
     shallowest = min(columns[1:])
     penalties = [_DEEPER * min(max(0, column - shallowest) / 4, _DEEPEST) for column in columns]
     for number, atom in enumerate(atoms):
-        if _CLAUSE.match(source, atom.start):
+        if atom.start in parts:
             penalties[number] += _PARTED
     ends = [following.start for following in atoms[1:]] + [atoms[-1].end]
     # cheapest[i]: the least cost of cutting the first i atoms, and where the last piece of that begins.

@@ -38,6 +38,8 @@ class _Splitter:
     def __init__(self, source: bytes, grammar: Grammar) -> None:
         self.source = source
         self.grammar = grammar
+        self.parts: set[int] = set()
+        """Where a construct goes on: a chunk should not begin there."""
 
     def file(self, root: Node, start: int, end: int) -> list[Chunk]:
         children = root.children
@@ -77,22 +79,25 @@ class _Splitter:
         large = [i for i, child in enumerate(children) if _extent(child) > LIMIT]
         if not scope.members:
             large = [i for i, child in enumerate(children) if _extent(child) > LIMIT or self.bears(child)]
+            if len(large) > 1 and children[large[0]].end_byte - start <= HEADER:
+                del large[0]  # a condition: it goes with what it is for
         if not large:
             large = self.body(children)
         if not large:
             header.end = start
             inner = scope._replace(members=False)
             atoms = self.atoms(self.sequence(children, header, inner, end), inner, depth)
-            return balance(self.source, atoms, inner) if scope.members else atoms
+            self.parts.update(atom.start for atom in atoms[1:])
+            return self.balanced(atoms, inner) if scope.members else atoms
         return self.construct(children, large, start, end, header, scope, depth)
 
     def bears(self, node: Node, depth: int = 0) -> bool:
         """Whether a part of a statement holds statements of its own: a block, an `else` with its block."""
         if node.kind_id in self.grammar.sequences:
             return True
-        return (
-            depth < 4 and _extent(node) > HEADER and any(self.bears(one, depth + 1) for one in node.children)
-        )
+        if depth == 4 or (depth and _extent(node) <= HEADER):
+            return False
+        return any(self.bears(one, depth + 1) for one in node.children)
 
     def holds_definitions(self, children: list[Node]) -> bool:
         return any(self.grammar.roles[child.kind_id] == DEFINITION for child in children)
@@ -130,16 +135,17 @@ class _Splitter:
     ) -> list[Chunk]:
         """Split the children that are too large; what stands before one goes into its header."""
         pieces: list[Chunk] = []
-        roles = self.grammar.roles
         count = len(children)
         for index in large:
             after = index + 1
             stop = children[index].end_byte
-            while after < count and roles[children[after].kind_id] == CLOSE:
+            while after < count and self.closes(children[after], stop):
                 stop = children[after].end_byte
                 after += 1
             if after == count:
                 stop = end
+            if index != large[0]:
+                self.parts.add(start)
             comments = self.comments_before(children, index, start)
             pieces += self.split(children[index], start, stop, header, scope, depth + 1, comments)
             if after == count:
@@ -148,14 +154,27 @@ class _Splitter:
             header = Unit(start, start)
         if end - (pieces[-1].start if scope.members else start) <= (LIMIT if scope.members else HEADER):
             pieces[-1] = pieces[-1]._replace(end=end)
-        elif end - start <= LIMIT:
+            return pieces
+        self.parts.add(start)
+        if end - start <= LIMIT:
             pieces.append(Chunk(start, end, "block", scope.symbol, (), scope.is_test))
         else:
             rest = [child for child in children[large[-1] + 1 :] if child.start_byte >= start]
             inner = scope._replace(members=False)
             atoms = self.atoms(group(rest, self.source, self.grammar, inner, None, end), inner, depth)
-            pieces += balance(self.source, atoms, inner) if scope.members else atoms
+            self.parts.update(atom.start for atom in atoms)
+            pieces += self.balanced(atoms, inner) if scope.members else atoms
         return pieces
+
+    def closes(self, child: Node, end: int) -> bool:
+        """Whether a child goes with what ends before it: closing syntax, and a sign on the same line."""
+        if self.grammar.roles[child.kind_id] == CLOSE:
+            return True
+        sign = not child.is_named and not self.source[child.start_byte : child.end_byte].isalpha()
+        return sign and self.source.find(b"\n", end, child.start_byte) < 0
+
+    def balanced(self, atoms: Sequence[Chunk], scope: Scope) -> list[Chunk]:
+        return balance(self.source, atoms, scope, self.parts)
 
     def comments_before(self, children: list[Node], index: int, start: int) -> list[Node]:
         """The comments right before a body, on lines of their own: they belong to its first member."""
@@ -167,6 +186,16 @@ class _Splitter:
             own = own[1:]
         return [comment for comment in own if comment.start_byte > start]
 
+    def comments_of(self, unit: Unit) -> list[Node]:
+        """The comments with which a unit begins, where they belong to the first statement in its node."""
+        comments: list[Node] = []
+        before = unit.node.prev_sibling if unit.node is not None else None
+        while before is not None and before.start_byte >= unit.start:
+            if self.grammar.roles[before.kind_id] == COMMENT:
+                comments.insert(0, before)
+            before = before.prev_sibling
+        return comments
+
     def by_lines(self, start: int, end: int, header: Unit, scope: Scope) -> list[Chunk]:
         """Cut without syntax; the first piece is what the header says."""
         pieces = [
@@ -175,6 +204,7 @@ class _Splitter:
         ]
         if pieces:
             pieces[0] = pieces[0]._replace(kind=header.kind, names=tuple(header.names))
+            self.parts.update(piece.start for piece in pieces[1:])
         return pieces
 
     def pack(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
@@ -263,8 +293,11 @@ class _Splitter:
         header.is_test = inner.is_test
         if unit.node is None:
             return self.by_lines(start, unit.end, header, inner)
-        pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1, through=through)
-        return pieces if inner.members or inner is scope else balance(self.source, pieces, inner)
+        comments: list[Node] = []
+        if definition is None and unit.node.kind_id in self.grammar.sequences:
+            comments = self.comments_of(unit)
+        pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1, comments, through)
+        return pieces if inner.members or inner is scope else self.balanced(pieces, inner)
 
     def look_into(self, unit: Unit) -> None:
         """Learn what a unit that stays whole defines, and whether it is or holds a test.

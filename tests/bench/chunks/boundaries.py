@@ -110,6 +110,8 @@ def judge(source: bytes, root: Node, language: str, end: int, start: int) -> Ver
         around.pop()  # the grammar lets a node swallow the comment before the next one
     last = _leaf_before(root, end)
     inner = around[-1] if around else root
+    if language == "python":
+        inner = _block_at(root, start, first) or inner
     text = next((node for node in around if node.type in TEXTS), None)
     if text is not None:
         return Verdict("inside", text.type, *_extent(text))
@@ -131,6 +133,19 @@ def judge(source: bytes, root: Node, language: str, end: int, start: int) -> Ver
     if inner.type not in LISTS[language] and inner.type != "ERROR" and inner is not root:
         return Verdict("inside", inner.type, *_extent(inner))
     return Verdict("", inner.type, *_extent(inner))
+
+
+def _block_at(root: Node, start: int, first: Node | None) -> Node | None:
+    """A block that begins here, where that of another language would have begun with its brace."""
+    while first is not None and first.type in COMMENTS:
+        first = first.next_sibling
+        while (
+            first is not None and first.type not in COMMENTS and first.type != "block" and first.child_count
+        ):
+            first = first.children[0]
+    return (
+        next((node for node in _lineage(first) if node.type == "block"), None) if first is not None else None
+    )
 
 
 def _extent(node: Node) -> tuple[int, bool]:
