@@ -77,14 +77,26 @@ def look_up(index: RepositoryIndex, text: str) -> Cited:
     try:
         found = cited(index.repository, find_blob(index.repository, lines.name), lines)
     except UnknownRevision:
-        if not has_work_tree(index.repository):
-            raise
-        index.overlaid(WORK_TREE)
-        return cited(index.reader, find_blob(index.reader, lines.name), lines)
+        return _elsewhere(index, text, lines)
     try:
         head = index.repository.resolve_tree("HEAD").tree
         return found._replace(paths=tuple(paths_of(index.repository, head, found.blob)))
     except (NothingCommitted, UnknownRevision, GitFailed):
+        return found
+
+
+def _elsewhere(index: RepositoryIndex, text: str, lines: Lines) -> Cited:
+    """What lies only in the work tree, or in a submodule. Raises UnknownRevision."""
+    try:
+        if has_work_tree(index.repository):
+            index.overlaid(WORK_TREE)
+        return cited(index.reader, find_blob(index.reader, lines.name), lines)
+    except UnknownRevision:
+        from ctx.submodules import cited_below
+
+        found = cited_below(index, text)
+        if found is None:
+            raise
         return found
 
 

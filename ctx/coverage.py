@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctx.contents import MISSING
 from ctx.resolve import HEAD
-from ctx.values import Answer, Behind, Coverage
+from ctx.values import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Behind, Coverage, Submodule
 
 if TYPE_CHECKING:
     from ctx.views.view import View
+
+
+_NAMED = 3
+"""So many submodules are told by name."""
 
 
 def coverage_of(view: View) -> Coverage:
@@ -41,6 +47,45 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
         name = (distance.commit or distance.tree).hex()[:12]
         lacking += f", the nearest that is, {name}, is {distance_in_words(distance, answer.revision)}"
     return f"{lacking}: `git ctx index` indexes them"
+
+
+def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> str | None:
+    """What to tell the user of submodules that were not searched, or not at the commit that is pinned.
+
+    `unlisted` are those that no `.gitmodules` lists.
+    """
+    told = []
+    ways_out = {
+        NOT_HERE: "{} not checked out and {} not searched: `git submodule update --init --recursive` "
+        "brings {}",
+        NO_COMMIT: "{} here without the commit that is pinned and {} not searched: "
+        "`git submodule update --recursive` brings {}",
+    }
+    for problem, words in ways_out.items():
+        paths = [one.path for one in submodules if one.problem == problem]
+        if paths:
+            several = len(paths) > 1
+            verbs = ("are", "were", "them") if several else ("is", "was", "it")
+            told.append(f"{_named(paths)} {words.format(*verbs)}")
+    for one in submodules:
+        if one.problem not in (None, LEFT_OUT, *ways_out):
+            told.append(f"{_named([one.path])} was not searched: {one.problem}")
+        elif one.commit not in (None, one.pinned):
+            at, pinned = (one.commit or b"").hex()[:12], one.pinned.hex()[:12]
+            told.append(
+                f"{_named([one.path])} was searched as it is checked out, at {at}; {pinned} is pinned"
+            )
+    if unlisted:
+        have = "submodules have" if unlisted > 1 else "submodule has"
+        told.append(f"{unlisted:,} {have} no entry in .gitmodules and cannot be searched")
+    return "; ".join(told) or None
+
+
+def _named(paths: list[bytes]) -> str:
+    """`the submodule lib`, `the submodules a, b, c and 3 more`."""
+    names = [os.fsdecode(path) for path in paths]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"the submodule{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}"
 
 
 def distance_in_words(distance: Behind, revision: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
 from types import TracebackType
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ctx.cluster_store import ClusterStore
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
+    from ctx.submodules import Below, Joined
     from ctx.views.catalog import Catalog
     from ctx.views.view import View
 
@@ -55,13 +56,15 @@ Announce = Callable[[Plan], None]
 class RepositoryIndex:
     """The index of one repository. Close it, or use it as a context manager."""
 
-    def __init__(self, path: str | os.PathLike[str] = ".") -> None:
-        self.repository: Repository = open_repository(path)
+    def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
+        """The index of the repository that `path` lies in, or of an open one, which is closed with it."""
+        self.repository: Repository = repository or open_repository(path)
         self.descriptor: Descriptor = embedded_model()
         self.store = Store(self.repository.common_dir, self.repository.lenders(DIRECTORY))
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self._work_tree: WorkTree | None = None
+        self._joined: Joined | None = None
         self._fetch_failed: str | None = None
 
     def __enter__(self) -> RepositoryIndex:
@@ -74,6 +77,7 @@ class RepositoryIndex:
 
     def close(self) -> None:
         """Let go of the repository's files and processes."""
+        self._forget_submodules()
         self._forget_work_tree()
         self.repository.close()
 
@@ -142,6 +146,12 @@ class RepositoryIndex:
 
         return fetch_lacking(self.repository, tree, files, told or (lambda _: None))
 
+    def below(self, revision: str | None = None, *, branch: str | None = None) -> Iterator[Below]:
+        """The submodules of a revision at the commits that it pins, and theirs; see `ctx.submodules`."""
+        from ctx.submodules import pinned_below
+
+        return pinned_below(self, self.resolve(revision, branch).tree)
+
     def search(
         self,
         query: str,
@@ -152,6 +162,7 @@ class RepositoryIndex:
         revision: str | None = None,
         branch: str | None = None,
         overlay: str | None = None,
+        recurse_submodules: bool = False,
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> Answer:
@@ -162,6 +173,8 @@ class RepositoryIndex:
         but the last ask for HEAD by themselves. By default it is WORK_TREE where HEAD is searched in a work
         tree.
 
+        `recurse_submodules` searches the submodules of the tree too, all as one, see `ctx.submodules`.
+
         `announce` is told what it costs to index a named revision, before that is done.
         """
         started = time.monotonic()
@@ -169,7 +182,12 @@ class RepositoryIndex:
             raise UsageError("the query is empty: say in a few words what you look for")
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
+        self._forget_submodules()
         opened = open_tree(self, revision, branch, overlay, progress, announce)
+        if recurse_submodules:
+            from ctx.submodules import join
+
+            self._joined, opened = join(self, opened, progress)
         ask = partial(self._answer, opened, query, limit, paths, languages, started)
         try:
             return ask()
@@ -214,7 +232,8 @@ class RepositoryIndex:
         from ctx.contents import to_text
 
         try:
-            blob = self.reader.read_blob(hit.blob)
+            reader = self.reader if self._joined is None else self._joined.reader(hit.path)
+            blob = reader.read_blob(hit.blob)
         except KeyError:
             return None
         return to_text(blob, hit.position.start, hit.position.end)
@@ -293,6 +312,11 @@ class RepositoryIndex:
         """What reads the objects of the last tree that was searched, those of uncommitted files included."""
         return self.repository if self._work_tree is None else self._work_tree.repository
 
+    def _forget_submodules(self) -> None:
+        if self._joined is not None:
+            self._joined.close()
+            self._joined = None
+
     def _forget_work_tree(self) -> None:
         if self._work_tree is not None:
             if self._work_tree.repository is not self.repository:
@@ -345,12 +369,14 @@ class RepositoryIndex:
         hits, message = search(opened.view, partial(self.record, opened.view), query, limit, filters)
         lacking = lacks_in_words(opened.about, self.repository.settings.is_partial_clone)
         message = opened.about.message or message or lacking or self._fetch_failed
+        if self._joined is not None and (below := self._joined.in_words(opened.about)):
+            message = f"{message}; {below}" if message else below
         return opened.about._replace(hits=hits, message=message, seconds=time.monotonic() - started)
 
     def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
         """The record of a document of a view. Raises `Damaged`."""
         known = view.records.get(document)
-        return self.clusters.record(cluster, document) if known is None else known
+        return (self._joined or self.clusters).record(cluster, document) if known is None else known
 
     def _report(
         self,

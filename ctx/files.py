@@ -202,6 +202,12 @@ class PathRules:
         reason = _reason_of_name(name)
         return None if reason == GENERATED and generated is False else reason
 
+    def keeps_out(self, name: bytes) -> bool:
+        """Whether a rule leaves out the subdirectory or submodule `name` of this directory as a whole."""
+        if self._ignored or self._ignores_path(name, is_directory=True):
+            return True
+        return _truth(self._states(name).get(_CTX)) is False
+
     def language(self, name: bytes) -> str | None:
         """The language that `linguist-language` gives to a file, as it is written there."""
         if not self._attributes:

@@ -46,12 +46,25 @@ def open_tree(
         asked = resolve_head(index.repository)
     else:
         raise UsageError(f"what is asked for as '{overlay}' lies on HEAD: leave out the revision")
+    opened = open_resolved(index, asked, overlay, progress, announce)
+    if opened.about.behind is not None:
+        distance = opened.about.behind
+    return opened._replace(about=opened.about._replace(behind=distance, message=warning))
+
+
+def open_resolved(
+    index: RepositoryIndex,
+    asked: Resolution,
+    overlay: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    announce: Callable[[Plan], None] | None = None,
+) -> Opened:
+    """Make what a search of a tree lacks, on which of HEAD's `overlay` lies."""
     indexer, changed = _overlaid(index, asked, overlay)
     if changed is not None and changed.tree is not None:
         asked = asked._replace(tree=changed.tree)
     view = index.view(indexer, asked, progress, announce)
-    if view.scanned or view.uncovered:
-        distance = _behind(index, asked)
+    distance = _behind(index, asked) if view.scanned or view.uncovered else None
     about = Answer(
         [],
         asked.revision,
@@ -61,7 +74,7 @@ def open_tree(
         coverage_of(view),
         Uncommitted(changed.changed, changed.left_out, overlay or WORK_TREE) if changed else None,
         distance,
-        warning,
+        None,
         0.0,
     )
     return Opened(asked, view, about, lambda: indexer().repair(asked.tree))

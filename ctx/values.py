@@ -116,13 +116,30 @@ class Behind(NamedTuple):
     files: int
 
 
+NOT_HERE, NO_COMMIT, LEFT_OUT = "not checked out", "commit not here", "left out"
+"""Why a submodule was not searched: it or the commit that is pinned is not here, or a rule keeps it out."""
+
+
+class Submodule(NamedTuple):
+    """A submodule below the tree of an answer; `pinned` is the commit that the tree above it names.
+
+    `commit` and `tree` are what was searched of it, None where nothing was; `problem` says why.
+    """
+
+    path: bytes
+    pinned: bytes
+    commit: bytes | None
+    tree: bytes | None
+    problem: str | None
+
+
 class Answer(NamedTuple):
     """The hits of one query in one tree, best first, and what that tree is.
 
     `revision` is what was asked for in words (a branch, a tag, an id); `commit` is None when a bare
     tree was asked for. `uncommitted` is None where the work tree was not looked at. `behind` is None where
     the tree that was asked for is indexed, and where nothing else is. `message` is one sentence for the user
-    where there is something to say.
+    where there is something to say. `submodules` is empty where they were not asked for.
     """
 
     hits: list[Hit]
@@ -135,6 +152,7 @@ class Answer(NamedTuple):
     behind: Behind | None
     message: str | None
     seconds: float
+    submodules: tuple[Submodule, ...] = ()
 
 
 class Cited(NamedTuple):

@@ -10,7 +10,7 @@ from ctx.commands.answer_text import TextOf
 from ctx.commands.json_output import path_fields, paths_fields, print_json
 from ctx.commands.paths import from_here
 from ctx.commands.printable import printable
-from ctx.values import Answer, Behind, Coverage, Hit, Uncommitted
+from ctx.values import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
 
 
 def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
@@ -27,8 +27,20 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
             "coverage": coverage_object(answer.coverage),
             "uncommitted": uncommitted_object(answer.uncommitted),
             "behind": behind_object(answer.behind),
+            "submodules": [submodule_object(one) for one in answer.submodules],
         }
     )
+
+
+def submodule_object(one: Submodule) -> dict[str, Any]:
+    """A submodule; `commit` and `tree` are null, and `problem` is not, where it was not searched."""
+    return {
+        **path_fields("relativePath", one.path),
+        "pinned": one.pinned.hex(),
+        "commit": one.commit.hex() if one.commit else None,
+        "tree": one.tree.hex() if one.tree else None,
+        "problem": one.problem,
+    }
 
 
 def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:

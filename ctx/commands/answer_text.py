@@ -68,6 +68,9 @@ def closing_line(answer: Answer) -> str:
         f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
         f"{'all' if coverage.complete else 'only'} {coverage.files:,} files, {coverage.chunks:,} chunks",
     ]
+    if answer.submodules:
+        searched = sum(one.commit is not None for one in answer.submodules)
+        parts.append(f"{searched:,} of {len(answer.submodules):,} submodules searched")
     left_out = sum(coverage.skipped.values())
     if left_out:
         parts.append(f"{left_out:,} left out")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import click
 
 from ctx.commands import options
+from ctx.commands.answer_output import submodule_object
 from ctx.commands.json_output import print_json
-from ctx.commands.paths import UNPRINTABLE, escaped
+from ctx.commands.paths import UNPRINTABLE, escaped, quoted
 from ctx.commands.printable import printable
 from ctx.commands.progress import JsonLines, Reporter, reporter_for
+from ctx.coverage import submodules_in_words
 from ctx.errors import INTERRUPTED
 from ctx.values import ALREADY_INDEXED, IndexReport
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
 
 
 @click.command(short_help="Index a revision, HEAD if none is given.")
@@ -27,6 +34,7 @@ from ctx.values import ALREADY_INDEXED, IndexReport
     is_flag=True,
     help="In a partial clone, first get from its remote the files that the revision lacks.",
 )
+@options.recurse_submodules
 @click.option("--silent", is_flag=True, help="Print nothing but errors.")
 @options.json_output
 @options.root
@@ -36,6 +44,7 @@ def command(
     jobs: int | None,
     ci: bool,
     fetch: bool,
+    recurse_submodules: bool,
     silent: bool,
     json_output: bool,
 ) -> int:
@@ -48,32 +57,64 @@ def command(
     import ctx
 
     reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
+    wish = Wish(jobs, "ci" if ci else "manual", fetch, silent, reporter)
     with reporter, ctx.open(".") as index:
         try:
-            if fetch:
-                fetched = index.fetch(
-                    revision, branch=branch, told=None if silent or json_output else announce
-                )
-                if json_output:
-                    print_json({"type": "fetched", "objects": fetched})
-            report = index.index(
-                revision,
-                branch=branch,
-                jobs=jobs,
-                trigger="ci" if ci else "manual",
-                progress=reporter.progress,
-            )
+            tell(bring_up(index, revision, branch, wish), reporter, silent=silent)
+            if recurse_submodules:
+                bring_up_below(index, revision, branch, wish)
         except KeyboardInterrupt:
             reporter.close()
             if not silent:
                 click.echo("interrupted; what is done is kept, `git ctx index` goes on from there", err=True)
             return INTERRUPTED
-        warnings = dict.fromkeys(index.indexer.trees.warnings)
-    if not silent:
-        for warning in warnings:
-            click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
-    tell(report, reporter, silent=silent)
     return 0
+
+
+class Wish(NamedTuple):
+    """How to index, whichever repository."""
+
+    jobs: int | None
+    trigger: str
+    fetch: bool
+    silent: bool
+    reporter: Reporter
+
+
+def bring_up(index: RepositoryIndex, revision: str | None, branch: str | None, wish: Wish) -> IndexReport:
+    """Index a revision of one repository, and tell what of its rules was not applied."""
+    as_json = isinstance(wish.reporter, JsonLines)
+    if wish.fetch:
+        told = None if wish.silent or as_json else announce
+        fetched = index.fetch(revision, branch=branch, told=told)
+        if as_json:
+            print_json({"type": "fetched", "objects": fetched})
+    report = index.index(
+        revision, branch=branch, jobs=wish.jobs, trigger=wish.trigger, progress=wish.reporter.progress
+    )
+    if not wish.silent:
+        for warning in dict.fromkeys(index.indexer.trees.warnings):
+            click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
+    return report
+
+
+def bring_up_below(index: RepositoryIndex, revision: str | None, branch: str | None, wish: Wish) -> None:
+    """Index the submodules of a revision; those that are not here are told."""
+    lacking = []
+    quiet = wish._replace(reporter=Reporter())
+    as_json = isinstance(wish.reporter, JsonLines)
+    for below in index.below(revision, branch=branch):
+        report = None
+        if below.inner is not None and below.asked is not None:
+            report = bring_up(below.inner, below.asked.revision, None, quiet if as_json else wish)
+        else:
+            lacking.append(below.submodule)
+        if as_json:
+            print_json({"type": "submodule", **submodule_object(below.submodule), **counts(report)})
+        elif report is not None and not wish.silent:
+            click.echo(f"{quoted(below.submodule.path)}: {printable(summary(report))}")
+    if not wish.silent and (words := submodules_in_words(lacking)):
+        click.echo(f"warning: {UNPRINTABLE.sub(escaped, words)}", err=True)
 
 
 def announce(objects: int) -> None:
@@ -87,6 +128,18 @@ def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
         reporter.finished(report)
     elif not silent:
         click.echo(printable(summary(report)))
+
+
+def counts(report: IndexReport | None) -> dict[str, str | int | None]:
+    """What was done for a submodule, as the fields of an object."""
+    if report is None:
+        return {}
+    return {
+        "skipped": report.skipped,
+        "totalClusters": report.total_clusters,
+        "processedNewClusters": report.processed_new_clusters,
+        "embeddedChunks": report.embedded_chunks,
+    }
 
 
 def summary(report: IndexReport) -> str:

@@ -54,6 +54,12 @@ def color(command: Command) -> Command:
     return option(command)
 
 
+def recurse_submodules(command: Command) -> Command:
+    """Add `--recurse-submodules`, as `git grep` and `git ls-files` have it."""
+    text = "Take in the submodules, as far as they are here."
+    return click.option("--recurse-submodules", is_flag=True, help=text)(command)
+
+
 _OVERLAYS = {
     "--work-tree": ("work tree", "Search HEAD with the files as they lie there: the default in a work tree."),
     "--staged": ("staged", "Search HEAD with what is staged, not with the work tree."),

@@ -58,6 +58,7 @@ class SearchCommand(click.Command):
 @click.option("--revision", metavar="REV", help="Search this commit or tree.")
 @click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
 @options.overlay
+@options.recurse_submodules
 @options.json_output
 @click.option("-z", "nul", is_flag=True, help="For programs: five NUL-ended fields a hit, see the manual.")
 @click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
@@ -73,6 +74,7 @@ def command(
     languages: tuple[str, ...],
     revision: str | None,
     branch: str | None,
+    recurse_submodules: bool,
     json_output: bool,
     nul: bool,
     no_content: bool,
@@ -102,6 +104,7 @@ def command(
             revision=revision,
             branch=branch,
             overlay=overlay,
+            recurse_submodules=recurse_submodules,
             progress=reporter.progress,
             announce=announce,
         )

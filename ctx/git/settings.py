@@ -63,6 +63,15 @@ class Settings:
         found = (pattern.fullmatch(name) for name in self._values)
         return list(dict.fromkeys(match[1] for match in found if match))
 
+    def sections(self, section: str, key: str) -> list[tuple[str, str]]:
+        """The names of all subsections of a section that have a key, each with its value."""
+        start, end = f"{section}.", f".{key}"
+        names = [name for name in self._values if name.startswith(start) and name.endswith(end)]
+        found = [
+            (name[len(start) : -len(end)], self.get(name)) for name in names if len(name) > len(start + end)
+        ]
+        return [(name, value) for name, value in found if value is not None]
+
     @property
     def is_partial_clone(self) -> bool:
         """Whether objects may be missing here that a remote has promised."""

@@ -188,7 +188,7 @@ def _differing(root: str, variables: process.Variables) -> int:
         "--name-only",
         "-z",
         "--no-renames",
-        "--ignore-submodules=all",
+        "--ignore-submodules=dirty",
         "HEAD",
         "--",
     ]

@@ -1,0 +1,95 @@
+"""The submodules that a tree pins (gitmodules(5)), and where their repositories lie.
+
+Nothing is fetched, initialised or checked out. Names and paths come from the tree and are not trusted: they
+lead to no place outside of the work tree and of the git directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ctx.errors import GitFailed, NotARepository
+from ctx.git import process
+from ctx.git.place import Place, locate
+from ctx.git.repository import Repository
+from ctx.git.settings import Settings
+
+_FILE = b".gitmodules"
+_LARGEST = 1 << 20
+
+
+class Pinned(NamedTuple):
+    """A submodule of a tree: its path from the root, its name, the commit that the tree pins."""
+
+    path: bytes
+    name: str
+    commit: bytes
+
+
+def repositories(repository: Repository, one: Pinned) -> Iterator[Repository]:
+    """The repositories of a submodule that are here: what is checked out in this work tree, then others."""
+    seen = {repository.git_dir}
+    for place in _places(repository, one):
+        if place.git_dir not in seen:
+            seen.add(place.git_dir)
+            yield Repository(place)
+
+
+def checked_out(repository: Repository, one: Pinned) -> Repository | None:
+    """The repository whose work tree lies at the path of a submodule, or None."""
+    place = _checked_out(repository, one)
+    return None if place is None else Repository(place)
+
+
+def listed(repository: Repository, tree: bytes) -> Iterator[tuple[str, bytes]]:
+    """Names and paths from the `.gitmodules` of a tree, whether or not the tree has anything there."""
+    for entry in repository.tree_entries(tree):
+        if entry.name == _FILE and entry.mode & 0o170000 == 0o100000:
+            try:
+                if repository.blob_size(entry.oid) > _LARGEST:
+                    return
+                # Of a file that is named, git does not follow what it includes.
+                listing = repository.git(
+                    "config", "--file", "-", "--null", "--list", stdin=repository.read_blob(entry.oid)
+                )
+            except (KeyError, GitFailed):
+                return
+            for name, path in Settings.parse(listing).sections("submodule", "path"):
+                yield name, os.fsencode(path).rstrip(b"/")
+
+
+def _places(repository: Repository, one: Pinned) -> Iterator[Place]:
+    if (place := _checked_out(repository, one)) is not None:
+        yield place
+    # A name is a path below `modules`, as git checks it too.
+    if one.name and not {"", ".", ".."} & set(one.name.replace("\\", "/").split("/")):
+        for folder in (repository.git_dir, repository.common_dir):
+            directory = os.path.realpath(os.path.join(folder, "modules", one.name))
+            place = _place(directory)
+            if place is not None and place.git_dir == directory:
+                yield place
+
+
+def _checked_out(repository: Repository, one: Pinned) -> Place | None:
+    if repository.work_tree is None:
+        return None
+    top = os.path.realpath(repository.work_tree)
+    directory = os.path.join(top, os.fsdecode(one.path))
+    # A link on the way would lead to whatever it likes.
+    if os.path.realpath(directory) != directory or not os.path.lexists(os.path.join(directory, ".git")):
+        return None
+    place = _place(directory)
+    return (
+        place if place is not None and place.prefix == b"" and place.git_dir != repository.git_dir else None
+    )
+
+
+def _place(directory: str) -> Place | None:
+    if not os.path.isdir(directory):
+        return None
+    try:
+        return locate(directory, process.OF_ONE_REPOSITORY)
+    except NotARepository:
+        return None

@@ -1,0 +1,70 @@
+"""One view over the trees of several repositories, as if the files of submodules lay in the tree itself.
+
+So they are ranked with the statistics of all of them, and their scores are those of one answer. Such a view
+stays in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ctx.indexing.documents import Maker
+from ctx.views import view
+from ctx.views.paths import flags
+from ctx.views.segments import Key, Segment
+from ctx.views.view import NO_SEGMENT, Group, View
+
+
+def join_views(
+    tree: bytes, views: Sequence[tuple[bytes, View]], skipped: Mapping[str, int], maker: Maker
+) -> View:
+    """The view of all files of some views, each with the prefix of its paths; `skipped` counts the others."""
+    groups: list[Group] = []
+    places: dict[Key, tuple[int, int]] = {}
+    segments: list[Segment] = []
+    records: dict[Key, bytes] = {}
+    for prefix, one in views:
+        own = list(one.groups().values())
+        documents = [document for group in own for document in group.documents]
+        found = zip(documents, one.file_segment.tolist(), one.file_document.tolist(), strict=True)
+        for key, segment, document in found:
+            # A blob that several repositories have is one document, as it is within one.
+            if key is not None and segment != NO_SEGMENT:
+                places.setdefault(key, (len(segments) + segment, document))
+        segments += one.segments
+        records |= one.records
+        groups += _below(prefix, own, maker) if prefix else own
+    arrays, meta = view.build(groups, places, [""] * len(segments), tree, skipped, True)
+    joined = View(arrays, meta, segments)
+    joined.records = records
+    joined.scanned = sum(one.scanned for _, one in views)
+    joined.uncovered = sum(one.uncovered for _, one in views)
+    return joined
+
+
+def _below(prefix: bytes, groups: Sequence[Group], maker: Maker) -> list[Group]:
+    """The same files under paths that begin with `prefix`, and with what the longer paths say."""
+    paths = [prefix + path for group in groups for path in group.paths]
+    terms, vectors = maker.paths(paths)
+    ends = np.searchsorted(terms.text, np.arange(len(paths)), side="right").tolist()
+    words = [terms.word[start:end] for start, end in pairwise([0, *ends])]
+    moved = []
+    start = 0
+    for group in groups:
+        end = start + len(group.paths)
+        languages = [key[1] or None if key is not None else None for key in group.documents]
+        own = paths[start:end]
+        marks = [flags(path, language) for path, language in zip(own, languages, strict=True)]
+        moved.append(
+            group._replace(
+                paths=own,
+                flags=np.array(marks, dtype=np.uint8),
+                vectors=vectors[start:end],
+                terms=words[start:end],
+            )
+        )
+        start = end
+    return moved
