@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from typing import TYPE_CHECKING
 
 from ctx.errors import StoreUnusable
@@ -33,6 +34,9 @@ def remove(index: RepositoryIndex) -> Removal:
         with lock:
             # Another process may have removed it while this one waited.
             names = os.listdir(index.store.path) if os.path.isdir(index.store.path) else []
+            for name in ("snapshots", "views"):
+                # First and at once: a removal that is killed leaves nothing that names what is gone.
+                _move_aside(os.path.join(index.store.path, name), index.store.path)
             for name in names:
                 if name != "lock":
                     _remove_tree(os.path.join(index.store.path, name))
@@ -41,6 +45,14 @@ def remove(index: RepositoryIndex) -> Removal:
         _remove_tree(index.store.path)
     remain = os.path.exists(os.path.join(index.store.path, "snapshots"))
     return Removal(index.repository_id, removed, remain)
+
+
+def _move_aside(path: str, store: str) -> None:
+    """Put a directory among what is temporary; it stays where it is if that cannot be."""
+    try:
+        os.rename(path, os.path.join(tempfile.mkdtemp(dir=os.path.join(store, "tmp")), "removed"))
+    except OSError:
+        pass
 
 
 def _remove_tree(path: str) -> None:

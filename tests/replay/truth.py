@@ -100,9 +100,13 @@ class Reference:
         """Every path of a tree."""
         return entries(self.repo.git("ls-tree", "-r", "-z", tree), b" ")
 
+    def forget(self) -> None:
+        """Remove the index."""
+        shutil.rmtree(self.repo.path / "ctx", ignore_errors=True)
+
     def answers(self, tree: str, questions: list[Question], limit: int) -> list[Answer]:
         """The answers about a tree, from an index that did not exist before."""
-        shutil.rmtree(self.repo.path / "ctx", ignore_errors=True)
+        self.forget()
         with ctx.open(self.repo.path) as index:
             report = index.index(tree, jobs=1)
             assert report.processed_new_clusters == report.total_clusters, "this index is not from scratch"
