@@ -45,10 +45,12 @@ class Reference:
         self._scratch = scratch
         self.repo = Repo(scratch / "reference")
         Repo(scratch).git("init", "--quiet", "--bare", "reference")
-        # By another name than that beside which the index lies: an index that is shared is none from scratch.
-        (scratch / "alias").symlink_to(repo.path / ".git" / "objects")
-        alternates = self.repo.path / "objects" / "info" / "alternates"
-        alternates.write_text(f"{scratch / 'alias'}\n")
+        # The objects are moved away from the index: one that is lent with them would be none from scratch.
+        objects, apart = repo.path / ".git" / "objects", scratch / "apart" / "objects"
+        apart.parent.mkdir()
+        objects.rename(apart)
+        objects.symlink_to(apart)
+        (self.repo.path / "objects" / "info" / "alternates").write_text(f"{apart}\n")
 
     def work_tree(self, place: Repo) -> str:
         """The tree that `git add --all` would write in a work tree, but for the exceptions of docs/design.md.
