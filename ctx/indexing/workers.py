@@ -133,13 +133,14 @@ def _share_out(tasks: Iterable[Task], connections: Sequence[Connection]) -> Iter
     done: dict[int, tuple[Task, Made]] = {}
     wanted = 0
     while True:
+        # Before anything is sent: a worker that was slow leaves so much done that there is room for no more.
+        while wanted in done:
+            yield done.pop(wanted)
+            wanted += 1
         # A task is sent only to one that waits for it, so that nobody waits for the other to read.
         while idle and len(busy) + len(done) < 3 * len(connections) and (following := next(waiting, None)):
             busy[idle[-1]] = following
             idle.pop().send(following[1])
-        while wanted in done:
-            yield done.pop(wanted)
-            wanted += 1
         if not busy:
             return
         for connection in wait(list(busy)):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from projects import QUERIES, project, source
@@ -15,6 +18,7 @@ from repositories import Repo
 from ways import ask, finish, payloads, program, start, store
 
 import ctx
+from ctx.indexing import workers
 from ctx.indexing.lock import IndexLock
 from ctx.store import Store
 from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
@@ -24,7 +28,7 @@ FEW = (QUERIES[0], QUERIES[2])
 
 def fresh(repo: Repo, tmp_path: Path, name: str = "fresh") -> object:
     """The answers of an index that was made in one go."""
-    repo.git("clone", "--quiet", "--shared", str(repo.path), str(tmp_path / name))
+    repo.git("clone", "--quiet", str(repo.path), str(tmp_path / name))
     return ask(tmp_path / name, FEW, [()])
 
 
@@ -250,3 +254,24 @@ def test_a_reader_sees_the_tree_of_its_question_while_commits_come_in(make_repo:
             assert answer.tree == repo.id("HEAD^{tree}")
             assert [answer.hits] == [reader.search(FEW[0], revision="HEAD").hits]
     assert store(repo.path).exists()
+
+
+def test_a_slow_worker_keeps_no_task_from_being_done() -> None:
+    """The others finish all that they may be ahead; then the slow one ends, and nobody is busy."""
+    ends = [multiprocessing.Pipe() for _ in range(2)]
+
+    def serve(connection: Connection) -> None:
+        while (task := connection.recv()) is not None:
+            if task == 0:
+                time.sleep(0.5)
+            connection.send(task)
+
+    threads = [threading.Thread(target=serve, args=(theirs,)) for _, theirs in ends]
+    for thread in threads:
+        thread.start()
+    shared = workers._share_out(range(40), [ours for ours, _ in ends])  # type: ignore[arg-type]
+    assert [(task, made) for task, made in shared] == [(number, number) for number in range(40)]
+    for ours, _ in ends:
+        ours.send(None)
+    for thread in threads:
+        thread.join()
