@@ -24,19 +24,19 @@ def alternates(objects: str, named: str | None = None) -> list[str]:
 
     `named` is what the variable of that name holds.
     """
-    own = os.path.realpath(objects)
-    found: dict[str, None] = {}
-    open_ = [(path, 1) for path in _named(os.fsencode(named or ""))]
-    open_ = [(path, 1) for path in _borrowed(own)] + open_
+    found: dict[str, str] = {}
+    met = {os.path.realpath(objects)}
+    open_ = [(path, 1) for path in [*_borrowed(objects), *_named(os.fsencode(named or ""))]]
     while open_:
         path, depth = open_.pop(0)
-        path = os.path.realpath(path)
-        if path == own or path in found or not os.path.isdir(path):
+        if os.path.realpath(path) in met or not os.path.isdir(path):
             continue
-        found[path] = None
+        met.add(os.path.realpath(path))
+        # By the name that it is listed by: what a link leads to may lie beside nothing of its repository.
+        found[path] = os.path.abspath(path)
         if depth <= _DEEPEST:
             open_ += [(below, depth + 1) for below in _borrowed(path)]
-    return list(found)
+    return list(found.values())
 
 
 def lenders(alternates: Sequence[str], holding: str) -> list[str]:
@@ -53,7 +53,7 @@ def lenders(alternates: Sequence[str], holding: str) -> list[str]:
                 place = locate(common_dir, OF_ONE_REPOSITORY)
             except NotARepository:
                 continue
-            if place.common_dir == common_dir:
+            if place.common_dir == os.path.realpath(common_dir):
                 found.append(common_dir)
     return found
 

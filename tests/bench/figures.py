@@ -43,7 +43,7 @@ def clone(checkout: str) -> Iterator[Path]:
     """A clone of a checkout at the same commit."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "clone")
-        subprocess.run(["git", "clone", "-q", "--shared", checkout, folder], check=True)
+        subprocess.run(["git", "clone", "-q", checkout, folder], check=True)
         head = git(Path(checkout), "rev-parse", "HEAD")
         git(folder, "checkout", "-q", "-B", "measured", head)
         yield folder

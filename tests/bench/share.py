@@ -81,7 +81,7 @@ def fast_import(place: Path, remote: Path) -> tuple[int, Cost]:
 def one_project(checkout: Path, work: Path) -> None:
     """Bytes and seconds of sharing one project."""
     seed, remote = work / "seed", work / "remote.git"
-    subprocess.run(["git", "clone", "--quiet", "--shared", str(checkout), str(seed)], check=True)
+    subprocess.run(["git", "clone", "--quiet", str(checkout), str(seed)], check=True)
     subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
     git(remote, "config", "uploadpack.allowFilter", "true")
     git(seed, "push", "--quiet", str(remote), "HEAD:refs/heads/main", "HEAD~1:refs/heads/before")

@@ -76,7 +76,7 @@ def main() -> int:
     for checkout in options.checkouts:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch, "clone")
-            subprocess.run(["git", "clone", "-q", "--shared", checkout, folder], check=True)
+            subprocess.run(["git", "clone", "-q", checkout, folder], check=True)
             subprocess.run(
                 [
                     "git",

@@ -127,7 +127,7 @@ def test_any_history_answers_as_a_fresh_index(
             continue  # not every commit is looked at
         answers = ask(repo.path, FEW, FILTERS)
         fresh = tmp_path / f"fresh{place}"
-        repo.git("clone", "--quiet", "--shared", str(repo.path), str(fresh))
+        repo.git("clone", "--quiet", str(repo.path), str(fresh))
         assert answers == ask(fresh, FEW, FILTERS), f"after {step}"
         shutil.rmtree(fresh)
 
@@ -144,7 +144,7 @@ def test_the_store_is_a_function_of_the_tree_whatever_the_history(
     at_once = {}
     for jobs in (1, 2):
         clone = tmp_path / f"clone{jobs}"
-        repo.git("clone", "--quiet", "--shared", str(repo.path), str(clone))
+        repo.git("clone", "--quiet", str(repo.path), str(clone))
         report = index(clone, jobs=jobs)
         assert report.processed_new_clusters == report.total_clusters
         at_once[jobs] = payloads(clone)

@@ -144,7 +144,7 @@ def answers(path: Path, *arguments: str) -> list[str]:
 
 def fresh(repo: Repo, tmp_path: Path, *revisions: str, name: str = "fresh") -> Path:
     """A clone in which only these revisions were ever indexed."""
-    subprocess.run(["git", "clone", "--quiet", "--shared", str(repo.path), str(tmp_path / name)], check=True)
+    subprocess.run(["git", "clone", "--quiet", str(repo.path), str(tmp_path / name)], check=True)
     for revision in revisions:
         assert git_ctx(tmp_path / name, "index", revision).status == 0
     return tmp_path / name

@@ -49,7 +49,7 @@ class Walk:
 
     def _clone(self, donor: Path, name: str) -> Repo:
         at = Repo(self.scratch)
-        at.git("clone", "--quiet", "--shared", "--no-checkout", str(donor), name)
+        at.git("clone", "--quiet", "--no-checkout", str(donor), name)
         cloned = Repo(self.scratch / name)
         cloned.git("config", "gc.auto", "0")
         return cloned

@@ -166,6 +166,16 @@ def test_alternates_are_found_as_git_finds_them(make_repo: MakeRepo, name: str) 
         assert Libgit2Objects(place, alternates(place.objects)).read(oid).kind == "blob"
 
 
+def test_a_link_to_an_object_directory_has_no_index_beside_it(lender: Repo, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path / "own")], check=True)
+    (tmp_path / "alias").symlink_to(lender.path / ".git/objects")
+    (tmp_path / "own/.git/objects/info/alternates").write_text(f"{tmp_path / 'alias'}\n")
+    with ctx.open(tmp_path / "own") as index:
+        assert index.repository.alternates == [str(tmp_path / "alias")]
+        assert index.store.lent == []
+        assert index.index(lender.id().hex()).embedded_chunks
+
+
 def test_alternates_that_lead_back_or_nowhere(make_repo: MakeRepo) -> None:
     one, other = make_repo("one"), make_repo("other")
     places = [str(repo.path / ".git/objects") for repo in (one, other)]

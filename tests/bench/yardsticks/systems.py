@@ -101,8 +101,8 @@ class Semble:
 
 
 def clone(repository: Path, folder: Path) -> None:
-    """A clone that shares the objects of a repository, without files."""
-    subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", repository, folder], check=True)
+    """A clone without files, and without the index that may lie beside the objects of the repository."""
+    subprocess.run(["git", "clone", "-q", "--no-checkout", repository, folder], check=True)
 
 
 def checkout(folder: Path, revision: str) -> None:
