@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
 from types import TracebackType
@@ -165,6 +165,8 @@ class RepositoryIndex:
         recurse_submodules: bool = False,
         progress: Report | None = None,
         announce: Announce | None = None,
+        within: str | None = None,
+        states: Collection[str] = (),
     ) -> Answer:
         """The best chunks of one tree for a question. What the tree lacks is indexed first.
 
@@ -176,6 +178,10 @@ class RepositoryIndex:
         `recurse_submodules` searches the submodules of the tree too, all as one, see `ctx.submodules`.
 
         `announce` is told what it costs to index a named revision, before that is done.
+
+        `within` searches only the chunks that differ between the two trees of a range (`ctx.ranges`); where
+        it names one, the other is what `overlay` says. `states` are those to answer with (ADDED, MODIFIED,
+        REMOVED of `ctx.values`), all by default.
         """
         started = time.monotonic()
         if not query.strip():
@@ -183,6 +189,25 @@ class RepositoryIndex:
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
         self._forget_submodules()
+        if within is not None:
+            from ctx.changes import search_changes
+
+            if revision is not None or branch is not None or overlay not in (None, WORK_TREE, STAGED):
+                raise UsageError("a range names its trees by itself: leave out what names another one")
+            if recurse_submodules:
+                raise UsageError("what differs is searched in one repository: leave the submodules out")
+            return search_changes(
+                self,
+                query,
+                within,
+                states,
+                staged=overlay == STAGED,
+                limit=limit,
+                paths=paths,
+                languages=languages,
+                progress=progress,
+                announce=announce,
+            )
         opened = open_tree(self, revision, branch, overlay, progress, announce)
         if recurse_submodules:
             from ctx.submodules import join

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from ctx.rank.corpus import Corpus
 from ctx.rank.query import prepare
 from ctx.rank.ranker import Ranked, rank
 from ctx.records import decode_chunk
-from ctx.values import Hit
+from ctx.values import Change, Hit
 from ctx.views.segments import Key
 from ctx.views.view import View
 
@@ -25,6 +25,10 @@ Records = Callable[[bytes, Key], bytes]
 
 _corpora: dict[int, tuple[View, Corpus]] = {}
 _KEPT_CORPORA = 4
+
+
+Scope = Mapping[int, Mapping[int, Change]]
+"""For some files of a view some of their chunks by number, one at least, and what became of each."""
 
 
 class Filters(NamedTuple):
@@ -36,18 +40,31 @@ class Filters(NamedTuple):
 
 
 def search(
-    view: View, records: Records, text: str, limit: int, filters: Filters
+    view: View, records: Records, text: str, limit: int, filters: Filters, scope: Scope | None = None
 ) -> tuple[list[Hit], str | None]:
     """The hits for one question, best first, and a sentence where the filters let nothing through.
 
-    Raises `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+    With a `scope` only its chunks are answered with, weighed by the statistics of the whole view. Raises
+    `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
     """
     corpus = _corpus(view)
     allowed, message = _allowed(view, filters)
+    only: npt.NDArray[np.bool_] | None = None
+    if scope is not None:
+        in_scope = np.zeros(view.files, dtype=bool)
+        in_scope[list(scope)] = True
+        allowed = in_scope if allowed is None else allowed & in_scope
+        scope = {file: chunks for file, chunks in scope.items() if allowed[file]}
+        only = _rows_of(corpus, scope)
     if allowed is not None and not allowed.any():
         return [], message
     query = prepare(text, word_table())
-    return _hits(corpus, records, lambda most: rank(corpus, query, allowed, most), limit), message
+
+    def best(most: int) -> list[Ranked]:
+        ranked = rank(corpus, query, allowed, most, only)
+        return ranked if scope is None else [_in_scope(corpus, scope, one) for one in ranked]
+
+    return _hits(corpus, records, best, limit, scope), message
 
 
 def nearest(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
@@ -73,6 +90,31 @@ def nearest(view: View, records: Records, vector: npt.NDArray[np.float32], limit
         return found[:most]
 
     return _hits(corpus, records, best, limit)
+
+
+def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
+    """The rows of the chunks of a scope, (rows,)."""
+    rows = np.zeros(corpus.rows, dtype=bool)
+    for file, chunks in scope.items():
+        rows[int(corpus.document_start[corpus.file_document[file]]) + np.array(list(chunks))] = True
+    return rows
+
+
+def _in_scope(corpus: Corpus, scope: Scope, ranked: Ranked) -> Ranked:
+    """The same row as that of a file whose chunk is in the scope; several files may have one blob."""
+    chunk = _chunk(corpus, ranked)
+    if chunk in scope.get(ranked.file, ()):
+        return ranked
+    document = int(corpus.document_of[ranked.row])
+    others = [
+        file for file, chunks in scope.items() if corpus.file_document[file] == document and chunk in chunks
+    ]
+    return ranked._replace(file=min(others, key=corpus.view.path))
+
+
+def _chunk(corpus: Corpus, ranked: Ranked) -> int:
+    """The number of a row's chunk in its document."""
+    return ranked.row - int(corpus.document_start[corpus.document_of[ranked.row]])
 
 
 def _corpus(view: View) -> Corpus:
@@ -116,7 +158,13 @@ def _language(name: str) -> str:
     return found
 
 
-def _hits(corpus: Corpus, records: Records, best: Callable[[int], list[Ranked]], limit: int) -> list[Hit]:
+def _hits(
+    corpus: Corpus,
+    records: Records,
+    best: Callable[[int], list[Ranked]],
+    limit: int,
+    scope: Scope | None = None,
+) -> list[Hit]:
     """The hits for the best rows, no text twice: of a blob read as two languages the better chunk stays."""
     most = limit
     while True:
@@ -124,6 +172,8 @@ def _hits(corpus: Corpus, records: Records, best: Callable[[int], list[Ranked]],
         hits: list[Hit] = []
         for one in ranked:
             hit = _hit(corpus, records, one)
+            if scope is not None:
+                hit = hit._replace(change=scope[one.file][_chunk(corpus, one)])
             if not any(_same_text(kept, hit) for kept in hits):
                 hits.append(hit)
         if len(hits) >= limit or len(ranked) < most:
@@ -144,9 +194,8 @@ def _hit(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
     document = int(corpus.document_of[ranked.row])
     segment, place = corpus.place(document)
     oid, language = segment.key(place)
-    row = ranked.row - int(corpus.document_start[document])
     record = records(view.cluster_of(ranked.file), (oid, language))
-    position, symbol, kind, is_test = decode_chunk(record, row)
+    position, symbol, kind, is_test = decode_chunk(record, _chunk(corpus, ranked))
     others = np.flatnonzero(np.isin(corpus.file_document, corpus.documents_of_blob(document)))
     return Hit(
         view.path(ranked.file),

@@ -57,12 +57,27 @@ class Position(NamedTuple):
     end_line: int
 
 
+class Change(NamedTuple):
+    """What became of a chunk between two trees, and which of its lines differ, as pairs of first and last.
+
+    `state` is ADDED, MODIFIED or REMOVED; `side` (OLD or NEW) says of which tree the chunk and its lines are.
+    """
+
+    state: str
+    side: str
+    lines: tuple[tuple[int, int], ...]
+
+
+ADDED, MODIFIED, REMOVED = "added", "modified", "removed"
+OLD, NEW = "old", "new"
+
+
 class Hit(NamedTuple):
     """One chunk that answers a query. Paths are relative to the root of the repository.
 
     `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement` is the share of
     sign bits of the chunk's vector that agree with the query's, in 0..1. `also_at` are the other
-    paths of the same blob in the same tree.
+    paths of the same blob in the same tree. `change` is there in answers about what differs.
     """
 
     path: bytes
@@ -75,6 +90,7 @@ class Hit(NamedTuple):
     score: float
     agreement: float
     also_at: tuple[bytes, ...]
+    change: Change | None = None
 
 
 class Coverage(NamedTuple):
@@ -133,13 +149,27 @@ class Submodule(NamedTuple):
     problem: str | None
 
 
+class Comparison(NamedTuple):
+    """What the tree of an answer is compared with, and how many files and chunks differ; `text` says both."""
+
+    text: str
+    revision: str
+    commit: bytes | None
+    tree: bytes
+    files: int
+    added: int
+    modified: int
+    removed: int
+
+
 class Answer(NamedTuple):
     """The hits of one query in one tree, best first, and what that tree is.
 
     `revision` is what was asked for in words (a branch, a tag, an id); `commit` is None when a bare
     tree was asked for. `uncommitted` is None where the work tree was not looked at. `behind` is None where
     the tree that was asked for is indexed, and where nothing else is. `message` is one sentence for the user
-    where there is something to say. `submodules` is empty where they were not asked for.
+    where there is something to say. `submodules` is empty where they were not asked for. `comparison` is
+    there where only what differs was searched: then the tree is the newer of two.
     """
 
     hits: list[Hit]
@@ -153,6 +183,7 @@ class Answer(NamedTuple):
     message: str | None
     seconds: float
     submodules: tuple[Submodule, ...] = ()
+    comparison: Comparison | None = None
 
 
 class Cited(NamedTuple):

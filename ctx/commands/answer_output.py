@@ -7,6 +7,7 @@ from typing import Any
 
 from ctx.citations import citation
 from ctx.commands.answer_text import TextOf
+from ctx.commands.change_output import change_object, comparison_object
 from ctx.commands.json_output import path_fields, paths_fields, print_json
 from ctx.commands.paths import from_here
 from ctx.commands.printable import printable
@@ -28,6 +29,7 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
             "uncommitted": uncommitted_object(answer.uncommitted),
             "behind": behind_object(answer.behind),
             "submodules": [submodule_object(one) for one in answer.submodules],
+            **({"comparison": comparison_object(answer.comparison)} if answer.comparison else {}),
         }
     )
 
@@ -67,6 +69,7 @@ def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
         "blob": hit.blob.hex(),
         "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
         **paths_fields("alsoAt", hit.also_at),
+        **change_object(hit),
     }
 
 

@@ -13,9 +13,10 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, cite, closing_line
+from ctx.commands.change_output import change_in_words, changed_lines, sign_of
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
-from ctx.commands.snippet import harmless, shown_lines
+from ctx.commands.snippet import harmless, shown_changes
 from ctx.values import Answer, Hit
 
 THEME = "ansi_dark"
@@ -45,6 +46,8 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
         console.print()
     for hit in answer.hits:
         console.print(heading(hit, prefix), soft_wrap=True)
+        if hit.change is not None:
+            console.print(Text(f"    {change_in_words(hit.change)}", "yellow"), soft_wrap=True)
         if hit.also_at:
             console.print(Text(f"    also at {also_at(hit, prefix)}", "dim"), soft_wrap=True)
         if text_of is not None:
@@ -89,10 +92,12 @@ def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
     syntax = Syntax(code, lexer(hit.language or "text", code), theme=THEME, tab_size=4)
     lines = syntax.highlight(code).split("\n", allow_blank=True)
     width, before = len(str(hit.position.end_line)), -1
-    for number in shown_lines(text, query):
+    changed, sign = changed_lines(hit), sign_of(hit)
+    for number in shown_changes(text, query, changed):
         if number != before + 1:
             console.print(Text(f"  {'⋮':>{width}}", "dim"))
-        gutter = f"  {hit.position.start_line + number:>{width}}  "
+        mark = sign if number in changed else " "
+        gutter = f"{mark} {hit.position.start_line + number:>{width}}  "
         line = lines[number] if number < len(lines) else Text()
         line.expand_tabs(4)
         console.print(Text.assemble((gutter, "dim"), line), no_wrap=True, overflow="ellipsis")

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable
 
 from ctx.citations import SHORT, citation
+from ctx.commands.change_output import change_in_words, changed_lines, comparison_in_words, sign_of
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
-from ctx.commands.snippet import harmless, shown_lines
+from ctx.commands.snippet import harmless, shown_changes
 from ctx.values import Answer, Hit, Uncommitted
 
 TextOf = Callable[[Hit], str | None]
@@ -25,6 +26,8 @@ def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: byte
         first, last = hit.position.start_line, hit.position.end_line
         write(f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}\n")
         write(f"    cite {cite(hit)}\n")
+        if hit.change is not None:
+            write(f"    {change_in_words(hit.change)}\n")
         if hit.also_at:
             write(f"    also at {also_at(hit, prefix)}\n")
         if text_of is not None:
@@ -37,10 +40,13 @@ def snippet(hit: Hit, text: str, query: str) -> str:
     """Some lines of a text, numbered and indented."""
     out = ""
     lines, width, before = text.split("\n"), len(str(hit.position.end_line)), -1
-    for number in shown_lines(text, query):
+    changed, sign = changed_lines(hit), sign_of(hit)
+    for number in shown_changes(text, query, changed):
         if number != before + 1:
             out += f"    {'':{width}}  ...\n"
-        out += f"    {hit.position.start_line + number:{width}}  {harmless(lines[number])}".rstrip() + "\n"
+        mark = sign if number in changed else " "
+        line = f"  {mark} {hit.position.start_line + number:{width}}  {harmless(lines[number])}"
+        out += line.rstrip() + "\n"
         before = number
     return out
 
@@ -65,7 +71,9 @@ def closing_line(answer: Answer) -> str:
     changes = _changes(uncommitted) if uncommitted and uncommitted.changed else ""
     parts = [
         f"{hits} in {answer.revision}{commit}{changes}",
-        f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
+        comparison_in_words(answer.comparison)
+        if answer.comparison
+        else f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
         f"{'all' if coverage.complete else 'only'} {coverage.files:,} files, {coverage.chunks:,} chunks",
     ]
     if answer.submodules:

@@ -60,6 +60,27 @@ def recurse_submodules(command: Command) -> Command:
     return click.option("--recurse-submodules", is_flag=True, help=text)(command)
 
 
+def within(command: Command) -> Command:
+    """Add `--in`; `one_range` has what was given."""
+    return click.option(
+        "--in",
+        "within",
+        metavar="RANGE",
+        help="Only what differs: A..B, A...B (since they parted), A^! (a commit), A (the work tree since A).",
+    )(command)
+
+
+def one_range(text: str | None, wanted: bool, overlay: str | None, revision: str | None) -> str | None:
+    """The range that was given, or HEAD where what differs is `wanted` without one."""
+    if text is None and not wanted:
+        return None
+    if revision is not None:
+        raise click.UsageError("--in names its trees by itself; leave out --revision and --branch.")
+    if overlay not in (None, "work tree", "staged"):
+        raise click.UsageError("--in goes with --work-tree and --staged only; give one of them, or neither.")
+    return "HEAD" if text is None else text
+
+
 _OVERLAYS = {
     "--work-tree": ("work tree", "Search HEAD with the files as they lie there: the default in a work tree."),
     "--staged": ("staged", "Search HEAD with what is staged, not with the work tree."),

@@ -15,6 +15,8 @@ from ctx.errors import NO_HITS
 if TYPE_CHECKING:
     from ctx.values import Plan
 
+STATES = ("added", "modified", "removed")
+"""What a chunk that differs can be, in the words of ctx.values."""
 LIMIT_FOR_EYES = 10
 LIMIT_FOR_PROGRAMS = 50
 LIMIT_MAX = 1000
@@ -59,6 +61,10 @@ class SearchCommand(click.Command):
 @click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
 @options.overlay
 @options.recurse_submodules
+@options.within
+@click.option("--added", is_flag=True, help="Only what is new; without --in, since HEAD.")
+@click.option("--modified", is_flag=True, help="Only what was changed; without --in, since HEAD.")
+@click.option("--removed", is_flag=True, help="Only what is gone; without --in, since HEAD.")
 @options.json_output
 @click.option("-z", "nul", is_flag=True, help="For programs: five NUL-ended fields a hit, see the manual.")
 @click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
@@ -75,6 +81,10 @@ def command(
     revision: str | None,
     branch: str | None,
     recurse_submodules: bool,
+    within: str | None,
+    added: bool,
+    modified: bool,
+    removed: bool,
     json_output: bool,
     nul: bool,
     no_content: bool,
@@ -84,6 +94,7 @@ def command(
     """Find the places of a revision that answer QUERY, in words or in code; `-` reads it from stdin.
 
     Without a revision the files are searched as they lie in the work tree, untracked ones too.
+    With --in only what differs between two trees is searched, and the lines that differ are marked.
     The answer is for one tree, which it names. A tree without an index is indexed first. The exit status is
     0 with hits and 1 without.
     """
@@ -91,6 +102,8 @@ def command(
     if json_output and nul:
         raise click.UsageError("--json-output and -z exclude each other; give one of them.")
     overlay = options.one_overlay(context, revision or branch)
+    states = [word for word, given in zip(STATES, (added, modified, removed), strict=True) if given]
+    within = options.one_range(within, bool(states), overlay, revision or branch)
     text = query_text(query)
     import ctx
 
@@ -107,6 +120,8 @@ def command(
             recurse_submodules=recurse_submodules,
             progress=reporter.progress,
             announce=announce,
+            within=within,
+            states=states,
         )
         reporter.close()
         text_of = None if no_content else index.text

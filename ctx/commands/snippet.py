@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from ctx.commands.printable import printable
 
@@ -21,6 +22,15 @@ def shown_lines(text: str, query: str) -> list[int]:
         return list(range(len(lines)))
     start = densest(lines, query)
     return list(range(WINDOW)) if start <= 1 else [0, *range(start, start + WINDOW - 1)]
+
+
+def shown_changes(text: str, query: str, changed: Collection[int]) -> list[int]:
+    """The same for a text of which some lines differ: its first line, and of those the ones that say most."""
+    lines = text.split("\n")
+    if len(lines) <= WHOLE or not changed:
+        return shown_lines(text, query)
+    places = [0, *sorted(line for line in changed if 0 < line < len(lines))]
+    return [places[place] for place in shown_lines("\n".join(lines[place] for place in places), query)]
 
 
 def densest(lines: list[str], query: str) -> int:

@@ -77,7 +77,8 @@ class Repository:
         """Standard output of a git command that reads. Raises GitFailed with git's words."""
         return process.output(self.place.directory, arguments, stdin, variables_of(self.place))
 
-    def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    def run(self, *arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
+        """What comes of a git command that reads, whatever its status is."""
         return process.run(self.place.directory, arguments, variables=variables_of(self.place))
 
     # -- objects
@@ -192,7 +193,7 @@ class Repository:
         master, in this order.
         """
         for remote in self.remotes():
-            done = self._run("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD")
+            done = self.run("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD")
             name = os.fsdecode(done.stdout).rstrip("\n")
             if name and self.commit_of(name):
                 return name
@@ -222,7 +223,7 @@ class Repository:
 
         A shallow end ends.
         """
-        done = self._run("rev-list", f"--max-count={limit}", "--format=%T", oid.hex(), "--")
+        done = self.run("rev-list", f"--max-count={limit}", "--format=%T", oid.hex(), "--")
         lines = done.stdout.splitlines()
         for commit, tree in zip(lines[::2], lines[1::2], strict=False):
             yield bytes.fromhex(commit.removeprefix(b"commit ").decode()), bytes.fromhex(tree.decode())
@@ -251,7 +252,7 @@ class Repository:
                 if content.startswith(b"ref:"):
                     return os.fsdecode(content[4:].strip())
                 return None
-        done = self._run("symbolic-ref", "--quiet", "HEAD")
+        done = self.run("symbolic-ref", "--quiet", "HEAD")
         return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
     def remotes(self) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import re
 
 from ctx.git import process
+from ctx.git.alternates import variables_of
 from ctx.git.place import Place
 
 _SAYS_NOTHING = "Not a valid object name"
@@ -46,11 +47,13 @@ def why_unknown(place: Place, revision: str) -> str:
 
 def _words(place: Place, revision: str) -> str:
     """What git says of a name that it cannot find."""
-    return process.complaint(process.run(place.directory, ["cat-file", "-e", "--end-of-options", revision]))
+    arguments = ["cat-file", "-e", "--end-of-options", revision]
+    return process.complaint(process.run(place.directory, arguments, variables=variables_of(place)))
 
 
 def _id_of(place: Place, revision: str) -> str | None:
     """The id that a name stands for, whether or not that object is here."""
-    done = process.run(place.directory, ["rev-parse", "--verify", "--end-of-options", revision])
+    arguments = ["rev-parse", "--verify", "--end-of-options", revision]
+    done = process.run(place.directory, arguments, variables=variables_of(place))
     name = os.fsdecode(done.stdout).strip()
     return name if _ID.fullmatch(name) else None

@@ -62,6 +62,17 @@ class Evidence(NamedTuple):
     in_names: Placed
     in_path: Placed
 
+    def among(self, rows: npt.NDArray[np.bool_]) -> Evidence:
+        """The same with nothing speaking for rows but those of a mask; sums over documents stay."""
+        return self._replace(
+            row_words=np.where(rows, self.row_words, 0.0),
+            row_names=np.where(rows, self.row_names, 0.0),
+            row_defines=np.where(rows, self.row_defines, 0.0),
+            row_whole=np.where(rows, self.row_whole, 0.0),
+            row_agreement=np.where(rows, self.row_agreement, 0.0),
+            row_coverage=np.where(rows, self.row_coverage, 0.0),
+        )
+
 
 def gather(corpus: Corpus, query: Query) -> Evidence:
     """Score everything; the cost is a few passes over the rows."""

@@ -45,9 +45,20 @@ class Ranked(NamedTuple):
     agreement: float
 
 
-def rank(corpus: Corpus, query: Query, allowed: npt.NDArray[np.bool_] | None, limit: int) -> list[Ranked]:
-    """The best rows. `allowed` (files,) bool restricts the answer, never the statistics."""
+def rank(
+    corpus: Corpus,
+    query: Query,
+    allowed: npt.NDArray[np.bool_] | None,
+    limit: int,
+    only: npt.NDArray[np.bool_] | None = None,
+) -> list[Ranked]:
+    """The best rows. `allowed` (files,) and `only` (rows,) bool restrict the answer, never the statistics.
+
+    Each file that is allowed has a row of `only`.
+    """
     evidence = gather(corpus, query)
+    if only is not None:
+        evidence = evidence.among(only)
     if allowed is None:
         shown = corpus.shown
     else:
@@ -57,7 +68,7 @@ def rank(corpus: Corpus, query: Query, allowed: npt.NDArray[np.bool_] | None, li
     if not len(candidates):
         return []
     scores = _file_scores(corpus, query, evidence, candidates, shown)
-    return _rows(corpus, evidence, candidates, scores, shown, limit)
+    return _rows(corpus, evidence, candidates, scores, shown, limit, only)
 
 
 def candidates_of(
@@ -115,6 +126,7 @@ def _rows(
     scores: Floats,
     shown: npt.NDArray[np.int64],
     limit: int,
+    only: npt.NDArray[np.bool_] | None,
 ) -> list[Ranked]:
     if len(candidates) > limit:
         # The best row of a file has the file's score, so no other file can have a place in the answer.
@@ -122,6 +134,8 @@ def _rows(
         candidates, scores = candidates[enough], scores[enough]
     groups = Groups.of(corpus, candidates)
     rows, owner = groups.rows, groups.owner
+    if only is not None:
+        rows, owner = rows[only[rows]], owner[only[rows]]
     value = (
         _scaled(evidence.row_words[rows])
         + 0.7 * _scaled(evidence.row_names[rows])

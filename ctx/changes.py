@@ -1,0 +1,139 @@
+"""Searching what differs between two trees, and nothing else.
+
+Each chunk is weighed within its own tree, by the statistics of all of it: those of the new tree as a plain
+search of that tree would, were there nothing else to answer with. Then both lists are one, by score.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ctx.coverage import lacks_in_words
+from ctx.differing import Differing, Side, differing
+from ctx.errors import CtxError, Damaged, UsageError
+from ctx.git.worktree import has_work_tree
+from ctx.opened import COMMITTED, STAGED, WORK_TREE, Opened, open_resolved, open_tree
+from ctx.ranges import read_range
+from ctx.search import Filters, search
+from ctx.values import ADDED, MODIFIED, REMOVED, Answer, Change, Comparison, Hit, Plan, Progress
+from ctx.views.view import View
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+STATES = (ADDED, MODIFIED, REMOVED)
+
+
+def search_changes(
+    index: RepositoryIndex,
+    query: str,
+    within: str,
+    states: Collection[str],
+    *,
+    staged: bool,
+    limit: int,
+    paths: Sequence[str],
+    languages: Sequence[str],
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> Answer:
+    """The best of the chunks that differ and became one of `states`. See `RepositoryIndex.search`."""
+    started = time.monotonic()
+    old, new = open_ends(index, within, staged, progress, announce)
+    partial_clone = index.repository.settings.is_partial_clone
+
+    def ask() -> Answer:
+        found = compare(index, old, new)
+        wanted = frozenset(states or STATES)
+        filters = Filters(index.repository, paths, languages)
+        hits: list[Hit] = []
+        messages = []
+        for opened, of_files in ((new, found.new), (old, found.old)):
+            changes = _of_states(of_files, wanted)
+            if changes:
+                records = partial(index.record, opened.view)
+                more, message = search(opened.view, records, query, limit, filters, changes)
+                hits += more
+                messages.append(message)
+        hits.sort(key=lambda hit: (-hit.score, hit.path, hit.position.start))
+        comparison = Comparison(
+            within,
+            old.about.revision,
+            old.about.commit,
+            old.about.tree,
+            found.files,
+            *(found.count(state) for state in STATES),
+        )
+        message = (
+            lacks_in_words(new.about, partial_clone)
+            or lacks_in_words(old.about, partial_clone)
+            or (messages[0] if messages and all(messages) else None)
+            or (None if messages else _nothing(found, wanted, within))
+        )
+        return new.about._replace(
+            hits=hits[:limit], message=message, comparison=comparison, seconds=time.monotonic() - started
+        )
+
+    try:
+        return ask()
+    except Damaged:
+        new.repair()
+        old.repair()
+        return ask()
+
+
+def open_ends(
+    index: RepositoryIndex,
+    within: str,
+    staged: bool,
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> tuple[Opened, Opened]:
+    """The two trees of a range, made ready. Raises UsageError, UnknownRevision, CtxError."""
+    ends = read_range(index.repository, within)
+    if ends.new is not None and staged:
+        raise UsageError(f"'{within}' names both ends, so nothing staged is in it: leave one of the two out")
+    if ends.new is None and not has_work_tree(index.repository):
+        raise CtxError(
+            f"nothing is checked out in {index.repository.git_dir} that '{within}' could be compared with: "
+            f"name both ends, as in {within}..HEAD"
+        )
+    old = open_resolved(index, ends.old, COMMITTED, progress, announce)
+    if ends.new is None:
+        return old, open_tree(index, None, None, STAGED if staged else WORK_TREE, progress, announce)
+    return old, open_resolved(index, ends.new, COMMITTED, progress, announce)
+
+
+def compare(index: RepositoryIndex, old: Opened, new: Opened) -> Differing:
+    """Which chunks of two trees differ."""
+    return differing(index.reader, _side(index, old.view), _side(index, new.view))
+
+
+def _side(index: RepositoryIndex, view: View) -> Side:
+    def record(file: int) -> bytes:
+        key = view.segments[view.file_segment[file]].key(int(view.file_document[file]))
+        return index.record(view, view.cluster_of(file), key)
+
+    return Side(view, record, dict(zip(view.paths, range(view.files), strict=True)))
+
+
+def _of_states(
+    of_files: dict[int, dict[int, Change]], wanted: Collection[str]
+) -> dict[int, dict[int, Change]]:
+    kept = {
+        file: {number: change for number, change in changes.items() if change.state in wanted}
+        for file, changes in of_files.items()
+    }
+    return {file: changes for file, changes in kept.items() if changes}
+
+
+def _nothing(found: Differing, wanted: Collection[str], within: str) -> str:
+    if not found.files:
+        return f"nothing differs in {within}"
+    if not found.old and not found.new:
+        return f"{found.files:,} files differ in {within}, none of them with lines that are indexed"
+    states = " or ".join(state for state in STATES if state in wanted)
+    return f"no chunk was {states} in {within}"

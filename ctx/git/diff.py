@@ -1,0 +1,141 @@
+"""What differs between two trees, file by file and line by line, as git itself tells it.
+
+The plumbing command is used, with every setting and attribute that would change its answer shut out: a file
+that attributes call binary is compared by lines all the same where it is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ctx.errors import GitFailed
+from ctx.git.repository import Repository
+
+_OPTIONS = (
+    "-r",
+    "-z",
+    "--raw",
+    "--full-index",
+    "-p",
+    "-U0",
+    "--inter-hunk-context=0",
+    "-M",
+    "-l1000",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--ignore-submodules=all",
+)
+# Lines of content begin with a sign, so these can only be heads.
+_HEAD = re.compile(
+    rb"^(?:(diff --git )|@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|(Binary files ))", re.MULTILINE
+)
+
+
+class Hunk(NamedTuple):
+    """Lines that were taken out and lines that stand in their place; a start counts from 1.
+
+    With a count of 0 the start is the line after which the others stand.
+    """
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+
+
+class FileChange(NamedTuple):
+    """A file that differs, was renamed, or is in one of the trees only (then the other path and id are None).
+
+    `hunks` is None where git does not compare by lines.
+    """
+
+    old_path: bytes | None
+    old_blob: bytes | None
+    new_path: bytes | None
+    new_blob: bytes | None
+    hunks: list[Hunk] | None
+
+
+def changed_files(
+    repository: Repository, old: bytes, new: bytes, wanted: Callable[[FileChange], bool] = lambda change: True
+) -> list[FileChange]:
+    """The files that differ between two trees, in git's order; a rename alone has no hunks.
+
+    `wanted` says of which files that git takes for binary the lines are needed all the same. Raises
+    GitFailed.
+    """
+    if old == new:
+        return []
+    found = _diff(repository, old, new)
+    left = [change for change in found if change.hunks is None and wanted(change)]
+    if not left:
+        return found
+    paths = [path for change in left for path in (change.old_path, change.new_path) if path is not None]
+    again = {_names(change): change for change in _diff(repository, old, new, paths)}
+    return [again.get(_names(change), change) if change in left else change for change in found]
+
+
+def _diff(repository: Repository, old: bytes, new: bytes, paths: Sequence[bytes] = ()) -> list[FileChange]:
+    forced = ["--text", "--", *paths] if paths else ["--"]
+    try:
+        output = repository.git("--literal-pathspecs", "diff-tree", *_OPTIONS, old.hex(), new.hex(), *forced)
+    except GitFailed as error:
+        raise GitFailed(
+            f"git cannot compare the trees {old.hex()[:12]} and {new.hex()[:12]} ({error}): in a partial "
+            "clone `git fetch --refetch` brings what is missing, `git fsck` looks for damage"
+        ) from error
+    records, patches = _records(output)
+    return list(_with_hunks(records, patches))
+
+
+def _records(output: bytes) -> tuple[list[tuple[bytes, FileChange]], bytes]:
+    """What stands before the patches: the status of each file with the file, its hunks still empty."""
+    records: list[tuple[bytes, FileChange]] = []
+    at = 0
+    while output[at : at + 1] == b":":
+        end = output.index(b"\0", at)
+        old_mode, new_mode, old_blob, new_blob, status = output[at + 1 : end].split(b" ")
+        at, end = end + 1, output.index(b"\0", end + 1)
+        old_path = new_path = output[at:end]
+        at = end + 1
+        if status[:1] in b"RC":
+            end = output.index(b"\0", at)
+            new_path, at = output[at:end], end + 1
+        is_new, is_gone = not int(old_mode, 8), not int(new_mode, 8)
+        change = FileChange(
+            None if is_new else old_path,
+            None if is_new else bytes.fromhex(old_blob.decode()),
+            None if is_gone else new_path,
+            None if is_gone else bytes.fromhex(new_blob.decode()),
+            [],
+        )
+        records.append((status[:1], change))
+    return records, output[at:].removeprefix(b"\0")
+
+
+def _with_hunks(records: Sequence[tuple[bytes, FileChange]], patches: bytes) -> Iterator[FileChange]:
+    """The patches are in the order of the files; one whose kind changed has two, a mode alone has one too."""
+    found: list[list[Hunk] | None] = []
+    for head in _HEAD.finditer(patches):
+        if head[1]:
+            found.append([])
+        elif head[6]:
+            found[-1] = None
+        elif found[-1] is not None:
+            numbers = (head[2], head[3] or b"1", head[4], head[5] or b"1")
+            found[-1].append(Hunk(*map(int, numbers)))
+    patch = iter(found)
+    for status, change in records:
+        if status == b"T":
+            gone, come = next(patch, None), next(patch, None)
+            yield change._replace(new_path=None, new_blob=None, hunks=gone)
+            yield change._replace(old_path=None, old_blob=None, hunks=come)
+        else:
+            yield change._replace(hunks=next(patch, None))
+
+
+def _names(change: FileChange) -> tuple[bytes | None, bytes | None]:
+    return change.old_path, change.new_path
