@@ -197,7 +197,7 @@ def rules(walk: Walk) -> None:
 def gitlink(walk: Walk) -> None:
     """An entry of a submodule that is not there."""
     oid = walk.read("rev-parse", "HEAD").decode()
-    if len(oid) == 40:
+    if len(oid) in (40, 64):
         name = walk.name("vendored")
         walk.git("update-index", "--add", "--cacheinfo", f"160000,{oid},{name}")
         os.makedirs(walk.path(name.encode()), exist_ok=True)

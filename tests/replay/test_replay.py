@@ -40,12 +40,12 @@ def history(repo: Repo) -> Path:
     return repo.path
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("seed", "ids"), [(1, "sha1"), (2, "sha256")])
 def test_every_answer_of_a_replay_is_that_of_an_index_from_scratch(
-    make_repo: Callable[..., Repo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    make_repo: Callable[..., Repo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, ids: str
 ) -> None:
     monkeypatch.setenv("GIT_EDITOR", "true")
-    donor = history(make_repo("project"))
+    donor = history(make_repo("project", f"--object-format={ids}"))
     figures = Replay(donor, tmp_path, seed, span=18).run(13)
     assert (figures.steps, figures.stale) == (13, 0)
     assert figures.hits > 100

@@ -44,7 +44,8 @@ class Reference:
     def __init__(self, repo: Repo, scratch: Path) -> None:
         self._scratch = scratch
         self.repo = Repo(scratch / "reference")
-        Repo(scratch).git("init", "--quiet", "--bare", "reference")
+        kind = repo.git("rev-parse", "--show-object-format").decode()
+        Repo(scratch).git("init", "--quiet", "--bare", f"--object-format={kind}", "reference")
         # The objects are moved away from the index: one that is lent with them would be none from scratch.
         objects, apart = repo.path / ".git" / "objects", scratch / "apart" / "objects"
         apart.parent.mkdir()
