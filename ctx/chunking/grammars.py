@@ -19,6 +19,12 @@ FREE_STEPS = 4_000
 byte; error recovery on garbage can need thousands of times that. A count, not a clock: the result has to be
 the same on every machine."""
 
+_PIECE = 4096
+_READS_PER_BYTE = 16
+_FREE_READS = 4 << 20
+"""How many bytes the parser may read, `_PIECE` after `_PIECE`, before the file is given up. Ordinary code is
+read less than twice; a grammar's own scanner that looks for the end of a comment as far as the end of the
+file, from each of thousands of places, reports no progress meanwhile."""
 
 _UNFIT = frozenset({"agda", "cobol"})
 """Grammars that take minutes for a few kilobytes of anything but their own language."""
@@ -52,16 +58,26 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
     view = memoryview(source)
     steps = FREE_STEPS + int(len(source) * STEPS_PER_BYTE)
 
+    reads = _FREE_READS + len(source) * _READS_PER_BYTE
+    following = 0
+
     def read(offset: int, _point: Point) -> memoryview:
-        return view[offset:]
+        nonlocal reads, following
+        if offset == following:
+            reads -= _PIECE
+        if reads < 0:
+            return view[:0]  # the scanner takes it for the end of the file, and the parser is stopped
+        following = offset + _PIECE
+        return view[offset:following]
 
     def give_up(_offset: int, _has_error: bool) -> bool:
         nonlocal steps
         steps -= 1
-        return steps < 0
+        return steps < 0 or reads < 0
 
     try:
-        return parser.parse(read, progress_callback=give_up), grammar
+        tree = parser.parse(read, progress_callback=give_up)
     except ValueError:
         parser.reset()
         return None
+    return None if reads < 0 else (tree, grammar)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import pytest
 from chunk_checks import check
 
-from ctx.chunking import VERSION, chunk
+from ctx.chunking import VERSION, chunk, grammars
+from ctx.chunking.grammars import load
 from ctx.chunking.limits import HARD
+
+if TYPE_CHECKING:
+    from tree_sitter import Point, Tree
 
 LANGUAGES = ["python", "javascript", "java", "kotlin", "rust", "c", "go", "json", "yaml", "markdown", None]
 
@@ -65,6 +72,37 @@ def test_one_line_of_a_megabyte(language: str | None) -> None:
     source = b"[" + b'"aaaa",' * 140_000 + b"0]"
     check(source, language)
     check(b"x" * 1_000_000, language)
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript", "kotlin", "java", "go", "c", "css"])
+@pytest.mark.parametrize("line", [b"a = b /* c d e\n", b"/*\n", b"{ /*\n"])
+def test_a_scanner_that_looks_for_an_end_that_is_nowhere_is_stopped(
+    language: str, line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = line * 20_000
+    loaded = load(language)
+    assert loaded is not None
+    parser, grammar = loaded
+    read = 0
+
+    class Watched:
+        def parse(self, text: Callable[..., memoryview], **options: object) -> Tree:
+            def counted(offset: int, point: Point) -> memoryview:
+                nonlocal read
+                piece = text(offset, point)
+                read += len(piece)
+                return piece
+
+            return parser.parse(counted, **options)  # type: ignore[call-overload,no-any-return]
+
+        def reset(self) -> None:
+            parser.reset()
+
+    monkeypatch.setattr(grammars, "load", lambda name: (Watched(), grammar))
+    check(source, language)
+    monkeypatch.undo()
+    assert read < 2 * (2 * grammars._FREE_READS + 2 * len(source) * grammars._READS_PER_BYTE)
+    assert len(chunk(b"x = 1; /* a */\n" * 200, language)) > 1, "the parser is good for the next file"
 
 
 def test_long_lines_are_cut_between_characters() -> None:

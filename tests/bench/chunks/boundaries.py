@@ -143,9 +143,10 @@ def _block_at(root: Node, start: int, first: Node | None) -> Node | None:
             first is not None and first.type not in COMMENTS and first.type != "block" and first.child_count
         ):
             first = first.children[0]
-    return (
-        next((node for node in _lineage(first) if node.type == "block"), None) if first is not None else None
-    )
+    if first is None:
+        return None
+    begins = (node for node in _lineage(first) if node.start_byte == first.start_byte)
+    return next((node for node in begins if node.type == "block"), None)
 
 
 def _extent(node: Node) -> tuple[int, bool]:
