@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from ctx.coverage import lacks_in_words
 from ctx.differing import Differing, Side, differing
-from ctx.errors import CtxError, Damaged, UsageError
+from ctx.errors import CtxError, UsageError
 from ctx.git.worktree import has_work_tree
-from ctx.opened import COMMITTED, STAGED, WORK_TREE, Opened, open_resolved, open_tree
+from ctx.opened import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open_resolved, open_tree
 from ctx.ranges import read_range
 from ctx.search import Filters, search
 from ctx.values import ADDED, MODIFIED, REMOVED, Answer, Change, Comparison, Hit, Plan, Progress
@@ -42,10 +42,9 @@ def search_changes(
 ) -> Answer:
     """The best of the chunks that differ and became one of `states`. See `RepositoryIndex.search`."""
     started = time.monotonic()
-    old, new = open_ends(index, within, staged, progress, announce)
     partial_clone = index.repository.settings.is_partial_clone
 
-    def ask() -> Answer:
+    def answer(old: Opened, new: Opened) -> Answer:
         found = compare(index, old, new)
         wanted = frozenset(states or STATES)
         filters = Filters(index.repository, paths, languages)
@@ -77,12 +76,16 @@ def search_changes(
             hits=hits[:limit], message=message, comparison=comparison, seconds=time.monotonic() - started
         )
 
-    try:
-        return ask()
-    except Damaged:
-        new.repair()
-        old.repair()
-        return ask()
+    def ask() -> tuple[Mend, Callable[[], Answer]]:
+        old, new = open_ends(index, within, staged, progress, announce)
+
+        def mend(everything: bool) -> None:
+            new.mend(everything)
+            old.mend(everything)
+
+        return mend, partial(answer, old, new)
+
+    return mending(ask)
 
 
 def open_ends(

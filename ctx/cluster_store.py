@@ -45,12 +45,14 @@ class ClusterStore:
         """Store a cluster that was just made. Raises `StoreUnusable`."""
         self._store.write(self._area, key.hex(), payload)
 
-    def stored(self, key: bytes) -> Stored:
-        """A cluster, everything in it checked. Raises `Damaged`, also where there is none."""
+    def stored(self, key: bytes, *, thorough: bool = False) -> Stored:
+        """A cluster; `thorough` looks into its records too. Raises `Damaged`, also where there is none."""
         payload = self.get(key)
         if payload is None:
             raise Damaged("a cluster of a covered tree is missing")
-        return decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
+        return decode_cluster(
+            payload, str(self._descriptor), key, self._descriptor.vector_bytes, thorough=thorough
+        )
 
     def record(self, key: bytes, document: Key) -> bytes:
         """The record of one document of a cluster; those read last are kept. Raises `Damaged`."""
@@ -65,6 +67,10 @@ class ClusterStore:
             return self._records[key][document]
         except KeyError:
             raise Damaged("a cluster lacks a document that its tree has") from None
+
+    def forget(self) -> None:
+        """Forget the records that are kept: they may be of clusters that were made anew since."""
+        self._records.clear()
 
     def keys(self) -> Iterator[bytes]:
         """The keys of all stored clusters, in no order."""

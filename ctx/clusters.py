@@ -12,7 +12,7 @@ import msgpack
 
 from ctx.cluster_key import Member, cluster_key
 from ctx.errors import Damaged
-from ctx.records import decode_record
+from ctx.records import decode_record, measure
 from ctx.views.segments import Key
 
 
@@ -63,8 +63,13 @@ def encode_cluster(
     return packed
 
 
-def decode_cluster(payload: bytes, descriptor: str, key: bytes, vector_bytes: int) -> Stored:
-    """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together."""
+def decode_cluster(
+    payload: bytes, descriptor: str, key: bytes, vector_bytes: int, *, thorough: bool = True
+) -> Stored:
+    """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together.
+
+    Records are looked into only where it is `thorough`: whoever needs one finds out when decoding it.
+    """
     try:
         name, files, records, hashes, vectors = msgpack.unpackb(payload)
         if not (isinstance(hashes, bytes) and isinstance(vectors, bytes) and all(map(_is_file, files))):
@@ -79,7 +84,7 @@ def decode_cluster(payload: bytes, descriptor: str, key: bytes, vector_bytes: in
         documents: dict[Key, Document] = {}
         at = 0
         for document, record in zip(keys, records, strict=True):
-            end = at + len(decode_record(record).positions)
+            end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
             documents[document] = Document(
                 record, hashes[at * 8 : end * 8], vectors[at * vector_bytes : end * vector_bytes]
             )

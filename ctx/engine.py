@@ -14,10 +14,22 @@ from ctx import words
 from ctx.contents import MAX_SIZE
 from ctx.coverage import lacks_in_words
 from ctx.descriptor import Descriptor, embedded_model
-from ctx.errors import Damaged, UsageError
+from ctx.errors import UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.indexing.lock import IndexLock
-from ctx.opened import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE, Opened, open_tree
+from ctx.opened import (
+    BASE,
+    COMMITTED,
+    OURS,
+    STAGED,
+    THEIRS,
+    WORK_TREE,
+    Mend,
+    Opened,
+    mending,
+    open_resolved,
+    open_tree,
+)
 from ctx.provenance import log_snapshot
 from ctx.resolve import BRANCH, REVISION, Resolution, resolve
 from ctx.share.storage import storage
@@ -208,17 +220,17 @@ class RepositoryIndex:
                 progress=progress,
                 announce=announce,
             )
-        opened = open_tree(self, revision, branch, overlay, progress, announce)
-        if recurse_submodules:
-            from ctx.submodules import join
 
-            self._joined, opened = join(self, opened, progress)
-        ask = partial(self._answer, opened, query, limit, paths, languages, started)
-        try:
-            return ask()
-        except Damaged:
-            opened.repair()
-            return ask()
+        def ask() -> tuple[Mend, Callable[[], Answer]]:
+            self._forget_submodules()
+            opened = open_tree(self, revision, branch, overlay, progress, announce)
+            if recurse_submodules:
+                from ctx.submodules import join
+
+                self._joined, opened = join(self, opened, progress)
+            return opened.mend, partial(self._answer, opened, query, limit, paths, languages, started)
+
+        return mending(ask)
 
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
@@ -226,8 +238,13 @@ class RepositoryIndex:
         """The chunks whose vectors lie nearest to one, (dimensions,) float; the score is the agreement."""
         from ctx.search import nearest
 
-        view = self.view(lambda: self.indexer, self.resolve(revision))
-        return nearest(view, self.clusters.record, vector, limit)
+        def ask() -> tuple[Mend, Callable[[], list[Hit]]]:
+            opened = open_resolved(self, self.resolve(revision), COMMITTED)
+            record = partial(self.record, opened.view)
+            return opened.mend, partial(nearest, opened.view, record, vector, limit)
+
+        self._forget_submodules()
+        return mending(ask)
 
     def similarity(self, one: str, other: str) -> float:
         """The cosine of the vectors of two texts, in -1..1; 0 where one of them has no word."""
@@ -369,6 +386,15 @@ class RepositoryIndex:
 
             announce(plan(self, asked))
         return indexer().view(asked, progress, named)
+
+    def mend(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
+        """Make anew what is stored of a tree and is not what its name says, or `everything` made of that."""
+        if everything:
+            indexer.renew(tree)
+        else:
+            indexer.repair(tree)
+        self.catalog.forget(tree)
+        self.clusters.forget()
 
     def _fetch(self, indexer: Callable[[], Indexer], tree: bytes, *, indexing: bool) -> None:
         """Take what the tree lacks from the remote, where the user has allowed that once and for all."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ctx.coverage import coverage_of
-from ctx.errors import CtxError, UsageError
+from ctx.errors import CtxError, Damaged, UsageError
 from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
 from ctx.values import Answer, Behind, Plan, Progress, Uncommitted
 
@@ -21,13 +21,29 @@ OURS, THEIRS, BASE = "ours", "theirs", "base"
 """What a search of HEAD puts on top of it; the last three in a conflict."""
 
 
+Mend = Callable[[bool], object]
+"""Told whether to make anew everything that was made of clusters, or what is not what its name says."""
+Result = TypeVar("Result")
+
+
 class Opened(NamedTuple):
-    """A tree that can be searched: an answer about it that is empty yet, and how to repair what it is of."""
+    """A tree that can be searched: an answer about it that is empty yet, and how to mend what it is of."""
 
     asked: Resolution
     view: View
     about: Answer
-    repair: Callable[[], object]
+    mend: Mend
+
+
+def mending(ask: Callable[[], tuple[Mend, Callable[[], Result]]]) -> Result:
+    """What is answered from the trees that `ask` opens, mended where something of them proves damaged."""
+    for everything in (False, True):
+        mend, answer = ask()
+        try:
+            return answer()
+        except Damaged:
+            mend(everything)
+    return ask()[1]()
 
 
 def open_tree(
@@ -77,7 +93,8 @@ def open_resolved(
         None,
         0.0,
     )
-    return Opened(asked, view, about, lambda: indexer().repair(asked.tree))
+    tree = asked.tree
+    return Opened(asked, view, about, lambda everything: index.mend(indexer(), tree, everything))
 
 
 def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
@@ -60,7 +61,10 @@ class Cluster(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A directory of more than SMALL files (or the root). Read it with `read`; the key is known before."""
+    """A directory of more than SMALL files (or the root). Read it with `read`; the key is known before.
+
+    What was read is kept as long as the node is.
+    """
 
     key: bytes
     path: bytes
@@ -91,6 +95,31 @@ def root_node(
     return _Walk(descriptor, entries_of, fetch).node(b"", tree, rules(entries), entries, 0)
 
 
+class _Subtree:
+    """A subdirectory while its files are being listed, each with the way to it and the rules there.
+
+    `read` are directories whose entries are here, `left` those that have to be read.
+    """
+
+    def __init__(self, entry: Entry, entries: Sequence[Entry], rules: Rules) -> None:
+        self.entries = entries
+        self.rules = rules.enter(entry.name, entries)
+        self.files: list[tuple[bytes, Entry, Rules]] = []
+        self.read: list[tuple[bytes, Sequence[Entry], Rules]] = [(b"", entries, self.rules)]
+        self.left: list[tuple[bytes, Entry, Rules]] = []
+        self.is_large = False
+
+    def list_files(self, limit: int | None) -> None:
+        """Take the files of the directories that were read, until there are more than `limit`."""
+        for path, entries, rules in self.read:
+            for entry in entries:
+                (self.left if entry.mode == _TREE_MODE else self.files).append((path, entry, rules))
+            if limit is not None and len(self.files) > limit:
+                self.is_large = True
+                break
+        self.read = []
+
+
 class _Walk:
     def __init__(
         self,
@@ -105,30 +134,33 @@ class _Walk:
     def node(self, path: bytes, tree: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Node:
         digest = blake2b(b"node\0%d\0%s\0" % (PARTITION_VERSION, self._descriptor.encode()), digest_size=20)
         digest.update(b"%d %s%s\0" % (len(tree), tree, rules.digest) + path)
-        return Node(digest.digest(), path, lambda: self._content(path, rules, entries, depth))
+        return Node(digest.digest(), path, cache(lambda: self._content(path, rules, entries, depth)))
 
     def _content(self, path: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Content:
         nodes: list[Node] = []
         skipped: dict[str, int] = {}
         items: list[tuple[bytes, int, list[Member]]] = []
-        self._fetch([entry.oid for entry in entries if entry.mode == _TREE_MODE])
+        trees = [entry for entry in entries if entry.mode == _TREE_MODE]
+        self._fetch([entry.oid for entry in trees])
+        subtrees = [_Subtree(entry, self._entries_of(entry.oid), rules) for entry in trees]
+        self._gather(subtrees, SMALL if depth < _DEEPEST_NODE else None)
+        following = iter(subtrees)
         for entry in entries:
             if entry.mode != _TREE_MODE:
                 items.append((entry.name, 1, self._files(path, [(b"", entry, rules)], skipped)))
                 continue
-            inner = self._entries_of(entry.oid)
-            inner_rules = rules.enter(entry.name, inner)
+            subtree = next(following)
             below = path + entry.name + b"/"
-            limit = SMALL if depth < _DEEPEST_NODE else None
-            files = self._gather(inner, inner_rules, limit)
-            if files is None:
-                nodes.append(self.node(below, entry.oid, inner_rules, inner, depth + 1))
-            elif len(files) > SMALL:
-                for file in files:
+            if subtree.is_large:
+                nodes.append(self.node(below, entry.oid, subtree.rules, subtree.entries, depth + 1))
+                continue
+            subtree.files.sort(key=lambda file: file[0] + file[1].name)
+            if len(subtree.files) > SMALL:
+                for file in subtree.files:
                     name = entry.name + b"/" + file[0] + file[1].name
                     items.append((name, 1, self._files(below, [file], skipped)))
-            elif files:
-                items.append((entry.name, len(files), self._files(below, files, skipped)))
+            elif subtree.files:
+                items.append((entry.name, len(subtree.files), self._files(below, subtree.files, skipped)))
         clusters = []
         for run in _runs(items):
             members = tuple(member for _, _, files in run for member in files)
@@ -136,24 +168,25 @@ class _Walk:
                 clusters.append(Cluster(cluster_key(self._descriptor, members), members))
         return Content(nodes, clusters, skipped)
 
-    def _gather(
-        self, entries: Sequence[Entry], rules: Rules, limit: int | None
-    ) -> list[tuple[bytes, Entry, Rules]] | None:
-        """All files below a directory with their rules, or None when they are more than `limit`."""
-        found: list[tuple[bytes, Entry, Rules]] = []
-        open_: list[tuple[bytes, Sequence[Entry], Rules]] = [(b"", entries, rules)]
+    def _gather(self, subtrees: Sequence[_Subtree], limit: int | None) -> None:
+        """List the files below each subtree, or find that they are more than `limit`.
+
+        All go down together, so that their trees are fetched in a few large batches.
+        """
+        open_ = list(subtrees)
         while open_:
-            path, entries, rules = open_.pop()
-            for entry in entries:
-                if entry.mode == _TREE_MODE:
+            for subtree in open_:
+                subtree.list_files(limit)
+            open_ = [subtree for subtree in open_ if subtree.left and not subtree.is_large]
+            # No more of one than could make it large: a wide directory is seldom read as a whole.
+            most = None if limit is None else limit + 1
+            wanted = [(subtree, subtree.left[:most]) for subtree in open_]
+            self._fetch([entry.oid for _, below in wanted for _, entry, _ in below])
+            for subtree, below in wanted:
+                for path, entry, rules in below:
                     inner = self._entries_of(entry.oid)
-                    open_.append((path + entry.name + b"/", inner, rules.enter(entry.name, inner)))
-                else:
-                    found.append((path, entry, rules))
-                    if limit is not None and len(found) > limit:
-                        return None
-        found.sort(key=lambda file: file[0] + file[1].name)
-        return found
+                    subtree.read.append((path + entry.name + b"/", inner, rules.enter(entry.name, inner)))
+                del subtree.left[: len(below)]
 
     def _files(
         self, path: bytes, files: Sequence[tuple[bytes, Entry, Rules]], skipped: dict[str, int]

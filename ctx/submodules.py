@@ -70,10 +70,10 @@ class Joined:
         counted = sum(one.problem is not None for one in answer.submodules)
         return submodules_in_words(answer.submodules, answer.coverage.skipped.get(SUBMODULE, 0) - counted)
 
-    def repair(self) -> None:
-        """Make anew what is damaged of any part."""
+    def mend(self, everything: bool) -> None:
+        """Make anew what is damaged of any part, or everything."""
         for part in self._parts:
-            part.opened.repair()
+            part.opened.mend(everything)
 
 
 def join(index: RepositoryIndex, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
@@ -98,7 +98,7 @@ def join(index: RepositoryIndex, opened: Opened, progress: Report | None) -> tup
         view = join_views(opened.asked.tree, views, skipped, index.indexer.coverer.worker.maker)
     about = opened.about._replace(coverage=coverage_of(view), submodules=tuple(told))
     joined = Joined(parts)
-    return joined, opened._replace(view=view, about=about, repair=joined.repair)
+    return joined, opened._replace(view=view, about=about, mend=joined.mend)
 
 
 def pinned_below(index: RepositoryIndex, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:

@@ -16,7 +16,7 @@ from ctx.background.turn import Turn
 from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
 from ctx.git.place import Place, locate
-from ctx.maintenance.gc import collect_if_due
+from ctx.maintenance.due import collect_if_due
 from ctx.store import Store
 from ctx.values import INDEXING_IN_PROGRESS, IndexReport
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ctx.chunking.generic import generic_rules
 from ctx.chunking.rules import Rules
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ def rules_of(language: str, compiled: Language) -> Rules:
     """The language's own rules, or those read off the names in its grammar."""
     module = MODULES.get(language)
     if module is None:
+        from ctx.chunking.generic import generic_rules  # a tenth of all that one commit needs loaded
+
         return generic_rules(compiled)
     rules: Rules = getattr(import_module(f"ctx.chunking.dialects.{module}"), language.upper())
     return rules

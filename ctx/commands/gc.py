@@ -51,11 +51,11 @@ def command(
     if auto and (dry_run or grace is not None or drop_descriptor is not None):
         raise click.UsageError("--auto goes alone; leave out --grace, --drop-descriptor and --dry-run.")
     import ctx
-    from ctx.maintenance import gc
+    from ctx.maintenance import due, gc
 
     with ctx.open(".") as index:
         report = (
-            gc.collect_if_due(index)
+            due.collect_if_due(index)
             if auto
             else gc.collect(index, grace, dry_run=dry_run, drop=drop_descriptor)
         )

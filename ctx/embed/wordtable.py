@@ -61,8 +61,7 @@ class WordTable:
 
         A text without words is all zeros.
         """
-        if self._whole is None:
-            self._whole = self._rows(slice(None))
+        table, words = self._table_for(counts.word)
         sums = np.zeros((texts, DIMENSIONS), dtype=np.float64)
         weights = self._weights[np.minimum(counts.times, _MAX_COUNT)]
         ends = np.searchsorted(counts.text, np.arange(texts), side="right").tolist()
@@ -70,11 +69,22 @@ class WordTable:
         start = 0
         for text, end in enumerate(ends):
             for at in range(start, end, _BLOCK):
-                rows = counts.word[at : min(at + _BLOCK, end)]
-                taken = self._whole.take(rows, axis=0, out=block[: len(rows)], mode="clip")
+                rows = words[at : min(at + _BLOCK, end)]
+                taken = table.take(rows, axis=0, out=block[: len(rows)], mode="clip")
                 sums[text] += weights[at : at + len(rows)] @ taken
             start = end
         return sums
+
+    def _table_for(
+        self, words: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Whole numbers for these rows, and where each of them is: for a few files not all are unpacked."""
+        if self._whole is None and len(words) < len(self._vectors):
+            distinct, place = np.unique(words, return_inverse=True)
+            return self._rows(distinct), place
+        if self._whole is None:
+            self._whole = self._rows(slice(None))
+        return self._whole, words
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
         """The vector of one text, (DIMENSIONS,) float32 of unit length; zeros where there is no word."""

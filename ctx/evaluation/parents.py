@@ -13,7 +13,7 @@ from ctx.engine import RepositoryIndex
 from ctx.errors import StoreUnusable
 from ctx.indexing.indexer import Indexer
 from ctx.resolve import REVISION, Resolution
-from ctx.views.catalog import Catalog
+from ctx.views.catalog import Catalog, Tips
 from ctx.views.view import View
 from ctx.words import VERSION
 
@@ -56,7 +56,16 @@ class _InMemory(Catalog):
         yield from reversed(self._views.values())
         yield from super().views()
 
-    def prune(self) -> None:
+    def forget(self, tree: bytes) -> None:
+        """Let go of the view of a tree."""
+        self._views.pop(tree, None)
+
+    def clear(self) -> None:
+        """Let go of all views and segments; those on disk are not this process's to remove."""
+        self._views.clear()
+        self._segments.clear()
+
+    def prune(self, are_tips: Tips) -> None:
         """Forget all but the last views, and the segments that none of those names."""
         while len(self._views) > _KEPT_VIEWS:
             del self._views[next(iter(self._views))]

@@ -17,6 +17,7 @@ from ctx.errors import Damaged, NotARepository, NothingCommitted, UnknownRevisio
 from ctx.git import process
 from ctx.git.alternates import ALTERNATES, alternates, lenders, variables_of
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
+from ctx.git.heads import heads
 from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
@@ -217,6 +218,13 @@ class Repository:
             if commit is not None:
                 for name in names[oid]:
                     yield name, commit
+
+    def tips(self) -> set[bytes]:
+        """The commits that branches point at or work trees have checked out; nothing of them is read."""
+        listing = self.git("for-each-ref", "--format=%(objectname)", "refs/heads").split()
+        return {bytes.fromhex(oid.decode()) for oid in listing} | {
+            head.commit for head in heads(self.place.directory)
+        }
 
     def ancestors(self, oid: bytes, limit: int) -> Iterator[tuple[bytes, bytes]]:
         """At most `limit` commits reachable from a commit, itself first, then by date, each with its tree.

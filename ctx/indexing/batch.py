@@ -10,7 +10,7 @@ from ctx.clusters import Document, document_key, encode_cluster
 from ctx.contents import MISSING
 from ctx.indexing.documents import Maker, Source, documents_of
 from ctx.partition import Cluster
-from ctx.records import decode_record
+from ctx.records import measure
 from ctx.snapshots import Totals
 from ctx.views.segments import Key, Part
 
@@ -86,9 +86,9 @@ def cluster_totals(
         if skip is not None:
             skipped[skip] = skipped.get(skip, 0) + 1
             continue
-        record = decode_record(documents[document_key(member)].record)
+        record = measure(documents[document_key(member)].record)
         files += 1
-        chunks += len(record.positions)
+        chunks += record.chunks
         size += record.size
         lines += record.lines
         language = member.language or ""

@@ -11,7 +11,7 @@ from ctx.descriptor import Descriptor
 from ctx.errors import Damaged
 from ctx.indexing.batch import Made, cluster_totals
 from ctx.indexing.lock import at_work
-from ctx.indexing.workers import Place, Task, Worker, in_processes
+from ctx.indexing.worker import Place, Task, Worker
 from ctx.partition import Cluster, Content, Node
 from ctx.snapshots import NodeRecord, Snapshots, Totals
 from ctx.store import Store
@@ -81,7 +81,7 @@ class Coverer:
                 if (
                     (use and not self._clusters.use(cluster.key))
                     or (trust and self._clusters.absent([cluster.key]))
-                    or (not trust and self._totals(cluster) is None)
+                    or (not trust and self._totals(cluster, thorough=True) is None)
                 ):
                     clusters.append(cluster)
         return directories, clusters
@@ -168,6 +168,8 @@ class Coverer:
             return Task(batch, {key: known[key] for key in keys & known.keys()})
 
         if jobs > 1 and sum(len(cluster.members) for cluster in clusters) >= _ALONE:
+            from ctx.indexing.workers import in_processes
+
             yield from in_processes(tasks(), self._place, jobs, background)
         else:
             for one in tasks():
@@ -222,9 +224,9 @@ class Coverer:
         else:
             incomplete.add(node.key)
 
-    def _totals(self, cluster: Cluster) -> Totals | None:
+    def _totals(self, cluster: Cluster, thorough: bool = False) -> Totals | None:
         try:
-            stored = self._clusters.stored(cluster.key)
+            stored = self._clusters.stored(cluster.key, thorough=thorough)
         except Damaged:
             return None
         return cluster_totals(stored.members, stored.skips, stored.documents)

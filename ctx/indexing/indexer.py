@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document, document_key
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
-from ctx.indexing.borrow import borrow_view
 from ctx.indexing.cover import Covered, Coverer
 from ctx.indexing.lock import IndexLock, at_work
 from ctx.indexing.prepare import prepare_view
-from ctx.indexing.workers import Place
+from ctx.indexing.worker import Place
 from ctx.partition import Cluster, Node
 from ctx.provenance import log_snapshot
 from ctx.resolve import Resolution
@@ -67,13 +66,15 @@ class Indexer:
         jobs: int | None = None,
         background: bool = False,
         progress: Report | None = None,
+        root: Node | None = None,
     ) -> Covered:
-        """Cover a tree, prepare its view and log why."""
+        """Cover a tree, prepare its view and log why. `root` is its node, if somebody has read it before."""
         jobs = jobs or max(1, _cores() - background)
+        root = root or self.trees.root(asked.tree)
         try:
             covered = self.coverer.cover(
                 asked.tree,
-                self.trees.root(asked.tree),
+                root,
                 jobs=jobs,
                 background=background,
                 committed=self._committed,
@@ -83,7 +84,7 @@ class Indexer:
             covered = self.repair(asked.tree, jobs, progress)
         if covered.complete:
             if self._catalog.view(asked.tree) is None:
-                self.prepare(asked.tree)
+                self.prepare(asked.tree, root)
             if self._committed:
                 self._log(asked, trigger)
         return covered
@@ -99,56 +100,57 @@ class Indexer:
         """The clusters of a tree that are not stored, known without reading a file of it."""
         return self.coverer.missing(self.trees.root(tree))[1]
 
-    def prepare(self, tree: bytes) -> View:
+    def prepare(self, tree: bytes, root: Node | None = None) -> View:
         """The view of a covered tree, made from its clusters."""
-        try:
-            return self._prepared(tree)
-        except Damaged:
-            self.repair(tree)
-            return self._prepared(tree)
+        for mend in (self.repair, self.renew):
+            try:
+                return self._prepared(tree, root)
+            except Damaged:
+                mend(tree)
+        return self._prepared(tree, root)
+
+    def renew(self, tree: bytes) -> None:
+        """Give up everything that was made of clusters; where only the checksums are right, that is left."""
+        self._catalog.clear()
 
     def view(self, asked: Resolution, progress: Report | None = None, named: bool = False) -> View:
         """The view of a tree for a search; what lacks is made, in memory where nothing may be written.
 
         Of a revision that was `named` all that lacks is made, however much it is, unless that is not wanted.
         """
-        found = self._catalog.view(asked.tree)
-        covered = self._root_key(asked.tree) is not None
-        if found is not None and covered:
-            return found
+        root = None if self._committed else self.trees.root(asked.tree)
         self._store.may_use_memory = True
-        if not covered and (borrowed := self._borrowed(asked.tree, named)) is not None:
+        if self._root_key(asked.tree, root) is not None:
+            return self._catalog.view(asked.tree) or self.prepare(asked.tree, root)
+        root = root or self.trees.root(asked.tree)
+        if (borrowed := self._borrowed(asked.tree, root, named)) is not None:
             return borrowed
-        if not covered:
-            jobs = None
+        jobs = None
+        try:
+            # Whoever indexes may be about to finish just this tree. The lock is not kept: who finds it
+            # held leaves a wish to the holder, and a search has no time to grant wishes.
+            with IndexLock(self._store) as lock:
+                lock.acquire(_SEARCH_WAITS)
+        except StoreUnusable:
+            # Only what this process makes itself can stay in its memory.
+            jobs = 1
+        if self._root_key(asked.tree, root) is None:
             try:
-                # Whoever indexes may be about to finish just this tree. The lock is not kept: who finds it
-                # held leaves a wish to the holder, and a search has no time to grant wishes.
-                with IndexLock(self._store) as lock:
-                    lock.acquire(_SEARCH_WAITS)
+                self.cover(asked, "search", jobs=jobs, progress=progress, root=root)
             except StoreUnusable:
-                # Only what this process makes itself can stay in its memory.
-                jobs = 1
-            if self._root_key(asked.tree) is None:
-                try:
-                    self.cover(asked, "search", jobs=jobs, progress=progress)
-                except StoreUnusable:
-                    self.cover(asked, "search", jobs=1, progress=progress)
-            found = self._catalog.view(asked.tree)
-        if found is None and self._root_key(asked.tree) is None:
+                self.cover(asked, "search", jobs=1, progress=progress, root=root)
+        if self._root_key(asked.tree, root) is None:
             # Blobs are not here, as in a partial clone: what is here is searched.
-            root = self.trees.root(asked.tree)
-            return self._borrow(asked.tree, root, self._at_hand(root)[1])
-        return found or self.prepare(asked.tree)
+            return self._catalog.view(asked.tree) or self._borrow(asked.tree, root, self._at_hand(root)[1])
+        return self._catalog.view(asked.tree) or self.prepare(asked.tree, root)
 
-    def _borrowed(self, tree: bytes, named: bool) -> View | None:
+    def _borrowed(self, tree: bytes, root: Node, named: bool) -> View | None:
         """A view of what is at hand, where catching up would take too long or is not wanted."""
         wish = self._repository.config("ctx.catchUp") or AUTO
         if wish not in (ALWAYS, AUTO, NEVER):
             raise UsageError(f"ctx.catchUp is {wish!r}: set it to always, auto or never with `git config`")
         if wish == ALWAYS or (wish == AUTO and (named or self._catalog.latest() is None)):
             return None
-        root = self.trees.root(tree)
         keys, known = self._at_hand(root)
         lacking = [oid for oid, language in keys if (oid, language) not in known]
         if wish == AUTO and sum(filter(None, self._repository.blob_sizes(lacking))) <= _CATCH_UP_BYTES:
@@ -162,6 +164,8 @@ class Indexer:
         return keys, self.coverer.known(keys)
 
     def _borrow(self, tree: bytes, root: Node, known: dict[Key, Document]) -> View:
+        from ctx.indexing.borrow import borrow_view
+
         return borrow_view(
             tree,
             root,
@@ -173,14 +177,14 @@ class Indexer:
             _SCAN_BYTES,
         )
 
-    def _root_key(self, tree: bytes) -> bytes | None:
+    def _root_key(self, tree: bytes, root: Node | None) -> bytes | None:
         """The key of the root node of a tree that is covered, or None."""
-        key = self._snapshots.tree(tree) if self._committed else self.trees.root(tree).key
+        key = self._snapshots.tree(tree) if self._committed else (root or self.trees.root(tree)).key
         return key if key is not None and self._snapshots.node(key) is not None else None
 
     @at_work
-    def _prepared(self, tree: bytes) -> View:
-        key = self._root_key(tree)
+    def _prepared(self, tree: bytes, root: Node | None) -> View:
+        key = self._root_key(tree, root)
         record = key and self._snapshots.node(key)
         if not key or not record:
             raise Damaged("there is no snapshot")
@@ -191,8 +195,15 @@ class Indexer:
             self._clusters,
             self._catalog,
             self.coverer.worker.maker,
+            self._are_tips,
             self._committed,
         )
+
+    def _are_tips(self, trees: Sequence[bytes]) -> set[bytes]:
+        """Those of some trees that were indexed for what is now the tip of a branch, or checked out."""
+        tips = self._repository.tips()
+        logs = {tree: self._snapshots.log(tree) for tree in trees}
+        return {tree for tree, log in logs.items() if any(entry.commit in tips for entry in log)}
 
     def grant_wishes(self, lock: IndexLock, jobs: int | None, background: bool) -> None:
         """Cover what others wished for while the lock was held."""

@@ -14,7 +14,7 @@ from ctx.clusters import Document, Stored, document_key
 from ctx.errors import Damaged
 from ctx.indexing.documents import Maker, Source
 from ctx.views import segments, view
-from ctx.views.catalog import Catalog
+from ctx.views.catalog import Catalog, Tips
 from ctx.views.paths import flags
 from ctx.views.segments import Key, Segment
 from ctx.views.view import Group, View
@@ -33,6 +33,7 @@ def prepare_view(
     clusters: ClusterStore,
     catalog: Catalog,
     maker: Maker,
+    are_tips: Tips,
     committed: bool = True,
 ) -> View:
     """Build and keep the view of a tree. Raises `Damaged` when one of its clusters cannot be read."""
@@ -55,7 +56,7 @@ def prepare_view(
         groups, located.places(), [name for name, _ in located.used], tree, skipped, not committed
     )
     made_view = catalog.add_view(tree, arrays, meta, committed)
-    catalog.prune()
+    catalog.prune(are_tips)
     return made_view
 
 

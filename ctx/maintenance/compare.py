@@ -82,7 +82,7 @@ class _Comparison:
 
     def _totals(self, key: bytes) -> Totals | None:
         try:
-            stored = self._index.clusters.stored(key)
+            stored = self._index.clusters.stored(key, thorough=True)
         except Damaged:
             return None
         oids = [oid for oid, _ in stored.documents]

@@ -128,7 +128,7 @@ class Examiner:
                 raise Damaged("the log of a snapshot has a line that cannot be read") from error
 
     def _arrays(self, file: Stored) -> None:
-        arrays, meta = decode(_read(file), check=True)
+        arrays, meta = decode(_read(file))
         if file.group != self._index.catalog.group:
             return
         try:

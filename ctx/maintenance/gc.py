@@ -5,7 +5,6 @@ Nothing that is removed is lost: what somebody asks for later is made again. Sea
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import StoreUnusable, UsageError
 from ctx.indexing.lock import IndexLock, nobody_is_at_work
+from ctx.maintenance.due import stamp
 from ctx.maintenance.inventory import (
     CLUSTER,
     NODE,
@@ -41,10 +41,6 @@ _LONGEST_WORK = 86_400.0
 """Seconds after which what is being made is finished."""
 _TICK = 0.05
 """Seconds by which the times of files may lag behind the clock."""
-_AUTO_SECONDS = 86_400.0
-_AUTO_SNAPSHOTS = 100
-"""`--auto` does nothing before a day has passed or so many snapshots were made."""
-_STAMP = "collected"
 
 
 class Report(NamedTuple):
@@ -92,16 +88,6 @@ def collect(
     return report
 
 
-def collect_if_due(index: RepositoryIndex) -> Report | None:
-    """A collection for the end of background runs: seldom, and not where the index is in use or read-only."""
-    if not _is_due(index):
-        return None
-    try:
-        return collect(index, wait=0.0)
-    except StoreUnusable:
-        return None
-
-
 def _cautious(index: RepositoryIndex, since: float, wait: float) -> float:
     """The cutoff, a day ago at the latest where another process makes something that nothing names yet."""
     now = time.time()
@@ -138,7 +124,7 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
         if drop is not None:
             _drop(index, drop)
         gone = sweep(index.store, marked)
-        _stamp(index)
+        stamp(index)
     gone += dropped
     others: Counter[str] = Counter()
     for file in left:
@@ -189,24 +175,3 @@ def _drop(index: RepositoryIndex, drop: str) -> None:
         if os.path.exists(folder):
             raise StoreUnusable(f"{folder} cannot be removed: mend its permissions")
     remove_empty_directories(index.store)
-
-
-def _is_due(index: RepositoryIndex) -> bool:
-    if not os.path.isdir(index.store.path):
-        return False
-    try:
-        with open(os.path.join(index.store.path, _STAMP), encoding="ascii") as file:
-            stamp = json.load(file)
-        age = time.time() - float(stamp["time"])
-        snapshots = int(stamp["snapshots"])
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return True
-    if not 0 <= age < _AUTO_SECONDS:
-        return True
-    return sum(1 for _ in index.snapshots.trees()) > snapshots + _AUTO_SNAPSHOTS
-
-
-def _stamp(index: RepositoryIndex) -> None:
-    snapshots = sum(1 for _ in index.snapshots.trees())
-    text = json.dumps({"time": int(time.time()), "snapshots": snapshots})
-    index.store.write_file(os.path.join(index.store.path, _STAMP), text.encode("ascii") + b"\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from hashlib import blake2b
 from typing import Any
 
@@ -18,10 +18,15 @@ from ctx.views.segments import Segment
 from ctx.views.view import View
 
 _KEPT_VIEWS = 4
+_KEPT_TIPS = 8
+"""Views of branch tips and checked out commits that are kept besides: switching to one then costs nothing."""
 _KEPT_OVERLAYS = 2
 _VIEW, _OVERLAY, _SEGMENT = "view-", "overlay-", "segment-"
 _GRACE = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""
+
+Tips = Callable[[Sequence[bytes]], Set[bytes]]
+"""Tells which of some trees are those of a branch tip or of what a work tree has checked out."""
 
 
 class Catalog:
@@ -111,19 +116,37 @@ class Catalog:
         self._views[tree] = view
         return view
 
-    def prune(self) -> None:
-        """Remove the views that were not used for longest, the segments that no view names, and scraps."""
+    def forget(self, tree: bytes) -> None:
+        """Let go of the view of a tree, so that it is read or made anew."""
+        self._views.pop(tree, None)
+        for prefix in (_VIEW, _OVERLAY):
+            _remove(self._file(prefix + tree.hex()))
+
+    def clear(self) -> None:
+        """Remove all views and segments, and borrow none any more: a new one has nothing wrong with it."""
+        self._views.clear()
+        self._segments.clear()
+        self._lent.clear()
+        for path in _by_age(self._folder, _VIEW, _OVERLAY, _SEGMENT):
+            _remove(path)
+
+    def prune(self, are_tips: Tips) -> None:
+        """Remove the views that were not used for longest, the segments that no view names, and scraps.
+
+        Views of trees that `are_tips` are kept longer.
+        """
         self._store.sweep()
         named: set[str] = set()
-        for prefix, kept in ((_VIEW, _KEPT_VIEWS), (_OVERLAY, _KEPT_OVERLAYS)):
-            for place, path in enumerate(_by_age(self._folder, prefix)):
-                try:
-                    if place < kept:
-                        named.update(_names(map_file(path)[1]))
-                        continue
-                except (OSError, Damaged):
-                    pass
-                _remove(path)
+        views, overlays = _by_age(self._folder, _VIEW), _by_age(self._folder, _OVERLAY)
+        kept = {*views[:_KEPT_VIEWS], *overlays[:_KEPT_OVERLAYS], *_tips(views[_KEPT_VIEWS:], are_tips)}
+        for path in (*views, *overlays):
+            try:
+                if path in kept:
+                    named.update(_names(map_file(path)[1]))
+                    continue
+            except (OSError, Damaged):
+                pass
+            _remove(path)
         for path in _by_age(self._folder, _SEGMENT):
             if os.path.basename(path) not in named and _age(path) > _GRACE:
                 _remove(path)
@@ -171,6 +194,20 @@ def segment_name(arrays: Arrays, meta: dict[str, Any]) -> str:
     for array in arrays.values():
         digest.update(np.ascontiguousarray(array).tobytes())
     return f"segment-{digest.hexdigest()}"
+
+
+def _tips(views: Sequence[str], are_tips: Tips) -> Sequence[str]:
+    """Those of some views (paths, the one used last first) that are kept for the sake of their trees."""
+    trees: dict[bytes, str] = {}
+    for path in views:
+        try:
+            trees[bytes.fromhex(os.path.basename(path).removeprefix(_VIEW))] = path
+        except ValueError:
+            continue
+    if not trees:
+        return ()
+    wanted = are_tips(list(trees))
+    return [path for tree, path in trees.items() if tree in wanted][:_KEPT_TIPS]
 
 
 def _names(meta: dict[str, Any]) -> Sequence[str]:

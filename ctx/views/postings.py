@@ -33,6 +33,8 @@ _FEW_BUCKETS, _MANY_BUCKETS = 4, 12
 """Bits of a hash that choose the bucket: a whole number of bytes is left."""
 _MANY_TERMS = 1 << 15
 _LONG = 255
+_MORE = 0x80
+"""The bit of a byte that another one follows."""
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -44,7 +46,8 @@ class Postings:
     the next of `long_length` uint32 says it, `data` uint8. Raises `Damaged` where these do not fit.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, rows: int) -> None:
+        self._rows_of_segment = rows
         self._bucket: npt.NDArray[np.uint32] = arrays["term_bucket"]
         self._rest: npt.NDArray[np.uint8] = arrays["term_rest"]
         self._length: npt.NDArray[np.uint8] = arrays["term_length"]
@@ -56,15 +59,24 @@ class Postings:
             len(self._bucket) != (1 << self._bits) + 1
             or self._rest.shape != (self.terms, (HASH_BITS - self._bits) // 8)
             or int(self._bucket[-1]) != self.terms
+            or not bool((self._bucket[:-1] <= self._bucket[1:]).all())
         ):
             raise Damaged("a segment's terms do not fit each other")
 
     @cached_property
     def ends(self) -> npt.NDArray[np.int64]:
-        """The end of each term in `data`, (terms,)."""
+        """The end of each term in `data`, (terms,). Raises `Damaged` where its bytes do not end there."""
         lengths = self._length.astype(np.int64)
-        lengths[lengths == _LONG] = self._long_length
-        return np.cumsum(lengths)
+        long = lengths == _LONG
+        if int(long.sum()) != len(self._long_length):
+            raise Damaged("a segment's postings are not as long as it says")
+        lengths[long] = self._long_length
+        ends = np.cumsum(lengths)
+        if int(ends[-1] if len(ends) else 0) != len(self.data) or not bool(
+            (lengths > 0).all() and (self.data[ends - 1] < _MORE).all()
+        ):
+            raise Damaged("a segment's postings are not as long as it says")
+        return ends
 
     def hashes(self) -> npt.NDArray[np.int64]:
         """The hash of each term, (terms,)."""
@@ -85,7 +97,14 @@ class Postings:
             return _NONE, _NONE
         place = first + int(found[0])
         start = int(self.ends[place - 1]) if place else 0
-        return decode(self.data[start : int(self.ends[place])])
+        rows, times = decode(self.data[start : int(self.ends[place])])
+        self.check(rows)
+        return rows, times
+
+    def check(self, rows: npt.NDArray[np.int64]) -> None:
+        """Raises `Damaged` unless these are rows of the segment."""
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < self._rows_of_segment:
+            raise Damaged("a segment's postings name rows that it has not")
 
     def find_many(self, terms: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
         """All postings of some terms (t,), by term in their order, then by row.
@@ -110,7 +129,9 @@ class Postings:
         data = np.concatenate([self.data[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         values, last = _values(data)
         per_term = np.diff(np.searchsorted(last, np.cumsum(ends - starts)), prepend=0)
-        return np.repeat(found, per_term), _rows(values, per_term), _FREQUENCIES[values & _CODE_MASK]
+        rows = _rows(values, per_term)
+        self.check(rows)
+        return np.repeat(found, per_term), rows, _FREQUENCIES[values & _CODE_MASK]
 
 
 def pack(
@@ -158,7 +179,7 @@ def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
 
 def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Rows and frequencies of one term's bytes."""
-    last = np.flatnonzero(data < 0x80)
+    last = np.flatnonzero(data < _MORE)
     if len(last) == len(data):
         values = data.astype(np.int64)
     else:
@@ -174,15 +195,18 @@ def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDAr
 
 def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
     """The packed values of a whole segment, sorted; the counts are those that the codes stand for."""
+    ends = postings.ends
     values, last = _values(postings.data)
-    per_term = np.diff(np.searchsorted(last, postings.ends), prepend=0)
+    per_term = np.diff(np.searchsorted(last, ends), prepend=0)
     terms = np.repeat(postings.hashes(), per_term)
-    return pack(terms, _rows(values, per_term), _FREQUENCIES[values & _CODE_MASK])
+    rows = _rows(values, per_term)
+    postings.check(rows)
+    return pack(terms, rows, _FREQUENCIES[values & _CODE_MASK])
 
 
 def _values(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The numbers in some bytes, and where the last byte of each lies."""
-    last = np.flatnonzero(data < 0x80)
+    last = np.flatnonzero(data < _MORE)
     starts = np.empty_like(last)
     starts[:1] = 0
     starts[1:] = last[:-1] + 1

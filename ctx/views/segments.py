@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from ctx.arrays import ANY, Arrays, expect
 from ctx.errors import Damaged
+from ctx.records import TEST
+from ctx.values import KINDS
 from ctx.views import postings
 from ctx.views.postings import Postings
 
@@ -99,7 +101,7 @@ class Segment:
             self.bits: npt.NDArray[np.uint8] = arrays["row_bits"]
             self.lengths: npt.NDArray[np.uint16] = arrays["row_length"]
             self.kinds: npt.NDArray[np.uint8] = arrays["row_kind"]
-            self.postings = Postings(arrays)
+            self.postings = Postings(arrays, len(self.lengths))
             self._ids = arrays["document_id"]
             self._order = arrays["document_order"]
         except KeyError as error:
@@ -118,7 +120,8 @@ class Segment:
             or int(self.document_language.max()) >= len(self.languages)
             or self._ids.shape[1] not in _ID_BYTES
             or self.bits.shape[1] % 8
-            or not len(self.bits) == len(self.kinds) == self.rows
+            or not len(self.bits) == len(self.kinds) == self.rows <= postings.MAX_ROWS
+            or int((self.kinds & ~np.uint8(TEST)).max(initial=0)) >= len(KINDS)
         ):
             raise Damaged("a segment's arrays do not fit each other")
 

@@ -136,6 +136,9 @@ class View:
             and _are_ends(self.cluster_end, self.files)
         ):
             raise Damaged("a view's arrays do not fit each other")
+        widths = {segment.bits.shape[1] for segment in self.segments}
+        if live.any() and widths != {self.path_vectors.shape[1]}:
+            raise Damaged("a view's vectors are not as long as those of its segments")
         for number, segment in enumerate(self.segments):
             if int(self.file_document[self.file_segment == number].max(initial=0)) >= segment.documents:
                 raise Damaged("a view names a document that its segment has not")

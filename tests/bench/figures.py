@@ -6,13 +6,17 @@
     python tests/bench/figures.py size CHECKOUT…       bytes of the index for each byte of the sources
     python tests/bench/figures.py growth N CHECKOUT…   bytes added by each of the last N commits
     python tests/bench/figures.py overlay CHECKOUT     what twenty changed files add to a search
+    python tests/bench/figures.py switch CHECKOUT      a search after a switch between two indexed branches
+    python tests/bench/figures.py profile CHECKOUT     where the time of a query inside a process goes
 
 Each works on a clone in a temporary directory.
 """
 
 from __future__ import annotations
 
+import cProfile
 import os
+import pstats
 import statistics
 import subprocess
 import sys
@@ -174,22 +178,77 @@ def overlay(checkout: str) -> None:
         index.search("warm up")
 
         def once(what: str) -> float:
-            started = time.perf_counter()
+            started, before = time.perf_counter(), os.times()
             index.search("where are errors handled", overlay=what)
+            after = os.times()
+            used.append(1000 * sum(b - a for a, b in zip(before[:4], after[:4], strict=True)))
             return 1000 * (time.perf_counter() - started)
+
+        used: list[float] = []
 
         plain = statistics.median(once(COMMITTED) for _ in range(15))
         clean = statistics.median(once("work tree") for _ in range(15))
+        used.clear()
         for number in range(20):
             name = folder / files[number * len(files) // 20]
             name.write_bytes(name.read_bytes() + b"\n# one more line\n")
         first = once("work tree")
         later = statistics.median(once("work tree") for _ in range(15))
     print(f"{len(files):,} files: committed only {plain:.0f} ms, clean work tree {clean:.0f} ms")
-    print(f"twenty changed files: first search {first:.0f} ms, later ones {later:.0f} ms")
+    print(
+        f"twenty changed files: first search {first:.0f} ms, later ones {later:.0f} ms; of processor time, "
+        f"git's included, {used[0]:.0f} ms and {statistics.median(used[1:]):.0f} ms"
+    )
+
+
+def switch(checkout: str) -> None:
+    with clone(checkout) as folder:
+        files = git(folder, "ls-files", "*.py", "*.rb", "*.kt", "*.java", "*.ts", "*.go", "*.rs").split("\n")
+        git(folder, "checkout", "-q", "-b", "other")
+        for number in range(200):
+            name = folder / files[number * len(files) // 200]
+            name.write_bytes(name.read_bytes() + b"\n# one more line\n")
+        git(folder, "commit", "-qam", "other")
+        embedded = 0
+        wall, own = [], []
+        with ctx.open(folder) as index:
+            for branch in ("measured", "other"):
+                index.index(branch=branch)
+            for number in range(6):  # six more commits, each with a view of its own
+                (folder / "more.py").write_text(f"def more():\n    return {number}\n")
+                git(folder, "add", "more.py")
+                git(folder, "commit", "-q", "-m", f"more {number}")
+                index.index()
+        for branch in ("measured", "other") * 6:
+            git(folder, "checkout", "-q", branch)
+            with ctx.open(folder) as index:
+                started, used = time.perf_counter(), time.process_time()
+                embedded += index.index(trigger="post-checkout").embedded_chunks
+                found = index.search("where are errors handled", overlay=COMMITTED)
+                wall.append(1000 * (time.perf_counter() - started))
+                own.append(1000 * (time.process_time() - used))
+            assert found.coverage.complete
+            assert found.revision == branch
+    print(
+        f"{len(files):,} files: index and first search after a switch {statistics.median(wall):.0f} ms, "
+        f"{statistics.median(own):.0f} ms of processor time, fastest {min(own):.0f} ms; "
+        f"{embedded} chunks embedded"
+    )
+
+
+def profile(checkout: str) -> None:
+    with clone(checkout) as folder, ctx.open(folder) as index:
+        index.index()
+        for text in QUERIES:
+            index.search(text, overlay=COMMITTED)
+        watched = cProfile.Profile(time.process_time)
+        for _ in range(10):
+            for text in QUERIES:
+                watched.runcall(index.search, text, overlay=COMMITTED)
+    pstats.Stats(watched).sort_stats("tottime").print_stats(25)
 
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    known = {one.__name__: one for one in (query, commit, memory, size, growth, overlay)}
+    known = {one.__name__: one for one in (query, commit, memory, size, growth, overlay, switch, profile)}
     known[sys.argv[1]](*sys.argv[2:])

@@ -3,7 +3,8 @@
     python tests/bench/hooks.py [--commits 30] [--files 200]
 
 Commits with and without hooks take turns in two repositories that are equal, so that a busy machine slows
-both. The second pair of figures starts /bin/true in the place of git-ctx: the part of the shim alone.
+both. The second pair of figures starts /bin/true in the place of git-ctx: the part of the shim alone. The run
+behind a commit is also measured in the foreground, where the processor time of all that it starts is known.
 """
 
 from __future__ import annotations
@@ -58,6 +59,30 @@ def make(path: Path, files: int) -> Path:
     return path
 
 
+TURN = """
+import ctx.cli
+from ctx.background.run import take_turns
+from ctx.git.place import locate
+from ctx.store import Store
+place = locate(".")
+take_turns(Store(place.common_dir).path, place, "post-commit")
+"""
+"""What `git ctx hook-run` does after it has detached."""
+
+
+def runs_in_the_foreground(repository: Path, count: int) -> list[float]:
+    """Seconds of processor time of whole processes, git's included, behind commits of one file."""
+    taken = []
+    for number in range(count):
+        (repository / "module1.py").write_text(f"def changed_once_more():\n    return {number}\n")
+        git(repository, "commit", "-q", "-a", "-m", f"{number}")
+        running = subprocess.Popen([sys.executable, "-c", TURN], cwd=repository, env=ENVIRONMENT)
+        _, status, used = os.wait4(running.pid, 0)
+        assert status == 0, "the run failed"
+        taken.append(used.ru_utime + used.ru_stime)
+    return taken
+
+
 def commits(plain: Path, hooked: Path, count: int, *, wait: bool) -> tuple[list[float], list[float]]:
     """Seconds of commits without and with hooks, in turns; `wait` for the background before the next one."""
     times: tuple[list[float], list[float]] = ([], [])
@@ -94,6 +119,11 @@ def main() -> None:
         runs = quiet(hooked, given.commits)
         print(f"run behind a commit: {1000 * statistics.median(run.seconds for run in runs):.0f} ms of work")
         git(hooked, "config", "ctx.program", "/bin/true")
+        own = runs_in_the_foreground(hooked, given.commits)
+        print(
+            f"the same, whole process: {1000 * min(own):.0f} ms of processor time at least, "
+            f"median {1000 * statistics.median(own):.0f} ms"
+        )
         tell("git commit, shim alone", commits(plain, hooked, given.commits, wait=False))
         git(hooked, "checkout", "-q", "-b", "base", "HEAD~20")
         (hooked / "base.py").write_text("def base(): pass\n")
@@ -105,7 +135,7 @@ def main() -> None:
             git(hooked, "add", ".")
             git(hooked, "commit", "-q", "-m", f"topic {number}")
         git(hooked, "config", "ctx.program", str(PROGRAM))
-        before = len(runs)
+        before = len(runs)  # those in the foreground included
         seconds = git(hooked, "rebase", "-q", "base")
         runs = quiet(hooked, before + 1)
         events = sum(run.events for run in runs[before:])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ctx.errors import Damaged
 from ctx.views import postings
-from ctx.views.postings import Postings
+from ctx.views.postings import MAX_ROWS, Postings
 from ctx.words.runs import HASH_BITS
 
 TERMS = st.one_of(
@@ -43,7 +43,7 @@ def packed(triples: dict[tuple[int, int], int]) -> np.ndarray:
 @example({(7, row): 1 for row in range(300)})
 def test_find_gives_back_what_was_packed(triples: dict[tuple[int, int], int]) -> None:
     arrays = postings.encode(packed(triples))
-    encoded = Postings(arrays)
+    encoded = Postings(arrays, MAX_ROWS)
     for term in {term for term, _ in triples}:
         rows, frequencies = encoded.find(term)
         expected = sorted((row, nearest(count)) for (one, row), count in triples.items() if one == term)
@@ -57,7 +57,7 @@ def test_find_gives_back_what_was_packed(triples: dict[tuple[int, int], int]) ->
 @example({})
 def test_the_whole_is_read_and_written_again_without_change(triples: dict[tuple[int, int], int]) -> None:
     arrays = postings.encode(packed(triples))
-    encoded = Postings(arrays)
+    encoded = Postings(arrays, MAX_ROWS)
     whole = postings.decode_all(encoded)
     assert whole.tolist() == packed({key: nearest(count) for key, count in triples.items()}).tolist()
     again = postings.encode(whole)
@@ -67,12 +67,14 @@ def test_the_whole_is_read_and_written_again_without_change(triples: dict[tuple[
 def test_rows_of_one_byte_and_of_several_decode_alike() -> None:
     dense = packed({(5, row): 1 for row in range(40)})
     sparse = packed({(5, row * 1600): 1 for row in range(40)})
-    assert Postings(postings.encode(dense)).find(5)[0].tolist() == list(range(40))
-    assert Postings(postings.encode(sparse)).find(5)[0].tolist() == [row * 1600 for row in range(40)]
+    assert Postings(postings.encode(dense), MAX_ROWS).find(5)[0].tolist() == list(range(40))
+    assert Postings(postings.encode(sparse), MAX_ROWS).find(5)[0].tolist() == [
+        row * 1600 for row in range(40)
+    ]
 
 
 def test_no_postings() -> None:
-    empty = Postings(postings.encode(np.zeros(0, dtype=np.uint64)))
+    empty = Postings(postings.encode(np.zeros(0, dtype=np.uint64)), MAX_ROWS)
     assert len(empty.find(3)[0]) == 0
     assert len(postings.decode_all(empty)) == 0
 
@@ -85,7 +87,7 @@ def test_many_terms_and_long_ones() -> None:
     rows = np.concatenate([many % postings.MAX_ROWS, every, every])
     values = postings.pack(terms, rows, np.ones(len(terms), dtype=np.int64))
     values = np.unique(values)
-    encoded = Postings(postings.encode(values))
+    encoded = Postings(postings.encode(values), MAX_ROWS)
     assert encoded.terms == len(set(terms.tolist()))
     assert encoded.hashes().tolist() == sorted(set(terms.tolist()))
     for term in (12_345, 2**HASH_BITS - 1):
@@ -111,4 +113,4 @@ def test_arrays_that_do_not_fit_are_damaged() -> None:
         ("term_rest", whole["term_rest"][:, :-1]),
     ):
         with pytest.raises(Damaged):
-            Postings(whole | {name: other})
+            Postings(whole | {name: other}, MAX_ROWS)

@@ -1,0 +1,46 @@
+"""What a batch of clusters is made by and from, in this process or in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ctx.cluster_store import ClusterStore
+from ctx.clusters import Document
+from ctx.descriptor import Descriptor
+from ctx.embed.wordtable import word_table
+from ctx.git.place import Place as RepositoryPlace
+from ctx.git.repository import Repository
+from ctx.indexing.batch import Made, make_batch
+from ctx.indexing.documents import Maker
+from ctx.partition import Cluster
+from ctx.store import Store
+from ctx.views.segments import Key
+
+
+class Task(NamedTuple):
+    """A batch for a worker: clusters to make, and documents in them that are known already."""
+
+    clusters: list[Cluster]
+    known: Mapping[Key, Document]
+
+
+class Place(NamedTuple):
+    """Where a worker finds its repository and its store."""
+
+    repository: RepositoryPlace
+    descriptor: Descriptor
+
+
+class Worker:
+    """Makes batches in this process."""
+
+    def __init__(self, place: Place, store: Store) -> None:
+        repository = Repository(place.repository)
+        self.maker = Maker(repository, word_table())
+        self._clusters = ClusterStore(store, place.descriptor)
+        self._descriptor = str(place.descriptor)
+
+    def run(self, task: Task) -> Made:
+        """Make and store the clusters of a batch."""
+        return make_batch(task.clusters, task.known, self.maker, self._clusters.write, self._descriptor)
