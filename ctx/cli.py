@@ -22,6 +22,7 @@ COMMANDS = {
     "deinit": "deinit",
     "index": "index",
     "search": "search",
+    "related": "related",
     "show": "show",
     "plan": "plan",
     "status": "status",

@@ -232,6 +232,65 @@ class RepositoryIndex:
 
         return mending(ask)
 
+    def related(
+        self,
+        place: str | None,
+        text: str | None = None,
+        *,
+        limit: int = 10,
+        paths: Sequence[str] = (),
+        languages: Sequence[str] = (),
+        revision: str | None = None,
+        branch: str | None = None,
+        overlay: str | None = None,
+        progress: Report | None = None,
+        announce: Announce | None = None,
+    ) -> Answer:
+        """Code like that at a place (`<path>:<line>`, a citation), or like a text, in one tree, if any is.
+
+        The score is that of `ctx.likeness`, 0..1, and compares between answers.
+        """
+        from ctx.related import related
+
+        return related(
+            self,
+            place,
+            text,
+            revision=revision,
+            branch=branch,
+            overlay=overlay,
+            limit=limit,
+            paths=paths,
+            languages=languages,
+            progress=progress,
+            announce=announce,
+        )
+
+    def related_changes(
+        self,
+        within: str,
+        *,
+        staged: bool = False,
+        limit: int = 3,
+        paths: Sequence[str] = (),
+        languages: Sequence[str] = (),
+        progress: Report | None = None,
+        announce: Announce | None = None,
+    ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
+        """For each chunk that a range added or modified, what the new tree has like it elsewhere."""
+        from ctx.related import related_changes
+
+        return related_changes(
+            self,
+            within,
+            staged=staged,
+            limit=limit,
+            paths=paths,
+            languages=languages,
+            progress=progress,
+            announce=announce,
+        )
+
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
     ) -> list[Hit]:

@@ -47,8 +47,8 @@ def search(
     With a `scope` only its chunks are answered with, weighed by the statistics of the whole view. Raises
     `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
     """
-    corpus = _corpus(view)
-    allowed, message = _allowed(view, filters)
+    corpus = corpus_of(view)
+    allowed, message = allowed_files(view, filters)
     only: npt.NDArray[np.bool_] | None = None
     if scope is not None:
         in_scope = np.zeros(view.files, dtype=bool)
@@ -69,7 +69,7 @@ def search(
 
 def nearest(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
     """The rows of a view whose bits agree most with the signs of a vector; ties go by path and place."""
-    corpus = _corpus(view)
+    corpus = corpus_of(view)
     if vector.shape != (corpus.bits.shape[1] * 64,):
         raise UsageError(f"the vector has {vector.shape} numbers, the index {corpus.bits.shape[1] * 64}")
     wanted = sign_bits(vector).view("<u8")
@@ -117,7 +117,7 @@ def _chunk(corpus: Corpus, ranked: Ranked) -> int:
     return ranked.row - int(corpus.document_start[corpus.document_of[ranked.row]])
 
 
-def _corpus(view: View) -> Corpus:
+def corpus_of(view: View) -> Corpus:
     found = _corpora.get(id(view))
     if found is None or found[0] is not view:
         while len(_corpora) >= _KEPT_CORPORA:
@@ -126,7 +126,7 @@ def _corpus(view: View) -> Corpus:
     return found[1]
 
 
-def _allowed(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
+def allowed_files(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
     """The files that the filters let through (files,), None for all, and a sentence when there are none."""
     repository, paths, languages = filters
     allowed: npt.NDArray[np.bool_] | None = None
@@ -171,7 +171,7 @@ def _hits(
         ranked = best(most)
         hits: list[Hit] = []
         for one in ranked:
-            hit = _hit(corpus, records, one)
+            hit = hit_of(corpus, records, one)
             if scope is not None:
                 hit = hit._replace(change=scope[one.file][_chunk(corpus, one)])
             if not any(_same_text(kept, hit) for kept in hits):
@@ -189,7 +189,7 @@ def _same_text(one: Hit, other: Hit) -> bool:
     return 2 * (min(a.end, b.end) - max(a.start, b.start)) >= b.end - b.start
 
 
-def _hit(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
+def hit_of(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
     view = corpus.view
     document = int(corpus.document_of[ranked.row])
     segment, place = corpus.place(document)

@@ -70,6 +70,7 @@ class Change(NamedTuple):
 
 ADDED, MODIFIED, REMOVED = "added", "modified", "removed"
 OLD, NEW = "old", "new"
+IDENTICAL, NEAR_DUPLICATE = "identical", "near-duplicate"
 
 
 class Hit(NamedTuple):
@@ -77,7 +78,8 @@ class Hit(NamedTuple):
 
     `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement` is the share of
     sign bits of the chunk's vector that agree with the query's, in 0..1. `also_at` are the other
-    paths of the same blob in the same tree. `change` is there in answers about what differs.
+    paths of the same blob in the same tree. `change` is there in answers about what differs,
+    `duplicate` (IDENTICAL or NEAR_DUPLICATE) in those about related code, where it is as good as a copy.
     """
 
     path: bytes
@@ -91,6 +93,7 @@ class Hit(NamedTuple):
     agreement: float
     also_at: tuple[bytes, ...]
     change: Change | None = None
+    duplicate: str | None = None
 
 
 class Coverage(NamedTuple):

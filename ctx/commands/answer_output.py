@@ -70,6 +70,7 @@ def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
         "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
         **paths_fields("alsoAt", hit.also_at),
         **change_object(hit),
+        **({"duplicate": hit.duplicate} if hit.duplicate else {}),
     }
 
 

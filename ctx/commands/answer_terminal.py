@@ -46,6 +46,8 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
         console.print()
     for hit in answer.hits:
         console.print(heading(hit, prefix), soft_wrap=True)
+        if hit.duplicate is not None:
+            console.print(Text(f"    {hit.duplicate}", "bold red"), soft_wrap=True)
         if hit.change is not None:
             console.print(Text(f"    {change_in_words(hit.change)}", "yellow"), soft_wrap=True)
         if hit.also_at:

@@ -23,17 +23,29 @@ def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: byte
     if answer.message:
         write(f"{printable(answer.message)}\n\n")
     for hit in answer.hits:
-        first, last = hit.position.start_line, hit.position.end_line
-        write(f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}\n")
-        write(f"    cite {cite(hit)}\n")
-        if hit.change is not None:
-            write(f"    {change_in_words(hit.change)}\n")
-        if hit.also_at:
-            write(f"    also at {also_at(hit, prefix)}\n")
-        if text_of is not None:
-            text = text_of(hit)
-            write(f"    {NO_TEXT}\n\n" if text is None else snippet(hit, text, query) + "\n")
+        print_hit(hit, query, text_of, prefix)
     write(closing_line(answer) + "\n")
+
+
+def print_hit(hit: Hit, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+    """Print one hit, with its text unless `text_of` is None."""
+    write = sys.stdout.write
+    write(f"{place_of(hit, prefix)}\n    cite {cite(hit)}\n")
+    if hit.duplicate is not None:
+        write(f"    {hit.duplicate}\n")
+    if hit.change is not None:
+        write(f"    {change_in_words(hit.change)}\n")
+    if hit.also_at:
+        write(f"    also at {also_at(hit, prefix)}\n")
+    if text_of is not None:
+        text = text_of(hit)
+        write(f"    {NO_TEXT}\n\n" if text is None else snippet(hit, text, query) + "\n")
+
+
+def place_of(hit: Hit, prefix: bytes) -> str:
+    """`path:first-last:symbol`."""
+    first, last = hit.position.start_line, hit.position.end_line
+    return f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}"
 
 
 def snippet(hit: Hit, text: str, query: str) -> str:
