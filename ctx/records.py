@@ -114,9 +114,12 @@ def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
         _, _, gaps, lengths, line_gaps, spans, kinds, symbols, names = msgpack.unpackb(
             data, unicode_errors="surrogatepass"
         )
-        end = place + 1
-        position = _positions(gaps[:end], lengths[:end], line_gaps[:end], spans[:end])[place]
-        symbol = _unpack_symbols(symbols[:end], names[:end])[place]
+        start = sum(gaps[: place + 1]) + sum(lengths[:place])
+        first = sum(line_gaps[: place + 1]) + sum(spans[:place])
+        position = Position(start, start + lengths[place], first + 1, first + spans[place] + 1)
+        if not all(isinstance(value, int) for value in position):
+            raise Damaged("a document record has places that are no whole numbers")
+        symbol = _symbol_at(symbols, names, place)
         return position, symbol, KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
     except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
         raise Damaged(f"a document record cannot be read: {error}") from error
@@ -170,6 +173,22 @@ def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
             prefix = symbol[: -len(name)]
             packed.append(prefix.encode("utf-8", "surrogatepass"))
     return packed
+
+
+def _symbol_at(packed: list[int | str | bytes], names: list[list[str]], place: int) -> str:
+    """The symbol of one chunk, read backwards from it."""
+    while place >= 0 and packed[place] == _SAME_SYMBOL:
+        place -= 1
+    if place < 0:
+        return ""
+    value = packed[place]
+    if isinstance(value, str):
+        return value
+    before = place
+    while before >= 0 and isinstance(packed[before], int):
+        before -= 1
+    prefix = packed[before] if before >= 0 else b""
+    return (prefix.decode("utf-8", "surrogatepass") if isinstance(prefix, bytes) else "") + names[place][0]
 
 
 def _unpack_symbols(packed: list[int | str | bytes], names: list[list[str]]) -> list[str]:

@@ -135,7 +135,7 @@ def main() -> None:
             git(hooked, "add", ".")
             git(hooked, "commit", "-q", "-m", f"topic {number}")
         git(hooked, "config", "ctx.program", str(PROGRAM))
-        before = len(runs)  # those in the foreground included
+        before = len(log.read(str(hooked / ".git" / "ctx")))
         seconds = git(hooked, "rebase", "-q", "base")
         runs = quiet(hooked, before + 1)
         events = sum(run.events for run in runs[before:])
