@@ -72,7 +72,8 @@ class RepositoryIndex:
         """The index of the repository that `path` lies in, or of an open one, which is closed with it."""
         self.repository: Repository = repository or open_repository(path)
         self.descriptor: Descriptor = embedded_model()
-        self.store = Store(self.repository.common_dir, self.repository.lenders(DIRECTORY))
+        lenders = self.repository.lenders(DIRECTORY)
+        self.store = Store(self.repository.common_dir, lenders, self.repository.permissions)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self._work_tree: WorkTree | None = None

@@ -190,11 +190,13 @@ class Snapshots:
             return
         line = entry._asdict() | {"commit": entry.commit.hex() if entry.commit else None}
         try:
-            os.makedirs(self._log, exist_ok=True)
+            self._store.permissions.make_directories(self._log)
             # One short write in append mode: two processes do not mix their lines.
             path = os.path.join(self._log, tree.hex())
             with open(path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
                 file.write(json.dumps(line) + "\n")
+                if os.fstat(file.fileno()).st_size == 0:
+                    self._store.permissions.give(file.fileno())
         except OSError as error:
             raise unusable(self._store.path, error) from error
 

@@ -18,6 +18,7 @@ from hashlib import blake2b
 import zstandard
 
 from ctx.errors import Damaged, StoreFull, StoreUnusable
+from ctx.permissions import UMASK, Permissions
 from ctx.regular_files import open_regular, without_waiting
 
 LAYOUT = 1
@@ -89,8 +90,11 @@ def _digest(name: str, payload: bytes) -> bytes:
 class Store:
     """The files of one repository's index. Nothing is made on disk before the first write."""
 
-    def __init__(self, common_dir: str, lenders: Sequence[str] = ()) -> None:
+    def __init__(
+        self, common_dir: str, lenders: Sequence[str] = (), permissions: Permissions = UMASK
+    ) -> None:
         """`lenders` are the common directories of repositories whose stores are read too."""
+        self.permissions = permissions
         self.path = os.path.join(common_dir, DIRECTORY)
         lent = [os.path.join(lender, DIRECTORY) for lender in lenders]
         self.lent = [path for path in lent if _layout(path) == str(LAYOUT)]
@@ -147,15 +151,15 @@ class Store:
         temporary = None
         try:
             self.prepare()
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            self.permissions.make_directories(os.path.dirname(path))
             handle, temporary = tempfile.mkstemp(dir=os.path.join(self.path, "tmp"))
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.chmod(temporary, self.permissions.mode(0o666 & ~_umask()))
             try:
                 os.replace(temporary, path)
             except FileNotFoundError:  # a collection has just removed the directory, which was empty
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                self.permissions.make_directories(os.path.dirname(path))
                 os.replace(temporary, path)
         except BaseException as error:
             if temporary:
@@ -201,11 +205,12 @@ class Store:
         if _layout(self.path) == str(LAYOUT) and os.path.isdir(os.path.join(self.path, "tmp")):
             return
         try:
-            os.makedirs(os.path.join(self.path, "tmp"), exist_ok=True)
+            self.permissions.make_directories(os.path.join(self.path, "tmp"))
             for name, text in (("CACHEDIR.TAG", _TAG), ("version", f"{LAYOUT}\n")):
                 path = os.path.join(self.path, name)
                 with open(path, "w", encoding="ascii", opener=without_waiting) as file:
                     file.write(text)
+                    self.permissions.give(file.fileno())
         except OSError as error:
             raise unusable(self.path, error) from error
 

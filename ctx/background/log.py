@@ -10,6 +10,7 @@ import json
 import os
 from typing import NamedTuple
 
+from ctx.permissions import UMASK, Permissions
 from ctx.regular_files import open_regular
 
 LOG, OLD_LOG = "log", "log.old"
@@ -51,13 +52,13 @@ class Run(NamedTuple):
     error: str | None
 
 
-def write(directory: str, run: Run) -> None:
+def write(directory: str, run: Run, permissions: Permissions = UMASK) -> None:
     """Append a line. Raises OSError."""
     path = os.path.join(directory, LOG)
     if os.path.exists(path) and os.path.getsize(path) > LARGEST:
         os.replace(path, os.path.join(directory, OLD_LOG))
     line = json.dumps(run._asdict() | {"trees": [tree._asdict() for tree in run.trees]})
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    handle = permissions.open(path, os.O_WRONLY | os.O_APPEND)
     try:
         os.write(handle, line.encode() + b"\n")
     finally:

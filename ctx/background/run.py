@@ -16,6 +16,7 @@ from ctx.background.turn import Turn
 from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
 from ctx.git.place import Place, locate
+from ctx.git.repository import Repository
 from ctx.maintenance.due import collect_if_due
 from ctx.store import Store
 from ctx.values import INDEXING_IN_PROGRESS, IndexReport
@@ -48,27 +49,28 @@ def run_detached(arguments: Sequence[str]) -> None:
     forget_surroundings()
     try:
         place = locate(".")
-        store = Store(place.common_dir)
+        with Repository(place) as repository:
+            store = Store(place.common_dir, (), repository.permissions)
         store.check_layout()
         store.prepare()
         settle(place.common_dir)
-        take_turns(store.path, place, trigger)
+        take_turns(store, place, trigger)
     except (CtxError, OSError):
         # No repository, or one where nothing may be written: there is no log either.
         return
 
 
-def take_turns(directory: str, place: Place, trigger: str) -> None:
+def take_turns(store: Store, place: Place, trigger: str) -> None:
     """Note an event and answer all that are noted, unless another run does. Raises OSError."""
-    turn = Turn(directory)
+    turn = Turn(store.path, store.permissions)
     turn.note()
     while turn.noted() and turn.take():
         try:
             start = log.Start(int(time.time()), os.getpid(), trigger)
             left = turn.begin(start)
             if left is not None:
-                log.write(directory, log.killed(left))
-            log.write(directory, answer(turn, place, start))
+                log.write(store.path, log.killed(left), store.permissions)
+            log.write(store.path, answer(turn, place, start), store.permissions)
         finally:
             turn.end()
             turn.give_back()

@@ -12,6 +12,7 @@ import os
 import time
 
 from ctx.background.log import Start
+from ctx.permissions import UMASK, Permissions
 
 _TURN, _EVENTS = "background", "events"
 _PATIENCE = 0.2
@@ -21,14 +22,15 @@ _PATIENCE = 0.2
 class Turn:
     """The turn to run in the background for the index in one directory. Raises OSError everywhere."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, permissions: Permissions = UMASK) -> None:
+        self._permissions = permissions
         self._path = os.path.join(directory, _TURN)
         self._events = os.path.join(directory, _EVENTS)
         self._handle = -1
 
     def note(self) -> None:
         """Say that something has happened."""
-        handle = os.open(self._events, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = self._permissions.open(self._events, os.O_WRONLY | os.O_APPEND)
         os.write(handle, b".")
         os.close(handle)
 
@@ -47,7 +49,7 @@ class Turn:
 
     def take(self) -> bool:
         """Try to get the turn."""
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = self._permissions.open(self._path, os.O_RDWR)
         end = time.monotonic() + _PATIENCE
         while not _lock(handle, fcntl.LOCK_EX):
             if time.monotonic() >= end:

@@ -22,6 +22,7 @@ from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
 from ctx.git.unknown import why_unknown
+from ctx.permissions import Permissions
 
 _ID_SIZE = {"sha1": 20, "sha256": 32}
 
@@ -281,6 +282,11 @@ class Repository:
     def settings(self) -> Settings:
         """All of git's settings as this repository sees them, the user's and `-c` included."""
         return Settings.parse(self.git("config", "--null", "--list"))
+
+    @property
+    def permissions(self) -> Permissions:
+        """Who besides the owner may use what is made in this repository."""
+        return Permissions.parse(self.config("core.sharedRepository"))
 
     def config(self, key: str) -> str | None:
         """The value of a setting, the last one if there are several; None if it is not set."""

@@ -56,7 +56,9 @@ class Indexer:
         self._clusters = ClusterStore(store, descriptor)
         self._snapshots = Snapshots(store, str(descriptor))
         self.trees = Trees(repository, str(descriptor))
-        self.coverer = Coverer(store, descriptor, catalog, Place(repository.place, descriptor))
+        self.coverer = Coverer(
+            store, descriptor, catalog, Place(repository.place, descriptor, store.permissions)
+        )
 
     def cover(
         self,

@@ -55,7 +55,7 @@ class IndexLock:
         for may_vanish in (True, False):
             self._store.prepare()
             try:
-                return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                return self._store.permissions.open(path, os.O_RDWR)
             except OSError as error:
                 # Another process may remove the index just after its directory has been made.
                 if not (may_vanish and isinstance(error, FileNotFoundError)):
@@ -168,4 +168,4 @@ def nobody_is_at_work(store: Store, wait: float) -> bool:
 
 def _open(store: Store) -> int:
     path = os.path.join(store.path, "at-work")
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    return store.permissions.open(path, os.O_RDWR)

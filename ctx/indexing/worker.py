@@ -14,6 +14,7 @@ from ctx.git.repository import Repository
 from ctx.indexing.batch import Made, make_batch
 from ctx.indexing.documents import Maker
 from ctx.partition import Cluster
+from ctx.permissions import Permissions
 from ctx.store import Store
 from ctx.views.segments import Key
 
@@ -30,6 +31,7 @@ class Place(NamedTuple):
 
     repository: RepositoryPlace
     descriptor: Descriptor
+    permissions: Permissions
 
 
 class Worker:

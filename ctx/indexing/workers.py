@@ -40,7 +40,7 @@ def _serve(connection: Connection, place: Place, background: bool) -> None:
     worker: Worker | None = None
     while (task := connection.recv()) is not None:
         try:
-            worker = worker or Worker(place, Store(place.repository.common_dir))
+            worker = worker or Worker(place, Store(place.repository.common_dir, (), place.permissions))
             answer: Made | Exception = worker.run(task)
         except Exception as error:
             answer = error

@@ -69,7 +69,7 @@ class ShareRepository:
         """Be the only process that uses this repository; make it where it is not there."""
         self._store.prepare()
         try:
-            handle = os.open(self.path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = self._store.permissions.open(self.path + ".lock", os.O_RDWR)
         except OSError as error:
             raise unusable(self._store.path, error) from error
         try:

@@ -21,6 +21,7 @@ from ctx.background import log, run
 from ctx.background.turn import Turn, current
 from ctx.errors import GitFailed
 from ctx.indexing.lock import IndexLock
+from ctx.store import Store
 
 
 @pytest.fixture
@@ -186,7 +187,7 @@ def test_an_unexpected_error_ends_in_the_log(alive, monkeypatch):
     monkeypatch.setattr(run, "heads", fail)
     store = store_of(alive)
     store.mkdir()
-    run.take_turns(str(store), run.locate(str(alive.path)), "post-commit")
+    run.take_turns(Store(str(store.parent)), run.locate(str(alive.path)), "post-commit")
     (entry,) = log.read(str(store))
     assert (entry.outcome, entry.error) == ("failed", "ZeroDivisionError: no reason")
     assert current(str(store)) == (None, False)

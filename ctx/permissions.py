@@ -1,0 +1,85 @@
+"""The permissions of what is made in a repository that several people share (`core.sharedRepository`).
+
+The rules are git's own (git-init(1), `--shared`): bits are added to what the umask leaves, or set whatever it
+says; directories can be entered by whoever may read them, and hand their group down.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import NamedTuple
+
+_GROUP, _EVERYBODY = 0o660, 0o664
+_WORDS = {"umask": 0, "group": _GROUP, "all": _EVERYBODY, "world": _EVERYBODY, "everybody": _EVERYBODY}
+_OLD = {0: 0, 1: _GROUP, 2: _EVERYBODY}
+"""Numbers that git took before it took modes."""
+
+
+class Permissions(NamedTuple):
+    """Permission bits for everybody who shares a repository; with `exact` nobody has any others."""
+
+    bits: int = 0
+    exact: bool = False
+
+    @classmethod
+    def parse(cls, value: str | None) -> Permissions:
+        """What a value of the setting means. One that git itself would refuse means the umask."""
+        word = (value or "umask").lower()
+        if word in _WORDS:
+            return cls(_WORDS[word])
+        try:
+            number = int(word, 8)
+        except ValueError:
+            return cls(_GROUP if word in ("true", "yes", "on") else 0)
+        if number in _OLD:
+            return cls(_OLD[number])
+        return cls(number & 0o666, True) if number & 0o600 == 0o600 else cls()
+
+    def mode(self, mode: int) -> int:
+        """What becomes of the mode of a new file or directory."""
+        if not self.bits:
+            return mode
+        bits = self.bits if mode & stat.S_IWUSR else self.bits & ~0o222
+        if mode & stat.S_IXUSR:
+            bits |= (bits & 0o444) >> 2
+        mode = (mode & ~0o777 if self.exact else mode) | bits
+        return mode | stat.S_ISGID if stat.S_ISDIR(mode) and mode & 0o060 else mode
+
+    def give(self, file: str | int) -> None:
+        """Give a new file or directory, by path or handle, its mode. Raises OSError."""
+        if self.bits:
+            before = os.stat(file).st_mode
+            after = self.mode(before)
+            if after != before:
+                os.chmod(file, stat.S_IMODE(after))
+
+    def open(self, path: str, flags: int) -> int:
+        """Open a file, and make it where it is not there. Raises OSError."""
+        flags |= os.O_CLOEXEC
+        try:
+            return os.open(path, flags)
+        except FileNotFoundError:
+            handle = os.open(path, flags | os.O_CREAT, 0o666)
+            self.give(handle)
+            return handle
+
+    def make_directories(self, path: str) -> None:
+        """Make a directory and those above it, where they are not there. Raises OSError."""
+        if not self.bits:
+            os.makedirs(path, exist_ok=True)
+            return
+        lacking = []
+        while not os.path.isdir(path):
+            lacking.append(path)
+            path = os.path.dirname(path)
+        for path in reversed(lacking):
+            try:
+                os.mkdir(path)
+            except FileExistsError:
+                continue  # another process was quicker, or what is there is no directory, as will turn out
+            self.give(path)
+
+
+UMASK = Permissions()
+"""Nobody besides those whom the umask lets in."""
