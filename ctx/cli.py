@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from ctx.commands import options, streams
+from ctx.commands.printable import printable_lines
 from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError
 
 COMMANDS = {
@@ -157,4 +158,4 @@ def report(message: str, status: int, *, as_json: bool) -> None:
 
         first = message.partition("\n")[0]
         streams.forgiving(lambda: print_json({"type": "error", "message": first, "exitCode": status}))
-    streams.forgiving(lambda: print(f"{word}: {message}", file=sys.stderr))
+    streams.forgiving(lambda: print(f"{word}: {printable_lines(message)}", file=sys.stderr))

@@ -7,6 +7,7 @@ import os
 import click
 
 from ctx.commands.json_output import path_fields, print_json
+from ctx.commands.printable import printable, printable_lines
 from ctx.githooks.install import CONFIG, FILES, INSERT, INSTALL, KEEP, LEAVE, UPGRADE, Plan, Removal, Step
 
 WORDS = {
@@ -36,7 +37,7 @@ def print_plan(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
     if plan.method == CONFIG:
         click.echo("hooks in the configuration of this repository (hook.ctx.*):")
     else:
-        click.echo(f"hooks in {click.format_filename(os.path.dirname(plan.steps[0].path))}:")
+        click.echo(f"hooks in {printable(os.path.dirname(plan.steps[0].path))}:")
     print_steps(plan.steps)
 
 
@@ -58,7 +59,7 @@ def print_removal(removal: Removal, *, dry_run: bool, as_json: bool) -> None:
         click.echo("the hooks in the configuration of this repository are taken away")
     if FILES in removal.methods:
         taken = [step for step in removal.steps if step.action != LEAVE]
-        click.echo("taken away: " + ", ".join(click.format_filename(step.path) for step in taken))
+        click.echo("taken away: " + ", ".join(printable(step.path) for step in taken))
     print_steps([step for step in removal.steps if step.action == LEAVE])
     if not removal.methods and not removal.steps:
         click.echo("there are no hooks of git-ctx here")
@@ -67,10 +68,10 @@ def print_removal(removal: Removal, *, dry_run: bool, as_json: bool) -> None:
 def print_steps(steps: list[Step]) -> None:
     """A line for each hook, then what the user may do by hand, each advice once."""
     for step in steps:
-        reason = f": {step.reason}" if step.reason else ""
+        reason = f": {printable(step.reason)}" if step.reason else ""
         click.echo(f"  {step.event:<14} {WORDS[step.action]}{reason}")
     for advice in dict.fromkeys(step.advice for step in steps if step.advice):
-        click.echo(advice)
+        click.echo(printable_lines(advice))
 
 
 def step_object(step: Step) -> dict[str, object]:

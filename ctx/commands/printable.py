@@ -19,6 +19,11 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(_picture, text)
 
 
+def printable_lines(text: str) -> str:
+    """The same for a text of several lines, which stay apart."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _picture(found: re.Match[str]) -> str:
     code = ord(found.group())
     return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"

@@ -8,6 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.commands.printable import printable
 
 NOT_REMOVED = 1
 """The exit status when the user answers no."""
@@ -30,7 +31,7 @@ def command(yes: bool, remote: str | None, json_output: bool) -> int:
 
     with ctx.open(".") as index:
         if not (yes or json_output) and sys.stdin.isatty() and sys.stderr.isatty():
-            place = click.format_filename(index.store.path)
+            place = printable(index.store.path)
             if not click.confirm(f"Remove the index in {place}?", err=True):
                 click.echo("nothing was removed", err=True)
                 return NOT_REMOVED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import subprocess
 
 import pytest
 
@@ -47,3 +48,28 @@ def test_odd_fields_of_a_hit(capsys):
     assert found["alsoAt"] == ["a/b.py", "a/\ufffd.py"]
     assert [base64.b64decode(path) for path in found["alsoAtBytes"]] == list(also)
     assert "alsoAtBytes" not in hit_object(hit._replace(also_at=also[:1]), None)
+
+
+@pytest.mark.parametrize("name", ["a\u202eb", "a\u009b2Jb", "a\x1b[2Jb"])
+def test_errors_and_hooks_of_a_directory_with_an_odd_name(git_ctx, tmp_path, name):
+    odd = tmp_path / name
+    odd.mkdir()
+    for arguments in (
+        ("search", "x"),
+        ("-C", str(odd / "nowhere"), "status"),
+        ("index",),
+        ("search", "x", "--lang", name),
+    ):
+        done = git_ctx(*arguments, cwd=odd)
+        assert done.status in (128, 129)
+        assert not {"\u202e", "\u009b", "\x1b"} & set(done.err), arguments
+    subprocess.run(["git", "init", "-q", str(odd)], check=True)
+    subprocess.run(["git", "-C", str(odd), "config", "core.hooksPath", str(odd / "hooks")], check=True)
+    for arguments in (
+        ("init", "--no-index"),
+        ("init", "--no-index", "--force"),
+        ("deinit", "--dry-run"),
+        ("deinit",),
+    ):
+        done = git_ctx(*arguments, cwd=odd)
+        assert not {"\u202e", "\u009b", "\x1b"} & set(done.text + done.err), arguments

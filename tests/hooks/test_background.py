@@ -106,8 +106,7 @@ def test_events_while_a_run_goes_on_are_answered_by_it(alive):
     busy.end()
     busy.give_back()
     hook_run(alive)
-    runs = settled(alive)
-    assert sum(entry.events for entry in runs) == 4
+    wait_for(lambda: sum(entry.events for entry in settled(alive)) == 4, "all four notes in the log")
 
 
 def test_many_at_once_lose_nothing(alive):
