@@ -74,4 +74,10 @@ def locate(directory: str, without: tuple[str, ...] = ()) -> Place:
 def _refusal(directory: str, said: str) -> str:
     if said.startswith("not a git repository"):
         return f"'{directory}' lies in no git repository; go into one, pass -C <path>, or run `git init`"
+    if "repository extension" in said or "repo version" in said:
+        words = " ".join(said.split())
+        return (
+            f"the git on the PATH is too old for the repository at '{directory}' ({words}): "
+            "put a newer git first on the PATH; reftable needs 2.45"
+        )
     return said

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -47,6 +48,13 @@ _NO_ROOM = (
 )
 
 
+_ABOUT_INDEX = re.compile(r"index file|bad signature|bad index|index uses|index entr|malformed index")
+_BROKEN = (
+    "git's index is damaged ({0}): remove {1} and run `git reset`, which keeps all files as they are, "
+    "or search what is committed with --no-overlay"
+)
+
+
 class _NoRoomError(GitFailed):
     """The scratch directory could not take the tree."""
 
@@ -71,10 +79,12 @@ class WorkTree:
             "GIT_DIR": repository.git_dir,
             "GIT_WORK_TREE": root,
         }
-        if side is not None:
-            changes = _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
-        else:
-            changes = _staged(root, variables) if staged else _changes(root, largest, variables)
+        try:
+            changes = _changed_by(root, largest, variables, staged, side)
+        except GitFailed as error:
+            if not _ABOUT_INDEX.search(str(error)):
+                raise
+            raise GitFailed(_BROKEN.format(error, _index_file(repository))) from error
         self.changed, self.left_out = changes.changed or 0, changes.left_out
         self.repository = repository
         self.tree: bytes | None = None
@@ -141,6 +151,14 @@ class WorkTree:
         """Remove the scratch objects."""
         if self._remove is not None:
             self._remove()
+
+
+def _changed_by(
+    root: str, largest: int, variables: process.Variables, staged: bool, side: str | None
+) -> _Changes:
+    if side is not None:
+        return _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
+    return _staged(root, variables) if staged else _changes(root, largest, variables)
 
 
 def has_work_tree(repository: Repository) -> bool:
