@@ -179,7 +179,7 @@ def test_trees_as_revisions(repo: Repo, opened: Repository) -> None:
 )
 def test_no_such_revision(repo: Repo, opened: Repository, revision: str) -> None:
     repo.commit({"a": "1"})
-    with pytest.raises(UnknownRevision, match=r"names no commit and no tree|names a file"):
+    with pytest.raises(UnknownRevision):  # tests/git/test_revisions.py has what each is told
         opened.resolve_tree(revision)
     assert opened.resolve_tree("HEAD").tree  # and the next question is answered
 
