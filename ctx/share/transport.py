@@ -83,7 +83,9 @@ class ShareRepository:
         if self._run("rev-parse", "--is-bare-repository").stdout.strip() == b"true":
             return
         shutil.rmtree(self.path, ignore_errors=True)
-        created = self._run("init", "--quiet", "--bare", "--template=", at_home=False)
+        shared = self._repository.config("core.sharedRepository")
+        options = ["--quiet", "--bare", "--template=", *([f"--shared={shared}"] if shared else [])]
+        created = self._run("init", *options, at_home=False)
         if created.returncode:
             raise StoreUnusable(f"{self.path} cannot be made: {process.complaint(created)}")
 

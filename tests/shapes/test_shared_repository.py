@@ -93,3 +93,23 @@ def test_everything_in_the_store_has_it(make_repo: MakeRepo, program: Program, v
 def test_what_means_nothing_is_the_umask(value: str | None) -> None:
     assert Permissions.parse(value) == Permissions()
     assert Permissions().mode(0o100600) == 0o100600
+
+
+@pytest.mark.parametrize("value", ["group", "0640"])
+def test_what_was_shared_has_it_too(make_repo: MakeRepo, program: Program, value: str) -> None:
+    before = os.umask(0o077)
+    try:
+        repo, remote = make_repo(), make_repo("remote.git", "--bare")
+        repo.git("config", "core.sharedRepository", value)
+        repo.git("remote", "add", "origin", str(remote.path))
+        repo.commit({"a.py": "def renew_session():\n    return 1\n"})
+        repo.git("push", "--quiet", "origin", "main")
+        assert program("push", cwd=repo.path).returncode == 0
+        share = repo.path / ".git/ctx/share.git"
+        own = entries(repo.path / ".git/objects")
+        found = entries(share / "objects")
+        assert found[0] <= own[0]
+        assert found[1] <= own[1]
+        assert mode(share) & 0o077 == mode(repo.path / ".git/ctx") & 0o077
+    finally:
+        os.umask(before)
