@@ -33,6 +33,10 @@ COMMANDS = {
     "push": "push",
     "fetch": "fetch",
     "verify": "verify",
+    "login": "login",
+    "logout": "logout",
+    "account": "account",
+    "privacy": "privacy",
     "remove-index": "remove_index",
 }
 """Each command with the module of ctx.commands that holds it."""

@@ -38,7 +38,7 @@ class ClusterStore:
 
     def put(self, key: bytes, payload: bytes) -> None:
         """Store a cluster from elsewhere. Raises `Damaged` unless the payload is what the key promises."""
-        decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
+        self.decoded(key, payload)
         self.write(key, payload)
 
     def write(self, key: bytes, payload: bytes) -> None:
@@ -50,8 +50,18 @@ class ClusterStore:
         payload = self.get(key)
         if payload is None:
             raise Damaged("a cluster of a covered tree is missing")
+        return self.decoded(key, payload, thorough=thorough)
+
+    def decoded(self, key: bytes, payload: bytes, *, thorough: bool = True) -> Stored:
+        """A payload from elsewhere. Raises `Damaged` unless it is what the key promises."""
+        wanted = self._descriptor
         return decode_cluster(
-            payload, str(self._descriptor), key, self._descriptor.vector_bytes, thorough=thorough
+            payload,
+            str(wanted),
+            key,
+            wanted.vector_bytes,
+            thorough=thorough,
+            by_member=wanted.by_member,
         )
 
     def record(self, key: bytes, document: Key) -> bytes:

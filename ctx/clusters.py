@@ -25,11 +25,16 @@ class Document(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A decoded cluster. `skips` has the reason for each member that its content kept out, else None."""
+    """A decoded cluster. `skips` has the reason for each member that its content kept out, else None.
+
+    `of_members` has the document of each member, None where there is a skip. They differ between members with
+    one blob where the model reads the path too (`Descriptor.by_member`).
+    """
 
     members: tuple[Member, ...]
     skips: list[str | None]
     documents: dict[Key, Document]
+    of_members: Sequence[Document | None] = ()
 
 
 def document_key(member: Member) -> Key:
@@ -47,7 +52,19 @@ def encode_cluster(
     wanted = dict.fromkeys(
         document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
     )
-    kept = [documents[key] for key in wanted]
+    return _packed(descriptor, members, skips, [documents[key] for key in wanted])
+
+
+def encode_members(
+    descriptor: str, members: Sequence[Member], skips: Sequence[str | None], kept: Sequence[Document]
+) -> bytes:
+    """The payload of a cluster of a model that reads paths too: a document for each member without a skip."""
+    return _packed(descriptor, members, skips, kept)
+
+
+def _packed(
+    descriptor: str, members: Sequence[Member], skips: Sequence[str | None], kept: Sequence[Document]
+) -> bytes:
     packed: bytes = msgpack.packb(
         (
             descriptor,
@@ -64,7 +81,13 @@ def encode_cluster(
 
 
 def decode_cluster(
-    payload: bytes, descriptor: str, key: bytes, vector_bytes: int, *, thorough: bool = True
+    payload: bytes,
+    descriptor: str,
+    key: bytes,
+    vector_bytes: int,
+    *,
+    thorough: bool = True,
+    by_member: bool = False,
 ) -> Stored:
     """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together.
 
@@ -78,20 +101,24 @@ def decode_cluster(
         skips: list[str | None] = [skip for *_, skip in files]
         if name != descriptor or cluster_key(descriptor, members) != key:
             raise Damaged("a cluster is not what its name says")
-        keys = dict.fromkeys(
-            document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
-        )
-        documents: dict[Key, Document] = {}
+        kept = [document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None]
+        found: list[Document] = []
         at = 0
-        for document, record in zip(keys, records, strict=True):
+        for _, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
             end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
-            documents[document] = Document(
-                record, hashes[at * 8 : end * 8], vectors[at * vector_bytes : end * vector_bytes]
+            found.append(
+                Document(record, hashes[at * 8 : end * 8], vectors[at * vector_bytes : end * vector_bytes])
             )
             at = end
         if len(hashes) != at * 8 or len(vectors) != at * vector_bytes:
             raise Damaged("a cluster's vectors do not fit its chunks")
-        return Stored(members, skips, documents)
+        documents = dict(zip(dict.fromkeys(kept), found, strict=True)) if not by_member else {}
+        each = iter(found if by_member else [documents[key] for key in kept])
+        of_members = [None if skip is not None else next(each) for skip in skips]
+        if by_member:
+            for key_, document in zip(kept, found, strict=True):
+                documents.setdefault(key_, document)
+        return Stored(members, skips, documents, of_members)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise Damaged(f"a cluster cannot be read: {error}") from error
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ctx import chunking
 from ctx.chunking.grammar_version import grammar_version
-from ctx.embed import DIMENSIONS, MODEL_ID
+from ctx.embed import BITS_A_DIMENSION, DIMENSIONS, MODEL_ID
 
 SCOPE = "CODE_BLOCKS"
 PRECISION = "bit"
@@ -45,7 +45,12 @@ class Descriptor(NamedTuple):
     @property
     def vector_bytes(self) -> int:
         """Bytes of one stored vector."""
-        return self.dimensions // 8
+        return self.dimensions * BITS_A_DIMENSION[self.precision] // 8
+
+    @property
+    def by_member(self) -> bool:
+        """Whether vectors are stored for each file, not for each document: the model reads the path too."""
+        return self.embed_model_id != MODEL_ID
 
 
 def embedded_model() -> Descriptor:

@@ -44,6 +44,7 @@ from ctx.values import (
     IndexReport,
     Plan,
     Progress,
+    RemoteReport,
     Removal,
     Status,
 )
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from ctx.cluster_store import ClusterStore
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
+    from ctx.remote.model import RemoteModel
+    from ctx.remote.searching import Wishes
     from ctx.submodules import Below, Joined
     from ctx.views.catalog import Catalog
     from ctx.views.view import View
@@ -115,7 +118,10 @@ class RepositoryIndex:
         record = self.snapshots.covered(asked.tree)
         if record is not None:
             log_snapshot(self.repository, self.snapshots, asked, trigger)
-            return self._report(asked, started, ALREADY_INDEXED, record.totals)
+            remote = self._embed(asked.tree, progress)
+            # Somebody waited for a remote model: there is more to say than that nothing was done.
+            skipped = None if remote is not None and remote.embedded else ALREADY_INDEXED
+            return self._report(asked, started, skipped, record.totals)._replace(remote=remote)
         self._fetch(lambda: self.indexer, asked.tree, indexing=True)
         lock = IndexLock(self.store)
         if not lock.acquire():
@@ -131,9 +137,10 @@ class RepositoryIndex:
         while lock.wishes() and lock.acquire():
             with lock:
                 self.indexer.grant_wishes(lock, jobs, background)
+        remote = self._embed(asked.tree, progress) if covered.complete else None
         return self._report(
             asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
-        )
+        )._replace(remote=remote)
 
     def fetch(
         self,
@@ -180,6 +187,7 @@ class RepositoryIndex:
         announce: Announce | None = None,
         within: str | None = None,
         states: Collection[str] = (),
+        wishes: Wishes | None = None,
     ) -> Answer:
         """The best chunks of one tree for a question. What the tree lacks is indexed first.
 
@@ -190,7 +198,8 @@ class RepositoryIndex:
 
         `recurse_submodules` searches the submodules of the tree too, all as one, see `ctx.submodules`.
 
-        `announce` is told what it costs to index a named revision, before that is done.
+        `announce` is told what it costs to index a named revision, before that is done. `wishes` are what is
+        wanted of remote models, where some are configured.
 
         `within` searches only the chunks that differ between the two trees of a range (`ctx.ranges`); where
         it names one, the other is what `overlay` says. `states` are those to answer with (ADDED, MODIFIED,
@@ -229,7 +238,7 @@ class RepositoryIndex:
                 from ctx.submodules import join
 
                 self._joined, opened = join(self, opened, progress)
-            return opened.mend, partial(self._answer, opened, query, limit, paths, languages, started)
+            return opened.mend, partial(self._answer, opened, query, limit, paths, languages, started, wishes)
 
         return mending(ask)
 
@@ -374,6 +383,31 @@ class RepositoryIndex:
 
         return Catalog(self.store, str(self.descriptor), words.VERSION)
 
+    @property
+    def _has_remote_models(self) -> bool:
+        settings = self.repository.settings
+        return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
+
+    @cached_property
+    def remote_model(self) -> RemoteModel | None:
+        """The embedder that is configured, with what it has made here. Raises UsageError."""
+        from ctx.remote.settings import embedder_settings
+
+        settings = embedder_settings(self.repository.settings)
+        if settings is None:
+            return None
+        from ctx.remote.model import RemoteModel
+
+        return RemoteModel(self.repository, self.store, settings)
+
+    def _embed(self, tree: bytes, progress: Report | None) -> RemoteReport | None:
+        """Have a tree that is indexed embedded by the remote model too, where one is configured."""
+        if not self.repository.settings.get("ctx.embedder.url"):
+            return None
+        from ctx.remote.indexing import embed_tree
+
+        return embed_tree(self, tree, progress)
+
     @cached_property
     def indexer(self) -> Indexer:
         """What makes the snapshots and views of this repository."""
@@ -473,16 +507,29 @@ class RepositoryIndex:
         paths: Sequence[str],
         languages: Sequence[str],
         started: float,
+        wishes: Wishes | None,
     ) -> Answer:
         from ctx.search import Filters, search
 
         filters = Filters(self.repository, paths, languages)
-        hits, message = search(opened.view, partial(self.record, opened.view), query, limit, filters)
+        ranked_with: list[str] = []
+        # The vectors of submodules are in their own indexes, and so are the settings of their models.
+        if self._joined is None and (wishes is not None or self._has_remote_models):
+            from ctx.remote.searching import RemoteSearch, Wishes
+
+            remote = RemoteSearch(self, opened.view, wishes or Wishes())
+            hits, message = remote.answer(query, limit, filters)
+            ranked_with = remote.ranked_with
+        else:
+            hits, message = search(opened.view, partial(self.record, opened.view), query, limit, filters)
         lacking = lacks_in_words(opened.about, self.repository.settings.is_partial_clone)
         message = opened.about.message or message or lacking or self._fetch_failed
         if self._joined is not None and (below := self._joined.in_words(opened.about)):
             message = f"{message}; {below}" if message else below
-        return opened.about._replace(hits=hits, message=message, seconds=time.monotonic() - started)
+        seconds = time.monotonic() - started
+        return opened.about._replace(
+            hits=hits, message=message, seconds=seconds, ranked_with=tuple(ranked_with)
+        )
 
     def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
         """The record of a document of a view. Raises `Damaged`."""

@@ -6,6 +6,7 @@
       NothingCommitted             128
       GitFailed                    128
       RemoteFailed                 128
+      ServiceFailed                128
       StoreUnusable                128
         StoreFull                  128
       Damaged                      128
@@ -46,6 +47,10 @@ class GitFailed(CtxError):
 
 class RemoteFailed(CtxError):
     """A remote could not be read or written; the message has git's words."""
+
+
+class ServiceFailed(CtxError):
+    """A model on another machine did not answer, or not with what was asked for."""
 
 
 class StoreUnusable(CtxError):

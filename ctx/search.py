@@ -23,6 +23,9 @@ from ctx.views.view import View
 Records = Callable[[bytes, Key], bytes]
 """Gives the record of a document of a cluster."""
 
+Refine = Callable[[Corpus, "npt.NDArray[np.bool_] | None", list[Ranked], int], list[Ranked]]
+"""Makes another ranking of so many rows out of the local one, among the files that are allowed (files,)."""
+
 _corpora: dict[int, tuple[View, Corpus]] = {}
 _KEPT_CORPORA = 4
 
@@ -40,12 +43,20 @@ class Filters(NamedTuple):
 
 
 def search(
-    view: View, records: Records, text: str, limit: int, filters: Filters, scope: Scope | None = None
+    view: View,
+    records: Records,
+    text: str,
+    limit: int,
+    filters: Filters,
+    scope: Scope | None = None,
+    refine: Refine | None = None,
 ) -> tuple[list[Hit], str | None]:
     """The hits for one question, best first, and a sentence where the filters let nothing through.
 
     With a `scope` only its chunks are answered with, weighed by the statistics of the whole view. Raises
     `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+
+    `refine` makes another ranking of the local one; it does not go with a scope.
     """
     corpus = corpus_of(view)
     allowed, message = allowed_files(view, filters)
@@ -62,7 +73,9 @@ def search(
 
     def best(most: int) -> list[Ranked]:
         ranked = rank(corpus, query, allowed, most, only)
-        return ranked if scope is None else [_in_scope(corpus, scope, one) for one in ranked]
+        if scope is not None:
+            return [_in_scope(corpus, scope, one) for one in ranked]
+        return ranked if refine is None else refine(corpus, allowed, ranked, most)
 
     return _hits(corpus, records, best, limit, scope), message
 
@@ -118,6 +131,7 @@ def _chunk(corpus: Corpus, ranked: Ranked) -> int:
 
 
 def corpus_of(view: View) -> Corpus:
+    """What is kept in memory of a view for the next question."""
     found = _corpora.get(id(view))
     if found is None or found[0] is not view:
         while len(_corpora) >= _KEPT_CORPORA:

@@ -172,7 +172,8 @@ class Answer(NamedTuple):
     tree was asked for. `uncommitted` is None where the work tree was not looked at. `behind` is None where
     the tree that was asked for is indexed, and where nothing else is. `message` is one sentence for the user
     where there is something to say. `submodules` is empty where they were not asked for. `comparison` is
-    there where only what differs was searched: then the tree is the newer of two.
+    there where only what differs was searched: then the tree is the newer of two. `ranked_with` names what
+    had a part in the order besides the tree and the package.
     """
 
     hits: list[Hit]
@@ -187,6 +188,7 @@ class Answer(NamedTuple):
     seconds: float
     submodules: tuple[Submodule, ...] = ()
     comparison: Comparison | None = None
+    ranked_with: tuple[str, ...] = ()
 
 
 class Cited(NamedTuple):
@@ -223,21 +225,38 @@ class Plan(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far an indexing run is; `files` counts those in clusters that had to be made."""
+    """How far an indexing run is; `files` counts those in clusters that had to be made.
+
+    Where a remote model embeds, files are clusters, and there are tokens and dollars, both estimated.
+    """
 
     files_done: int
     files_total: int
     chunks: int
     clusters_done: int
     clusters_total: int
+    tokens: int = 0
+    cost: float = 0.0
 
 
 ALREADY_INDEXED = "ALREADY_INDEXED"
 INDEXING_IN_PROGRESS = "INDEXING_IN_PROGRESS"
 
 
+class RemoteReport(NamedTuple):
+    """What embedding with a remote model took, in chunks; `cut` were too long and read in part."""
+
+    model: str
+    embedded: int
+    reused: int
+    cut: int
+
+
 class IndexReport(NamedTuple):
-    """What one indexing run did. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS."""
+    """What one indexing run did. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS.
+
+    `remote` is None where no remote model is configured, or another process asks it.
+    """
 
     skipped: str | None
     revision: str
@@ -251,6 +270,7 @@ class IndexReport(NamedTuple):
     skipped_files: dict[str, int]
     storage: str
     seconds: float
+    remote: RemoteReport | None = None
 
 
 class Provenance(NamedTuple):

@@ -21,6 +21,7 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
             "type": "search_result",
             "results": [hit_object(hit, text_of) for hit in answer.hits],
             "message": answer.message,
+            "rankedWith": list(answer.ranked_with),
             "revision": answer.revision,
             "commit": answer.commit.hex() if answer.commit else None,
             "tree": answer.tree.hex(),

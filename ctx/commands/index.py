@@ -156,4 +156,8 @@ def summary(report: IndexReport) -> str:
     left_out = sum(report.skipped_files.values())
     if left_out:
         parts.append(f"{left_out:,} files left out (`git ctx status` says why)")
+    if report.remote is not None and (report.remote.embedded or report.remote.reused):
+        remote = report.remote
+        cut = f", {remote.cut:,} too long and read in part" if remote.cut else ""
+        parts.append(f"{remote.embedded:,} embedded by {remote.model}, {remote.reused:,} reused{cut}")
     return f"indexed {where}: {'; '.join(parts)}; {report.seconds:.1f} s"

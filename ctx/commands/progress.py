@@ -61,9 +61,8 @@ class Bar(Reporter):
             self.open()
         if self.bar is not None and self.task is not None:
             rate = state.chunks / max(time.monotonic() - self.start, 1e-3)
-            self.bar.update(
-                self.task, completed=state.files_done, total=state.files_total, rate=f"{rate:,.0f} chunks/s"
-            )
+            words = f"{rate:,.0f} chunks/s{spent(state)}"
+            self.bar.update(self.task, completed=state.files_done, total=state.files_total, rate=words)
 
     def open(self) -> None:
         """Draw the empty bar."""
@@ -108,7 +107,7 @@ class Log(Reporter):
         rate = state.chunks / max(now - self.start, 1e-3)
         sys.stderr.write(
             f"indexing: {state.files_done:,} of {state.files_total:,} files ({percent}%), "
-            f"{state.chunks:,} chunks, {rate:,.0f} chunks/s\n"
+            f"{state.chunks:,} chunks, {rate:,.0f} chunks/s{spent(state)}\n"
         )
         sys.stderr.flush()
 
@@ -150,3 +149,11 @@ class JsonLines(Reporter):
                 "storage": report.storage,
             }
         )
+
+
+def spent(state: Progress) -> str:
+    """What a remote model has read so far and what that costs, both estimated."""
+    if not state.tokens:
+        return ""
+    cost = f", about ${state.cost:.2f}" if state.cost else ""
+    return f", about {state.tokens:,} tokens{cost}"

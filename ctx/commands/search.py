@@ -13,6 +13,7 @@ from ctx.commands.progress import reporter_for
 from ctx.errors import NO_HITS
 
 if TYPE_CHECKING:
+    from ctx.remote.searching import Wishes
     from ctx.values import Plan
 
 STATES = ("added", "modified", "removed")
@@ -65,6 +66,11 @@ class SearchCommand(click.Command):
 @click.option("--added", is_flag=True, help="Only what is new; without --in, since HEAD.")
 @click.option("--modified", is_flag=True, help="Only what was changed; without --in, since HEAD.")
 @click.option("--removed", is_flag=True, help="Only what is gone; without --in, since HEAD.")
+@click.option("--expand", is_flag=True, help="Have a chat model propose further queries (ctx.expander.url).")
+@click.option("--no-rerank", is_flag=True, help="Leave out the reranker that is configured.")
+@click.option(
+    "--min-score", type=float, metavar="S", help="Only hits that a reranker, or full vectors, give S or more."
+)
 @options.json_output
 @click.option("-z", "nul", is_flag=True, help="For programs: five NUL-ended fields a hit, see the manual.")
 @click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
@@ -85,6 +91,9 @@ def command(
     added: bool,
     modified: bool,
     removed: bool,
+    expand: bool,
+    no_rerank: bool,
+    min_score: float | None,
     json_output: bool,
     nul: bool,
     no_content: bool,
@@ -119,6 +128,7 @@ def command(
             overlay=overlay,
             recurse_submodules=recurse_submodules,
             progress=reporter.progress,
+            wishes=wishes(expand, no_rerank, min_score),
             announce=announce,
             within=within,
             states=states,
@@ -159,3 +169,12 @@ def query_text(words: tuple[str, ...]) -> str:
     if not text.strip():
         raise click.UsageError("The query is empty; say in words or in code what you look for.")
     return text
+
+
+def wishes(expand: bool, no_rerank: bool, min_score: float | None) -> Wishes | None:
+    """What is wanted of remote models, None where that is nothing in particular."""
+    if not expand and not no_rerank and min_score is None:
+        return None
+    from ctx.remote.searching import Wishes
+
+    return Wishes(expand, not no_rerank, min_score)

@@ -3,3 +3,6 @@
 MODEL_ID = "wordtable-1"
 DIMENSIONS = 128
 """Of the model inside the package; here, so that its name is known without what computes with it."""
+
+BITS_A_DIMENSION = {"bit": 1, "int8": 8, "f16": 16, "f32": 32}
+"""The precisions in which a vector can be stored."""

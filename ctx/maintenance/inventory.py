@@ -30,6 +30,9 @@ _OWN = frozenset(
         "log",
         "log.old",
         "hooks-made",
+        "storage",
+        "share.git.lock",
+        "remote.lock",
     )
 )
 _OF_OTHERS = frozenset(("share.git", "words"))
@@ -37,7 +40,9 @@ _OF_OTHERS = frozenset(("share.git", "words"))
 _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
-_VIEW_FILE = re.compile(r"(segment|view|overlay)-([0-9a-f]+)")
+_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe)-([0-9a-f]+)")
+_KINDS = {"segment": SEGMENT, "view": VIEW, "overlay": OVERLAY, "vectors": SEGMENT, "probe": SEGMENT}
+"""What was made with a remote model is kept and dropped with the segments of its descriptor."""
 
 
 class Stored(NamedTuple):
@@ -84,7 +89,7 @@ def _group(area: str, group: os.DirEntry[str]) -> Iterator[Stored]:
             if folder:
                 yield from _all(entry.path, FOREIGN)
             else:
-                yield from _found(entry, match[1] if match else FOREIGN, group.name, entry.name)
+                yield from _found(entry, _KINDS[match[1]] if match else FOREIGN, group.name, entry.name)
         elif folder and entry.name in ("nodes", "trees"):
             yield from _spread(entry.path, NODE if entry.name == "nodes" else TREE, group.name)
         elif folder and entry.name == "log":

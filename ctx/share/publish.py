@@ -14,7 +14,6 @@ from typing import NamedTuple
 import msgpack
 
 from ctx.cluster_store import ClusterStore
-from ctx.clusters import decode_cluster
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged, RemoteFailed
 from ctx.partition import PARTITION_VERSION
@@ -165,7 +164,7 @@ class Publisher:
         key = bytes.fromhex("".join(path.split("/")[-2:]))
         try:
             payload = layout.decode_shared(key, theirs)
-            decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
+            self._clusters.decoded(key, payload)
         except Damaged:
             return True
         own = layout.decode_shared(key, ours)

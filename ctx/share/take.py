@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from ctx.cluster_key import Member
 from ctx.cluster_store import ClusterStore
-from ctx.clusters import decode_cluster
 from ctx.descriptor import Descriptor
 from ctx.errors import Damaged, RemoteFailed
 from ctx.git.repository import Repository
@@ -96,7 +95,7 @@ class Taker:
     def _checked(self, key: bytes, data: bytes) -> bytes:
         """The payload of a cluster from elsewhere. Raises `Damaged` unless it is what the key promises."""
         payload = layout.decode_shared(key, data)
-        stored = decode_cluster(payload, str(self._descriptor), key, self._descriptor.vector_bytes)
+        stored = self._clusters.decoded(key, payload)
         sizes = self._repository.blob_sizes([oid for oid, _ in stored.documents])
         for size, document in zip(sizes, stored.documents.values(), strict=True):
             # A blob may be absent in a partial clone.

@@ -1,0 +1,77 @@
+"""The remote model of a repository: its descriptor, where what it made is stored, and how it is asked."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx import chunking
+from ctx.arrays import decode, encode
+from ctx.chunking.grammar_version import grammar_version
+from ctx.cluster_store import ClusterStore
+from ctx.descriptor import CLUSTER_VERSION, SCOPE, Descriptor
+from ctx.embed.precision import vector_bytes
+from ctx.errors import Damaged
+from ctx.git.repository import Repository
+from ctx.regular_files import open_regular
+from ctx.remote.ledger import Ledger
+from ctx.remote.settings import EmbedderSettings
+from ctx.snapshots import Snapshots
+from ctx.store import Store
+from ctx.views.vectors import VectorFiles
+
+if TYPE_CHECKING:
+    from ctx.remote.embedder import RemoteEmbedder
+
+
+class RemoteModel:
+    """What one repository has of one remote model."""
+
+    def __init__(self, repository: Repository, store: Store, settings: EmbedderSettings) -> None:
+        self._repository = repository
+        self._store = store
+        self.settings = settings
+        version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}.{settings.form}"
+        self.descriptor = Descriptor(
+            SCOPE, settings.model_id, settings.dimensions, settings.precision, version
+        )
+        self.vector_bytes = vector_bytes(settings.dimensions, settings.precision)
+        self.snapshots = Snapshots(store, str(self.descriptor))
+        self.clusters = ClusterStore(store, self.descriptor)
+        self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Where it is written down what was sent."""
+        return Ledger(os.path.realpath(self._repository.common_dir))
+
+    def embedder(self, *, for_queries: bool = False) -> RemoteEmbedder:
+        """The service, for documents or for queries. Raises CtxError where the user is offline."""
+        from ctx.remote.embedder import RemoteEmbedder
+
+        return RemoteEmbedder(
+            self.settings,
+            self._repository.place.directory,
+            self._repository.settings,
+            self.ledger,
+            for_queries=for_queries,
+        )
+
+    def check(self, embedder: RemoteEmbedder) -> None:
+        """Compare what the model says to a fixed text with what it said first. Raises `ServiceFailed`."""
+        path = os.path.join(self._store.path, "views", str(self.descriptor), "probe-0")
+        found = embedder.check(self._probe(path))
+        if self._probe(path) is None:
+            self._store.write_file(path, encode({"probe": found.astype("<f4")}, {"format": 1}))
+
+    def _probe(self, path: str) -> npt.NDArray[np.float32] | None:
+        try:
+            with open_regular(path) as file:
+                arrays, _ = decode(file.read())
+            return arrays["probe"].astype(np.float32)
+        except (OSError, Damaged, KeyError):
+            return None

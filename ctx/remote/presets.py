@@ -1,0 +1,72 @@
+"""What is published about well-known embedding models: how they are asked, how wide, how much they read.
+
+Sources are the models' own pages. A preset is a set of defaults: every value can be set beside it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+OPENAI, TEI, OLLAMA, JINA, VOYAGE = "openai", "tei", "ollama", "jina", "voyage"
+DIALECTS = (OPENAI, TEI, OLLAMA, JINA, VOYAGE)
+
+CODE_QUESTION = "Given a question about coding, retrieval code or passage that can solve user's question"
+"""The instruction that goes with the Qwen3 models here."""
+
+
+class Preset(NamedTuple):
+    """Defaults of one model. `context` in tokens; `price` in dollars for a million tokens, 0: it is free.
+
+    `instruction` wraps a query as `Instruct: …\\nQuery: …`; prefixes are put in front as they are; tasks
+    are fields of the jina and voyage dialects.
+    """
+
+    model: str
+    dialect: str = OPENAI
+    dimensions: int = 0
+    context: int = 8192
+    instruction: str = ""
+    query_prefix: str = ""
+    document_prefix: str = ""
+    query_task: str = ""
+    document_task: str = ""
+    price: float = 0.0
+
+
+PRESETS = {
+    # https://huggingface.co/Qwen/Qwen3-Embedding-4B
+    "qwen3-embedding-4b": Preset(
+        "Qwen/Qwen3-Embedding-4B", dimensions=2560, context=32768, instruction=CODE_QUESTION
+    ),
+    # https://huggingface.co/Qwen/Qwen3-Embedding-0.6B
+    "qwen3-embedding-0.6b": Preset(
+        "Qwen/Qwen3-Embedding-0.6B", dimensions=1024, context=32768, instruction=CODE_QUESTION
+    ),
+    # https://huggingface.co/nomic-ai/nomic-embed-code
+    "nomic-embed-code": Preset(
+        "nomic-ai/nomic-embed-code",
+        dimensions=3584,
+        context=32768,
+        query_prefix="Represent this query for searching relevant code: ",
+    ),
+    # https://huggingface.co/jinaai/jina-code-embeddings-1.5b
+    "jina-code": Preset(
+        "jina-code-embeddings-1.5b",
+        dialect=JINA,
+        dimensions=1536,
+        context=32768,
+        query_task="nl2code.query",
+        document_task="nl2code.passage",
+    ),
+    # https://platform.openai.com/docs/models/text-embedding-3-large
+    "text-embedding-3-large": Preset("text-embedding-3-large", dimensions=3072, context=8191, price=0.13),
+    # https://ai.google.dev/gemma/docs/embeddinggemma
+    "embeddinggemma": Preset(
+        "embeddinggemma",
+        dialect=OLLAMA,
+        dimensions=768,
+        context=2048,
+        query_prefix="task: code retrieval | query: ",
+        document_prefix="title: none | text: ",
+    ),
+}

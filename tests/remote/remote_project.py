@@ -1,0 +1,60 @@
+"""The program run in a project that is configured to use a service, and files for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from repositories import Repo
+from service import DIMENSIONS, Service
+
+WORDS = ("apple", "bridge", "candle", "drawer")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Run(NamedTuple):
+    """What a process left."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The object that was printed last."""
+        return json.loads(self.out.splitlines()[-1])
+
+
+def git_ctx(path: Path, *arguments: str, stdin: str = "", **variables: str) -> Run:
+    """Run the program to its end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ctx", *arguments],
+        cwd=path,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1", **variables},
+        timeout=240,
+    )
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+def source(name: str, many: int) -> str:
+    """A file of so many functions, each a chunk of its own."""
+    body = "\n".join(f"    total += value * {line}  # step {line} of the sum" for line in range(24))
+    return "\n\n".join(
+        f'def {name}_{word}(value):\n    """Compute the {name} of a {word}."""\n    total = 0\n{body}\n'
+        "    return total"
+        for word in WORDS[:many]
+    )
+
+
+def configure(repo: Repo, service: Service, **settings: str) -> None:
+    """Point the project at a service."""
+    values = {"url": service.url, "model": "bag-of-words", "dimensions": str(DIMENSIONS), **settings}
+    for name, value in values.items():
+        repo.git("config", f"ctx.embedder.{name}", value)

@@ -1,0 +1,171 @@
+"""A service on loopback that speaks the dialects, keeps what it was sent, and fails when it is told to.
+
+Its vectors are bags of words hashed into a few dimensions: equal texts are equal, and texts that share
+words are near. It stands for the wire; test_real_model.py has a real model behind it.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.server
+import json
+import math
+import re
+import struct
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from zlib import crc32
+
+DIMENSIONS = 64
+
+Fault = Callable[["Handler"], bool]
+"""Answers a request in another way; False lets it be answered as usual."""
+
+
+def vector(text: str, width: int = DIMENSIONS) -> list[float]:
+    """The vector of a text, of unit length."""
+    found = [1e-3] * width
+    for word in re.findall(r"[a-z]+", text.lower()):
+        found[crc32(word.encode()) % width] += 1.0 if crc32(word[::-1].encode()) % 2 else -1.0
+    length = math.sqrt(sum(value * value for value in found))
+    return [value / length for value in found]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    server: Service
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.body = json.loads(body)
+        with self.server.lock:
+            self.server.requests.append((self.path, self.body, dict(self.headers)))
+            number = len(self.server.requests)
+            fault = self.server.faults.pop(number, None) or self.server.always
+        if fault is not None and fault(self):
+            return
+        self.answer(200, self.server.reply(self.path, self.body))
+
+    def answer(self, status: int, value: Any, **headers: str) -> None:
+        """Send JSON, or bytes as they are."""
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        for name, text in headers.items():
+            self.send_header(name.replace("_", "-"), text)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Quietly."""
+
+
+class Service(http.server.ThreadingHTTPServer):
+    """The service; use it in a `with` block."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock = threading.Lock()
+        self.requests: list[tuple[str, Any, dict[str, str]]] = []
+        self.faults: dict[int, Fault] = {}
+        """By the number of the request, from 1 on."""
+        self.always: Fault | None = None
+        self.width = DIMENSIONS
+        self.says = "1: 3\n2: 0"
+        self.thread = threading.Thread(target=self.serve_forever)
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def __enter__(self) -> Service:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.thread.join()
+        self.server_close()
+
+    def texts(self) -> list[str]:
+        """Every text that was sent to be embedded."""
+        return [text for _, body, _ in self.requests for text in body.get("input", body.get("inputs", []))]
+
+    def reply(self, path: str, body: Any) -> Any:
+        """What a service of that path says."""
+        if path == "/embed":
+            return [vector(text, self.width) for text in body["inputs"]]
+        if path == "/api/embed":
+            return {"embeddings": [vector(text, self.width) for text in body["input"]]}
+        if path.endswith("/embeddings"):
+            rows: list[Any] = [vector(text, self.width) for text in body["input"]]
+            if body.get("encoding_format") == "base64":
+                rows = [base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode() for row in rows]
+            data = [
+                {"object": "embedding", "index": place, "embedding": row} for place, row in enumerate(rows)
+            ]
+            return {"object": "list", "data": data[::-1], "model": body["model"]}
+        if path == "/rerank":
+            return [{"index": place, "score": 0.01 * place} for place in range(len(body["texts"]))]
+        if path.endswith("/rerank"):
+            scores = [
+                {"index": place, "relevance_score": 0.01 * place} for place in range(len(body["documents"]))
+            ]
+            return {"results": scores[::-1]}
+        return {"choices": [{"message": {"role": "assistant", "content": self.says}}]}
+
+
+def status(code: int, words: str = "no", **headers: str) -> Fault:
+    """A fault that answers with a status."""
+
+    def fail(request: Handler) -> bool:
+        request.answer(code, {"error": {"message": words}}, **headers)
+        return True
+
+    return fail
+
+
+def cut(request: Handler) -> bool:
+    """The connection breaks in the middle of the answer."""
+    data = json.dumps(request.server.reply(request.path, request.body)).encode()
+    request.send_response(200)
+    request.send_header("Content-Length", str(len(data)))
+    request.end_headers()
+    request.wfile.write(data[: len(data) // 2])
+    request.wfile.flush()
+    request.connection.close()
+    return True
+
+
+def slow(seconds: float) -> Fault:
+    """An answer that comes late."""
+
+    def wait(request: Handler) -> bool:
+        time.sleep(seconds)
+        return False
+
+    return wait
+
+
+def instead(value: Any) -> Fault:
+    """Another answer."""
+
+    def other(request: Handler) -> bool:
+        request.answer(200, value)
+        return True
+
+    return other
+
+
+def embeddings(rows: list[list[float]]) -> Fault:
+    """An answer of the openai dialect with these vectors."""
+    data = [{"index": place, "embedding": row} for place, row in enumerate(rows)]
+    return instead(json.dumps({"data": data}).encode())

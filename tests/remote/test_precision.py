@@ -1,0 +1,46 @@
+"""Vectors as they are stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ctx.embed.precision import encode_vectors, nearest, similarities, truncated, vector_bytes
+from ctx.errors import UsageError
+
+RANDOM = np.random.default_rng(3)
+VECTORS = truncated(RANDOM.standard_normal((400, 64)).astype(np.float32), 64)
+QUERY = truncated(RANDOM.standard_normal((1, 64)).astype(np.float32), 64)[0]
+
+
+@pytest.mark.parametrize(("precision", "error"), [("int8", 0.02), ("f16", 1e-3), ("f32", 1e-6)])
+def test_full_vectors_give_cosines(precision: str, error: float) -> None:
+    stored = encode_vectors(VECTORS, precision)
+    assert stored.shape == (400, vector_bytes(64, precision))
+    assert np.abs(similarities(stored, QUERY, precision) - VECTORS @ QUERY).max() < error
+
+
+def test_bits_order_as_the_vectors_do_on_the_whole() -> None:
+    stored = encode_vectors(VECTORS, "bit")
+    assert stored.shape == (400, 8)
+    found = similarities(stored, QUERY, "bit")
+    assert np.corrcoef(found, VECTORS @ QUERY)[0, 1] > 0.7
+    best = int(np.argmax(found))
+    # What the exact comparison prefers is among what the quick one lets through.
+    assert best in nearest(stored, QUERY, "bit", 60)
+
+
+def test_the_nearest_of_full_vectors_are_the_nearest() -> None:
+    stored = encode_vectors(VECTORS, "f32")
+    wanted = set(np.argsort(-(VECTORS @ QUERY))[:10].tolist())
+    assert set(nearest(stored, QUERY, "f32", 10).tolist()) == wanted
+
+
+def test_fewer_dimensions_are_of_unit_length_again() -> None:
+    assert np.allclose(np.linalg.norm(truncated(VECTORS, 16), axis=1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("dimensions", "precision"), [(64, "int4"), (63, "bit"), (0, "f32")])
+def test_what_cannot_be_stored_is_refused(dimensions: int, precision: str) -> None:
+    with pytest.raises(UsageError):
+        vector_bytes(dimensions, precision)

@@ -1,0 +1,240 @@
+"""A remote model beside the one of the package: indexing, searching, and what is sent for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from remote_project import ROOT, configure, git_ctx, source
+from repositories import Repo
+from service import Service, slow, status
+
+from ctx.arrays import decode, encode
+
+
+def documents(service: Service) -> list[str]:
+    """The texts of files that were sent."""
+    return [text for text in service.texts() if text.startswith("Filepath: ")]
+
+
+def test_both_models_answer_side_by_side(project: Repo, service: Service) -> None:
+    """The model of the package until the other one has its vectors, then both; each named in the answer."""
+    project.git("config", "ctx.catchUp", "never")
+    before = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert before.status == 0
+    assert before.json["rankedWith"] == []
+    assert "git ctx index" in before.json["message"]
+    assert service.texts() == []
+    run = git_ctx(project.path, "index")
+    assert "8 embedded by bag-of-words" in run.out
+    sent = documents(service)
+    assert len(sent) == 8
+    assert {text.splitlines()[0] for text in sent} == {
+        "Filepath: src/session.py",
+        "Filepath: src/deep/invoice.py",
+    }
+    assert all(text.splitlines()[1] == "---" for text in sent)
+    after = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert after.json["rankedWith"] == ["bag-of-words"]
+    assert after.json["message"] is None
+    assert after.json["results"][0]["symbol"] == "invoice_candle"
+    assert service.texts()[-1] == "invoice of a candle"
+    assert len(service.texts()) == 8 + 1 + 1  # the probe, and the query
+
+
+def test_nothing_is_embedded_twice(project: Repo, service: Service) -> None:
+    """An edit sends the chunk that changed; an index that is there sends nothing; another branch shares."""
+    git_ctx(project.path, "index")
+    git_ctx(project.path, "index")
+    assert len(documents(service)) == 8
+    changed = source("session", 4).replace("session of a candle", "session that is renewed")
+    project.commit({"src/session.py": changed})
+    assert "1 embedded by bag-of-words, 7 reused" in git_ctx(project.path, "index").out
+    assert "session that is renewed" in documents(service)[-1]
+    project.branch("other", "HEAD~1")
+    git_ctx(project.path, "index")
+    assert len(documents(service)) == 9
+
+
+@pytest.mark.parametrize(("header", "again"), [("true", 4), ("false", 0)])
+def test_a_rename_is_embedded_anew_only_under_a_path_header(
+    project: Repo, service: Service, header: str, again: int
+) -> None:
+    project.git("config", "ctx.embedder.pathHeader", header)
+    git_ctx(project.path, "index")
+    before = len(service.texts())
+    project.git("mv", "src/session.py", "src/renamed.py")
+    project.commit({})
+    git_ctx(project.path, "index")
+    assert len(service.texts()) - before == (again + 1 if again else 0)  # with a probe
+
+
+def test_a_run_that_fails_goes_on_where_it_was(project: Repo, service: Service) -> None:
+    """What came back is kept, cluster by cluster, and not asked for again."""
+    project.commit({f"lib{n}/f{m}.py": source(f"x{n}_{m}", 2) for n in range(3) for m in range(17)})
+    configure(project, service, batch="4", concurrency="1")
+    service.faults = {number: status(401, "no more") for number in range(14, 100)}
+    run = git_ctx(project.path, "index")
+    assert run.status == 128
+    assert "no more" in run.err
+    half = documents(service)
+    service.faults = {}
+    assert git_ctx(project.path, "index").status == 0
+    every = documents(service)
+    answered = half[: 4 * 12]
+    again = [text for text in every[len(half) :] if text in answered]
+    # Only what was in clusters that were not whole yet.
+    assert len(again) < 4 * 12 / 2
+    assert len(set(every)) == 8 + 3 * 17 * 2
+
+
+def test_uncommitted_files_are_embedded_when_they_are_few(project: Repo, service: Service) -> None:
+    """A search of the work tree asks for the chunk that changed, and for no more."""
+    git_ctx(project.path, "index")
+    before = len(documents(service))
+    project.write(
+        {"src/session.py": source("session", 4).replace("session of a bridge", "a thing of its own")}
+    )
+    run = git_ctx(project.path, "search", "a thing of its own", "--json-output")
+    assert run.json["rankedWith"] == ["bag-of-words"]
+    assert run.json["results"][0]["symbol"] == "session_bridge"
+    assert len(documents(service)) == before + 1
+    project.git("config", "ctx.catchUp", "never")
+    project.write(
+        {"src/session.py": source("session", 4).replace("session of a bridge", "yet another thing")}
+    )
+    git_ctx(project.path, "search", "yet another thing")
+    assert len(documents(service)) == before + 1
+
+
+def test_a_model_that_is_away_does_not_stop_a_search(project: Repo, service: Service) -> None:
+    """The embedded model answers, and the answer says so."""
+    git_ctx(project.path, "index")
+    service.always = status(500, "on fire")
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert run.status == 0
+    assert run.json["rankedWith"] == []
+    assert "on fire" in run.json["message"]
+    assert run.json["results"][0]["symbol"] == "invoice_candle"
+
+
+def test_vectors_that_lost_their_search_ready_form_are_restored(project: Repo, service: Service) -> None:
+    """From the clusters, without asking the model."""
+    git_ctx(project.path, "index")
+    first = git_ctx(project.path, "search", "invoice of a candle", "--json-output").json
+    for file in (project.path / ".git/ctx/views").glob("*/vectors-*"):
+        file.write_bytes(file.read_bytes()[:-9])
+    before = len(documents(service))
+    again = git_ctx(project.path, "search", "invoice of a candle", "--json-output").json
+    assert again["results"] == first["results"]
+    assert len(documents(service)) == before
+    run = git_ctx(project.path, "fsck", "--json-output")
+    assert run.json["foreign"] == []
+
+
+@pytest.mark.parametrize("precision", ["bit", "int8", "f16", "f32"])
+def test_precisions(project: Repo, service: Service, precision: str) -> None:
+    configure(project, service, precision=precision)
+    git_ctx(project.path, "index")
+    run = git_ctx(project.path, "search", "session of a drawer", "--json-output")
+    assert run.json["results"][0]["symbol"] == "session_drawer"
+    limited = git_ctx(project.path, "search", "session of a drawer", "--min-score", "0.99")
+    if precision == "bit":
+        assert limited.status == 129
+        assert "only order the hits of one answer" in limited.err
+    else:
+        assert limited.status == 1
+
+
+def test_filters_and_a_scope(project: Repo, service: Service) -> None:
+    """A directory restricts the answer exactly, and is rendered into the query."""
+    git_ctx(project.path, "index")
+    run = git_ctx(project.path, "search", "of a candle", "-p", "src/deep", "--json-output")
+    paths = {hit["result"]["sourcePosition"]["relativePath"] for hit in run.json["results"]}
+    assert paths == {"src/deep/invoice.py"}
+    assert service.texts()[-1] == "Filepath: src/deep\n---\nof a candle"
+
+
+def test_queries_may_go_elsewhere(project: Repo, service: Service) -> None:
+    with Service() as other:
+        configure(project, service, queryUrl=other.url)
+        git_ctx(project.path, "index")
+        git_ctx(project.path, "search", "invoice of a candle")
+        assert other.texts() == ["invoice of a candle"]
+        assert "invoice of a candle" not in service.texts()
+
+
+def test_two_processes_do_not_pay_twice(project: Repo, service: Service) -> None:
+    """Who finds another one at it leaves it to that one."""
+    service.always = slow(0.2)
+    configure(project, service, batch="1", concurrency="1")
+    first = subprocess.Popen(
+        [sys.executable, "-m", "ctx", "index"],
+        cwd=project.path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not service.requests:
+        assert first.poll() is None
+    git_ctx(project.path, "index")
+    assert first.wait() == 0
+    assert len(documents(service)) == len(set(documents(service))) == 8
+
+
+def test_a_changed_model_is_refused(project: Repo, service: Service) -> None:
+    git_ctx(project.path, "index")
+    (probe,) = (project.path / ".git/ctx/views").glob("*/probe-0")
+    data = bytearray(probe.read_bytes())
+    arrays, meta = decode(bytes(data))
+    probe.write_bytes(encode({"probe": -arrays["probe"]}, meta))
+    project.commit({"src/more.py": source("more", 1)})
+    run = git_ctx(project.path, "index")
+    assert run.status == 128
+    assert "another model is behind the name" in run.err
+
+
+def test_gc_keeps_and_drops_by_descriptor(project: Repo, service: Service) -> None:
+    git_ctx(project.path, "index")
+    descriptor = json.loads(git_ctx(project.path, "account", "--json-output").out)["services"][0][
+        "descriptor"
+    ]
+    assert git_ctx(project.path, "gc", "--grace", "now").status == 0
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert run.json["rankedWith"] == ["bag-of-words"]
+    assert git_ctx(project.path, "gc", "--drop-descriptor", descriptor).status == 0
+    assert not list((project.path / ".git/ctx/objects" / descriptor).rglob("*/*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("url", "ftp://x", "no address"),
+        ("url", "http://user:secret@host", "must not hold a name or a password"),
+        ("dialect", "french", "there are openai"),
+        ("dimensions", "0", "how many numbers"),
+        ("dimensions", "63", "multiple of 8"),
+        ("precision", "int4", "none of bit"),
+        ("preset", "gpt", "there are qwen3-embedding-4b"),
+        ("batch", "0", "from 1 on"),
+        ("price", "much", "dollars"),
+    ],
+)
+def test_settings_that_cannot_be(project: Repo, service: Service, name: str, value: str, words: str) -> None:
+    configure(project, service, **{name: value})
+    run = git_ctx(project.path, "index")
+    assert run.status == 129
+    assert words in run.err
+    assert "secret" not in run.err
+
+
+def test_the_store_has_no_text(project: Repo, service: Service) -> None:
+    git_ctx(project.path, "index")
+    everything = b"".join(
+        file.read_bytes() for file in Path(project.path, ".git/ctx").rglob("*") if file.is_file()
+    )
+    assert b"Compute session" not in everything
