@@ -210,6 +210,11 @@ class RepositoryIndex:
             raise UsageError("the query is empty: say in a few words what you look for")
         if limit < 1:
             raise UsageError(f"the limit is {limit}: ask for one hit at least")
+        if wishes is not None and (within is not None or recurse_submodules):
+            raise UsageError(
+                "ranges and submodules are searched with the model of the package alone: leave out --expand, "
+                "--no-rerank and --min-score"
+            )
         self._forget_submodules()
         if within is not None:
             from ctx.changes import search_changes

@@ -41,6 +41,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
         "type",
         "results",
         "message",
+        "rankedWith",
         "revision",
         "commit",
         "tree",

@@ -52,6 +52,7 @@ def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], se
         "dimensions": "384",
         "concurrency": "1",
         "batch": "4",
+        "precision": "int8",
         "queryPrefix": "query: ",
         "documentPrefix": "passage: ",
     }.items():
@@ -59,7 +60,7 @@ def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], se
     run = git_ctx(repo.path, "index")
     assert run.status == 0, run.err
     assert "3 embedded by multilingual-e5-small" in run.out
-    for question, symbol in (("wie mischt man zwei Farben", "mix"), ("enviar la factura al cliente", "bill")):
+    for question, symbol in (("wie mischt man zwei Farben", "mix"), ("escribir una factura", "bill")):
         found = git_ctx(repo.path, "search", question, "--json-output").json
         assert found["rankedWith"] == ["multilingual-e5-small"]
         assert found["results"][0]["symbol"] == symbol
