@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -15,10 +11,10 @@ from pathlib import Path
 import pytest
 from projects import QUERIES, project
 from repositories import Files, Repo
-from ways import Run, ask, program
+from ways import program
 
 import ctx
-from ctx.errors import NotARepository, NothingCommitted, StoreUnusable, UnknownRevision, UsageError
+from ctx.errors import NotARepository, NothingCommitted, UnknownRevision, UsageError
 from ctx.values import Answer, Hit
 
 FEW = (QUERIES[0], QUERIES[2])
@@ -294,130 +290,3 @@ def test_paths_of_any_bytes(make_repo: Callable[..., Repo]) -> None:
     ]
     repo.commit({name: f"def renew_session_{i}():\n    return {i}\n" for i, name in enumerate(names)})
     assert {hit.path for hit in search(repo, "renew session", limit=50).hits} == set(names)
-
-
-# -- where nothing may be written
-
-
-def without_privileges() -> None:
-    """Take from a child of root what lets root write everywhere (capabilities(7), CAP_DAC_OVERRIDE)."""
-    if os.geteuid() == 0:
-        drop, override = 24, 1
-        if ctypes.CDLL(None).prctl(drop, override, 0, 0, 0):
-            raise OSError("not allowed to give up a capability")
-
-
-def may_be_shut_out(tmp_path: Path) -> bool:
-    """Whether a child can be kept from writing in a directory."""
-    shut = tmp_path / "shut"
-    shut.mkdir()
-    shut.chmod(0o555)
-    code = f"open({os.fspath(shut / 'file')!r}, 'w')"
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code], preexec_fn=without_privileges, stderr=subprocess.DEVNULL
-        )
-    except (subprocess.SubprocessError, OSError, AttributeError):
-        return False
-    return done.returncode != 0
-
-
-def with_room(size: int) -> Callable[[], None]:
-    """No file may grow beyond so many bytes: a full disk for whatever is larger."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return limit
-
-
-def outcome(repo: Repo, **more: object) -> tuple[Run, Run]:
-    """A search and an indexing run of the program."""
-    return (
-        program("search", FEW[0], "-z", cwd=repo.path, **more),  # type: ignore[arg-type]
-        program("index", cwd=repo.path, **more),  # type: ignore[arg-type]
-    )
-
-
-@pytest.mark.parametrize(
-    ("place", "files"),
-    [("file", 30), ("full", 30), ("nearly full", 30), ("read-only", 260), ("nearly full", 260)],
-    ids=["file", "full", "nearly full", "read-only, many files", "nearly full, many files"],
-)
-def test_searching_works_where_nothing_can_be_written_and_indexing_says_why(
-    make_repo: Callable[..., Repo], tmp_path: Path, place: str, files: int
-) -> None:
-    repo = make_repo()
-    repo.commit(project(41, files))
-    expected = program("search", FEW[0], "-z", cwd=repo.path).out
-    shutil.rmtree(repo.path / ".git/ctx")
-    git = repo.path / ".git"
-    if place == "file":
-        (git / "ctx").write_text("in the way")
-        searched, indexed = outcome(repo)
-    elif place == "read-only":
-        if not may_be_shut_out(tmp_path):
-            pytest.skip("nothing keeps this user from writing")
-        git.chmod(0o555)
-        searched, indexed = outcome(repo, preexec_fn=without_privileges)
-        git.chmod(0o755)
-    else:
-        searched, indexed = outcome(repo, preexec_fn=with_room(0 if place == "full" else 1500))
-    assert (searched.status, searched.out, searched.err) == (0, expected, "")
-    assert indexed.status == 128
-    assert str(git / "ctx") in indexed.err
-    assert "run the command again" in indexed.err
-    if place != "file":
-        assert not (git / "ctx/snapshots").exists() or not list((git / "ctx/snapshots").glob("*/trees/*/*"))
-        # A worker that is ended because another one failed may leave a scrap, which is swept later.
-        assert files > 200 or not list((git / "ctx").glob("tmp/*"))
-    else:
-        (git / "ctx").unlink()
-    again = program("index", cwd=repo.path)
-    assert (again.status, again.err) == (0, "")
-    assert program("search", FEW[0], "-z", cwd=repo.path).out == expected
-
-
-def test_an_index_that_cannot_be_written_any_more_is_still_read(
-    make_repo: Callable[..., Repo], tmp_path: Path
-) -> None:
-    if not may_be_shut_out(tmp_path):
-        pytest.skip("nothing keeps this user from writing")
-    repo = make_repo()
-    repo.commit(project(42, 40))
-    expected = program("search", FEW[0], "-z", cwd=repo.path).out
-    store = repo.path / ".git/ctx"
-    for folder in (store, *(path for path in store.rglob("*") if path.is_dir())):
-        folder.chmod(0o555)
-    assert program("search", FEW[0], "-z", cwd=repo.path, preexec_fn=without_privileges).out == expected
-    for file in store.rglob("objects/*/*/*"):
-        file.write_bytes(b"")
-    run = program("search", FEW[0], "-z", cwd=repo.path, preexec_fn=without_privileges)
-    assert (run.status, run.out, run.err) == (0, expected, "")
-
-
-def test_a_library_user_indexes_again_after_a_search_in_memory(make_repo: Callable[..., Repo]) -> None:
-    repo = make_repo()
-    repo.commit(project(43, 20))
-    (repo.path / ".git/ctx").write_text("in the way")
-    with ctx.open(repo.path) as index:
-        assert index.search(FEW[0]).hits
-        with pytest.raises(StoreUnusable):
-            index.index()
-        (repo.path / ".git/ctx").unlink()
-        assert index.index().total_clusters
-    with ctx.open(repo.path) as index:
-        assert index.snapshots.tree(repo.id("HEAD^{tree}")) is not None
-    assert ask(repo.path, FEW, [()])
-
-
-def test_removing_takes_away_whatever_lies_there(make_repo: Callable[..., Repo]) -> None:
-    repo = make_repo()
-    repo.commit(project(44, 20))
-    (repo.path / ".git/ctx").write_text("in the way")
-    assert program("remove-index", cwd=repo.path).status == 0
-    assert not (repo.path / ".git/ctx").exists()
-    assert program("index", cwd=repo.path).status == 0
-    assert program("remove-index", cwd=repo.path).status == 0
-    assert not (repo.path / ".git/ctx").exists()
-    assert program("remove-index", cwd=repo.path).status == 0

@@ -3,7 +3,9 @@
     python tests/bench/chunks/audit.py [--files N] [--worst N] [--language L]… PROJECT…
 
 PROJECT is a git repository; of each language at most N files of its HEAD are read, those whose hashed paths
-come first. The same files are cut into lines of at most 750 bytes for comparison.
+come first. The same files are cut into lines of at most 750 bytes for comparison. Percent of the boundaries
+between chunks: bad ones, each of their faults (`boundaries.py`), then those inside a string or a comment that
+is larger than a chunk by itself. Percent of the chunks: above 1,500 and above 3,000 bytes, below 80.
 """
 
 from __future__ import annotations
@@ -137,7 +139,9 @@ def main(arguments: list[str]) -> int:
             count(ours[language], name, source, language, [(c.start, c.end) for c in chunk(source, language)])
             count(lines[language], name, source, language, by_lines(source))
     print(
-        "language | cut | chunks | bad % | " + " | ".join(FAULTS) + " | in a literal | over | far over | tiny"
+        "language | cut | chunks | bad % | "
+        + " | ".join(FAULTS)
+        + " | in a large text | over | far over | tiny"
     )
     for language in sorted(ours):
         print(f"{language} | syntax | {ours[language].row()}")
