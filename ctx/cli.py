@@ -26,6 +26,7 @@ COMMANDS = {
     "related": "related",
     "show": "show",
     "plan": "plan",
+    "evaluate": "evaluate",
     "status": "status",
     "pin": "pin",
     "gc": "gc",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from ctx.cluster_store import ClusterStore
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
+    from ctx.rank.tuning import Tuning
     from ctx.remote.model import RemoteModel
     from ctx.remote.searching import Wishes
     from ctx.submodules import Below, Joined
@@ -526,15 +527,38 @@ class RepositoryIndex:
             hits, message = remote.answer(query, limit, filters)
             ranked_with = remote.ranked_with
         else:
-            hits, message = search(opened.view, partial(self.record, opened.view), query, limit, filters)
+            records = partial(self.record, opened.view)
+            hits, message = search(opened.view, records, query, limit, filters, tuning=self.tuning)
+        if self.tuning.name is not None:
+            ranked_with = [self.tuning.name, *ranked_with]
         lacking = lacks_in_words(opened.about, self.repository.settings.is_partial_clone)
         message = opened.about.message or message or lacking or self._fetch_failed
+        if message is None and self.tuning.name is None and self._wants_fit:
+            message = (
+                "ctx.fit is set, but no fit is there for this ranker: `git ctx evaluate --fit` makes one"
+            )
         if self._joined is not None and (below := self._joined.in_words(opened.about)):
             message = f"{message}; {below}" if message else below
         seconds = time.monotonic() - started
         return opened.about._replace(
             hits=hits, message=message, seconds=seconds, ranked_with=tuple(ranked_with)
         )
+
+    @property
+    def _wants_fit(self) -> bool:
+        return self.repository.settings.get_bool("ctx.fit", False)
+
+    @cached_property
+    def tuning(self) -> Tuning:
+        """The correction learned from this repository's history, where the user wants it and it is there."""
+        from ctx.rank.tuning import PLAIN
+
+        if not self._wants_fit:
+            return PLAIN
+        from ctx.rank.correction import fit_path, load
+
+        correction = load(fit_path(self.store.path))
+        return PLAIN if correction is None else PLAIN._replace(correct=correction, name=correction.name)
 
     def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
         """The record of a document of a view. Raises `Damaged`."""

@@ -15,6 +15,7 @@ from ctx.git.repository import Repository
 from ctx.rank.corpus import Corpus
 from ctx.rank.query import prepare
 from ctx.rank.ranker import Ranked, rank
+from ctx.rank.tuning import PLAIN, Tuning
 from ctx.records import decode_chunk
 from ctx.values import Change, Hit
 from ctx.views.segments import Key
@@ -50,6 +51,7 @@ def search(
     filters: Filters,
     scope: Scope | None = None,
     refine: Refine | None = None,
+    tuning: Tuning = PLAIN,
 ) -> tuple[list[Hit], str | None]:
     """The hits for one question, best first, and a sentence where the filters let nothing through.
 
@@ -72,7 +74,7 @@ def search(
     query = prepare(text, word_table())
 
     def best(most: int) -> list[Ranked]:
-        ranked = rank(corpus, query, allowed, most, only)
+        ranked = rank(corpus, query, allowed, most, only, tuning)
         if scope is not None:
             return [_in_scope(corpus, scope, one) for one in ranked]
         return ranked if refine is None else refine(corpus, allowed, ranked, most)

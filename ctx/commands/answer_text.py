@@ -94,6 +94,8 @@ def closing_line(answer: Answer) -> str:
     left_out = sum(coverage.skipped.values())
     if left_out:
         parts.append(f"{left_out:,} left out")
+    if answer.ranked_with:
+        parts.append(f"ranked with {', '.join(answer.ranked_with)}")
     if uncommitted and uncommitted.left_out:
         parts.append(f"{_files(uncommitted.left_out)} of many untracked not looked at")
     return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")

@@ -33,6 +33,7 @@ _OWN = frozenset(
         "storage",
         "share.git.lock",
         "remote.lock",
+        "fit",
     )
 )
 _OF_OTHERS = frozenset(("share.git", "words"))

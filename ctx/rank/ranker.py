@@ -13,7 +13,8 @@ from ctx.rank.evidence import Evidence, Floats, gather
 from ctx.rank.features import IS_TYPE, file_features
 from ctx.rank.groups import Groups
 from ctx.rank.query import Query
-from ctx.rank.trees import file_ranker
+from ctx.rank.trees import Trees, file_ranker
+from ctx.rank.tuning import PLAIN, Tuning
 from ctx.records import TEST
 from ctx.views import paths
 
@@ -51,11 +52,13 @@ def rank(
     allowed: npt.NDArray[np.bool_] | None,
     limit: int,
     only: npt.NDArray[np.bool_] | None = None,
+    tuning: Tuning = PLAIN,
 ) -> list[Ranked]:
     """The best rows. `allowed` (files,) and `only` (rows,) bool restrict the answer, never the statistics.
 
     Each file that is allowed has a row of `only`.
     """
+    query = tuning.read(query)
     evidence = gather(corpus, query)
     if only is not None:
         evidence = evidence.among(only)
@@ -67,7 +70,9 @@ def rank(
     candidates = candidates_of(corpus, evidence, open_documents, max(POOL, limit))
     if not len(candidates):
         return []
-    scores = _file_scores(corpus, query, evidence, candidates, shown)
+    scores = _file_scores(corpus, query, evidence, candidates, shown, tuning.trees or file_ranker())
+    if tuning.correct is not None:
+        scores = tuning.correct(corpus.view, query, shown[candidates], scores)
     return _rows(corpus, evidence, candidates, scores, shown, limit, only)
 
 
@@ -109,9 +114,10 @@ def _file_scores(
     evidence: Evidence,
     candidates: npt.NDArray[np.int64],
     shown: npt.NDArray[np.int64],
+    trees: Trees,
 ) -> Floats:
     files = shown[candidates]
-    margins = file_ranker().margins(file_features(corpus, query, evidence, candidates, files))
+    margins = trees.margins(file_features(corpus, query, evidence, candidates, files))
     flags = corpus.view.file_flags[files]
     for flag, prior in _PRIORS.items():
         if not query.asked & flag:

@@ -61,5 +61,13 @@ class Trees:
 @lru_cache(maxsize=1)
 def file_ranker() -> Trees:
     """The trees inside the package."""
-    arrays, meta = map_file(_FILE)
-    return Trees(arrays, list(meta["features"]))
+    return ranker_in(_FILE)
+
+
+def ranker_in(path: str) -> Trees:
+    """The trees in a file. Raises `Damaged` for those of other features, OSError where there is no file."""
+    arrays, meta = map_file(path)
+    try:
+        return Trees(arrays, list(meta["features"]))
+    except (KeyError, TypeError) as error:
+        raise Damaged(f"{path} holds no ranker") from error

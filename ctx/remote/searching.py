@@ -143,7 +143,7 @@ class RemoteSearch:
         records = partial(self._index.record, self._view)
         vector = None if where is None else self._query_vector(query, filters)
         if where is None or vector is None or self._model is None:
-            return search(self._view, records, query, limit, filters)
+            return search(self._view, records, query, limit, filters, tuning=self._index.tuning)
         model = self._model
         if model.settings.model not in self.ranked_with:
             self.ranked_with.append(model.settings.model)
@@ -161,7 +161,7 @@ class RemoteSearch:
                 one._replace(agreement=near_similarity.get(one.row, 0.0)) for one in fuse(corpus, lists, most)
             ]
 
-        return search(self._view, records, query, limit, filters, refine=refine)
+        return search(self._view, records, query, limit, filters, refine=refine, tuning=self._index.tuning)
 
     def _query_vector(self, query: str, filters: Filters) -> npt.NDArray[np.float32] | None:
         assert self._model is not None

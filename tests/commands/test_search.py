@@ -49,6 +49,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
         "coverage",
         "uncommitted",
         "behind",
+        "submodules",
     ]
     assert answer["type"] == "search_result"
     assert answer["commit"] == project.git("rev-parse", "HEAD")

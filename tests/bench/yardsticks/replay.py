@@ -27,7 +27,7 @@ from ctx.evaluation.subjects import question_of
 from ctx.evaluation.tasks import SOURCES, TESTS, Task, task_of
 
 COMMITS = 100
-SEMBLE_EVERY = 4
+SEMBLE_EVERY = 5
 _LOOKED_AT = 3000
 
 

@@ -100,9 +100,19 @@ class Semble:
         ]
 
 
+_NO_SOURCES = ("7z", "bin", "bz2", "dll", "exe", "gif", "gz", "jar", "jpg", "pdf", "png", "so", "xz", "zip")
+
+
 def clone(repository: Path, folder: Path) -> None:
-    """A clone without files, and without the index that may lie beside the objects of the repository."""
+    """A clone without files, and without the index that may lie beside the objects of the repository.
+
+    Files that nobody indexes stay out of later checkouts: they are large, and may be missing.
+    """
     subprocess.run(["git", "clone", "-q", "--no-checkout", repository, folder], check=True)
+    subprocess.run(["git", "-C", folder, "config", "core.sparseCheckout", "true"], check=True)
+    patterns = ["/*", *(f"!*.{suffix}" for suffix in _NO_SOURCES)]
+    (folder / ".git" / "info").mkdir(exist_ok=True)
+    (folder / ".git" / "info" / "sparse-checkout").write_text("\n".join(patterns) + "\n")
 
 
 def checkout(folder: Path, revision: str) -> None:

@@ -1,0 +1,57 @@
+"""What can be changed about the ranking of one query: evidence left out, other trees, a correction.
+
+Shipped searches use none of it, unless the user asked for the correction that was fitted to a repository.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.rank.query import Query
+from ctx.rank.trees import Trees
+from ctx.views.view import View
+
+WORDS, NAMES, VECTORS = "words", "names", "vectors"
+"""Kinds of evidence that a query can do without."""
+
+
+class Correct(Protocol):
+    """Gives new scores for candidate files, all (n,)."""
+
+    def __call__(
+        self,
+        view: View,
+        query: Query,
+        files: npt.NDArray[np.int64],
+        scores: npt.NDArray[np.float64],
+        /,
+    ) -> npt.NDArray[np.float64]: ...
+
+
+class Tuning(NamedTuple):
+    """`trees` of None are those of the package; `name` is what the answer says it was ranked with."""
+
+    without: frozenset[str] = frozenset()
+    trees: Trees | None = None
+    correct: Correct | None = None
+    name: str | None = None
+
+    def read(self, query: Query) -> Query:
+        """The query without what it is to do without."""
+        if VECTORS in self.without:
+            none = np.zeros_like(query.vector)
+            query = query._replace(vector=none, bits=np.packbits(none >= 0).view("<u8"))
+        if WORDS in self.without:
+            # Where no term is left, no word counts, and no name that is made of words.
+            query = query._replace(
+                terms=[], hashes=query.hashes[:0], weights=query.weights[:0], words=[], wholes=[]
+            )
+        if NAMES in self.without:
+            query = query._replace(names=[], wholes=[])
+        return query
+
+
+PLAIN = Tuning()

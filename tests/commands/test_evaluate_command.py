@@ -1,0 +1,93 @@
+"""`git ctx evaluate` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from repositories import Repo
+
+
+@pytest.fixture
+def project(repo: Repo) -> Repo:
+    repo.commit({"src/cookie.py": "def renew(cookie):\n    return cookie\n", "README.md": "# Cookies\n"})
+    repo.commit(
+        {"src/cookie.py": "def renew(cookie):\n    return cookie.again()\n"},
+        "Renew a cookie when it is asked for",
+    )
+    repo.commit({"README.md": "# Cookies and more\n"}, "Promise more than cookies in the readme")
+    repo.commit({"README.md": "# Cookies  and  more\n"}, "Put more room between the words")
+    return repo
+
+
+def test_it_says_in_a_sentence_how_many_commits_were_found(git_ctx, project):
+    run = git_ctx("evaluate", cwd=project.path)
+    assert run.status == 0, run.err
+    assert run.lines[0] == (
+        f"for 2 of 2 commits that lead to main ({project.id().hex()[:12]}) a changed file was among the "
+        "first ten hits, for 2 it was the first"
+    )
+    assert run.lines[1] == "3 commits looked at; left out: 1 only formatted"
+    assert any(line.startswith("kind: sources") for line in run.lines)
+    assert run.err == ""
+
+
+def test_nothing_of_it_shows_in_the_status(git_ctx, project):
+    git_ctx("index", cwd=project.path)
+    before = git_ctx("status", "--json-output", cwd=project.path).json
+    assert git_ctx("evaluate", cwd=project.path).status == 0
+    after = git_ctx("status", "--json-output", cwd=project.path).json
+    assert after["snapshots"] == before["snapshots"]
+    assert git_ctx("fsck", "--full", cwd=project.path).status == 0
+
+
+def test_json_has_all_of_it(git_ctx, project):
+    run = git_ctx("evaluate", "-n", "1", "--compare", "words=off", "--json-output", cwd=project.path)
+    found = run.json
+    assert list(found) == [
+        "type", "revision", "commit", "commits", "lookedAt", "leftOut", "interrupted", "settings", "fit",
+    ]  # fmt: skip
+    assert found["type"] == "evaluation"
+    assert (found["commits"], found["lookedAt"]) == (1, 2)
+    shipped, other = found["settings"]
+    assert shipped["name"] == "as shipped"
+    assert shipped["difference"] is None
+    assert shipped["groups"]["kind"] == {"docs": shipped["all"]}
+    assert other["name"] == "words=off"
+    assert set(other["difference"]) == {"ndcg", "low", "high"}
+    assert json.loads(run.out)["fit"] is None
+
+
+def test_an_older_revision_is_replayed_from_there(git_ctx, project):
+    run = git_ctx("evaluate", "HEAD~2", "--json-output", cwd=project.path)
+    assert run.json["commits"] == 1
+    assert run.json["commit"] == project.id("HEAD~2").hex()
+
+
+def test_where_nothing_can_be_replayed_it_says_why(git_ctx, repo):
+    repo.commit({"a.py": "x = 1\n"}, "Begin with one file")
+    run = git_ctx("evaluate", cwd=repo.path)
+    assert run.status == 0
+    assert run.lines == ["none of the 0 commits looked at could be replayed: there is none with one parent"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--compare", "depth=3"), "'depth=3' is no setting to compare; known are "),
+        (("--compare", "fit=on"), "`git ctx evaluate --fit` makes one"),
+        (("-n", "0"), "0 is not in the range"),
+        (("HEAD^{tree}",), "has no history"),
+        (("nowhere",), "nowhere"),
+    ],
+)
+def test_bad_input_is_refused(git_ctx, project, arguments, said):
+    run = git_ctx("evaluate", *arguments, cwd=project.path)
+    assert run.status in (128, 129)
+    assert said in run.err
+
+
+def test_few_commits_fit_nothing(git_ctx, project):
+    run = git_ctx("evaluate", "--fit", cwd=project.path)
+    assert run.status == 0
+    assert run.lines[-1].startswith("nothing was fitted: 40 commits at least are needed")

@@ -1,0 +1,211 @@
+"""Replaying, comparing and fitting on a repository whose commits are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from repositories import FIRST_SECOND, Repo
+
+import ctx
+from ctx.arrays import encode, map_file
+from ctx.errors import UsageError
+from ctx.evaluation import fit
+from ctx.evaluation.commits import commits
+from ctx.evaluation.evaluate import evaluate
+from ctx.evaluation.replay import TWICE
+from ctx.evaluation.settings import parse
+from ctx.rank.correction import FEATURES, Correction, fit_path, load, path_hash
+from ctx.words.terms import term_hash
+
+NOUNS = "session invoice cookie payment mailbox schedule permission account".split()
+
+
+def module(noun: str, lines: int) -> str:
+    body = "".join(f"    step({number})\n" for number in range(lines))
+    return f"def renew_{noun}(user):\n{body}\n\ndef drop_{noun}(user):\n    return user\n"
+
+
+@pytest.fixture
+def project(repo: Repo) -> Repo:
+    """Each commit changes the module that it names, but one in four, which speaks of something else."""
+    lines = dict.fromkeys(NOUNS, 1)
+    stream = commit(0, "Begin with what there is", dict.fromkeys(NOUNS, 1))
+    for number in range(48):
+        noun = NOUNS[number % len(NOUNS)]
+        lines[noun] += 1
+        said = f"Renew the {noun} in step {number} as well"
+        if number % 4 == 3:
+            said = f"Obey the auditors of department {number} in Zürich"
+        stream += commit(number + 1, said, {noun: lines[noun]})
+    repo.git("fast-import", "--quiet", stdin=stream)
+    repo.git("reset", "--quiet", "--hard")
+    return repo
+
+
+def commit(number: int, message: str, lines: dict[str, int]) -> bytes:
+    """A commit of the branch main as `git fast-import` reads it."""
+    said = message.encode()
+    when = FIRST_SECOND + 3600 * number
+    stream = b"commit refs/heads/main\ncommitter A <a@example.org> %d +0000\ndata %d\n%s\n" % (
+        when,
+        len(said),
+        said,
+    )
+    for noun, count in lines.items():
+        text = module(noun, count).encode()
+        stream += b"M 644 inline src/%s.py\ndata %d\n%s\n" % (noun.encode(), len(text), text)
+    return stream
+
+
+def test_changed_files_and_chunks_are_found(project):
+    with ctx.open(project.path) as index:
+        found = evaluate(index, most=12)
+    assert found.commits == 12
+    assert found.looked_at == 12
+    grade = found.whole.grades[0]
+    assert grade.commits == 12
+    assert 9 <= grade.found <= 12
+    assert grade.first >= 8
+    assert grade.recall == tuple(sorted(grade.recall))
+    assert grade.right_place == 1.0
+    assert [part.name for part in found.groups["directory"]] == ["src"]
+    assert {part.name: part.grades[0].commits for part in found.groups["kind"]} == {"sources": 12}
+
+
+def test_a_question_that_was_asked_before_counts_once(project):
+    for lines in (60, 61):
+        project.commit({"src/cookie.py": module("cookie", lines)}, "Renew the cookie for good")
+    with ctx.open(project.path) as index:
+        assert evaluate(index, most=3).left_out == {TWICE: 1}
+
+
+def test_ways_to_search_are_compared(project):
+    with ctx.open(project.path) as index:
+        found = evaluate(index, most=12, compare=["vectors=on", "words=off,vectors=off,names=off"])
+    assert found.ways == ["as shipped", "vectors=on", "words=off,vectors=off,names=off"]
+    same, nothing = found.differences
+    assert same == (0.0, 0.0, 0.0)
+    assert nothing.high < 0
+    assert found.whole.grades[2].found == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["words", "words=maybe", "", "depth=3", "ranker=/nowhere", "ranker=README.md", "fit=on"]
+)
+def test_what_is_no_setting_says_which_there_are(text, tmp_path):
+    with pytest.raises(UsageError):
+        parse(text, str(tmp_path / "fit"))
+
+
+def test_an_interrupt_keeps_what_was_graded(project):
+    def stop(what: str, done: int, most: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with ctx.open(project.path) as index:
+        found = evaluate(index, most=12, step=stop)
+    assert found.interrupted
+    assert found.commits == found.whole.grades[0].commits == 4
+
+
+def test_the_past_ends_before_the_commits_that_are_searched(project):
+    with ctx.open(project.path) as index:
+        history = fit.History(index.repository, project.id())
+        newest, second, *_ = commits(index.repository, project.id(), 10)
+        past = history.before([second.oid, newest.oid])
+        whole = history.whole()
+        for commit, known in ((newest, False), (second, False)):
+            number = next(word for word in commit.subject.split() if word.isdigit())
+            assert (term_hash(number) in past.term.tolist()) is known
+            assert term_hash(number) in whole.term.tolist() or len(number) < 3
+        changed = {
+            name: whole.changed[whole.path.tolist().index(path_hash(name))] for name in (b"src/account.py",)
+        }
+        before = past.changed[past.path.tolist().index(path_hash(b"src/account.py"))]
+        assert before < changed[b"src/account.py"]
+
+
+def test_a_fit_that_helps_is_stored_and_named_by_searches(project):
+    with ctx.open(project.path) as index:
+        found = evaluate(index, most=48, fitting=True)
+        fitted = found.fitted
+        assert fitted.learned + fitted.tried == 48
+        assert set(fitted.weights) == set(FEATURES)
+        assert fitted.stored is (fitted.difference.mean > 0)
+        assert load(fit_path(index.store.path)) is None or fitted.stored
+        correction = load(fit_path(index.store.path)) or Correction(
+            fit.History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 1
+        )
+        index.store.write_file(fit_path(index.store.path), correction.encoded())
+        plain = index.search("obey the auditors")
+        assert plain.ranked_with == ()
+    project.git("config", "ctx.fit", "true")
+    with ctx.open(project.path) as index:
+        answer = index.search("obey the auditors")
+        assert answer.ranked_with == (f"fit {project.id().hex()[:12]}",)
+        assert answer.tree == plain.tree
+        assert answer.message is None
+
+
+def test_too_few_commits_fit_nothing(project):
+    with ctx.open(project.path) as index:
+        assert evaluate(index, most=10, fitting=True).fitted is None
+        assert load(fit_path(index.store.path)) is None
+
+
+def test_a_search_says_where_a_fit_is_wanted_and_none_is_there(project):
+    project.git("config", "ctx.fit", "true")
+    with ctx.open(project.path) as index:
+        answer = index.search("renew the cookie")
+        assert answer.ranked_with == ()
+        assert "git ctx evaluate --fit" in answer.message
+
+
+@pytest.fixture
+def stored(project: Repo) -> str:
+    with ctx.open(project.path) as index:
+        correction = Correction(
+            fit.History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 7
+        )
+        path = fit_path(index.store.path)
+        index.store.write_file(path, correction.encoded())
+        return path
+
+
+def test_a_correction_survives_its_file(stored, project):
+    correction = load(stored)
+    assert (correction.commit, correction.tasks) == (project.id(), 7)
+    assert correction.weights.tolist() == [1.0] * len(FEATURES)
+
+
+@pytest.mark.parametrize(
+    "damage", ["cut", "flip", "empty", "ranker", "weights", "nan", "order", "missing", "place"]
+)
+def test_a_damaged_or_foreign_correction_is_none(stored, damage):
+    arrays, meta = map_file(stored)
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    data = Path(stored).read_bytes()
+    if damage == "cut":
+        data = data[: len(data) // 2]
+    elif damage == "flip":
+        data = data[:200] + bytes([data[200] ^ 1]) + data[201:]
+    elif damage == "empty":
+        data = b""
+    else:
+        if damage == "ranker":
+            meta["ranker"] += 1
+        elif damage == "weights":
+            meta["weights"] = meta["weights"][1:]
+        elif damage == "nan":
+            meta["weights"][0] = float("nan")
+        elif damage == "order":
+            arrays["path"] = arrays["path"][::-1]
+        elif damage == "missing":
+            del arrays["times"]
+        elif damage == "place":
+            arrays["place"][0] = len(arrays["path"])
+        data = encode(arrays, meta)
+    Path(stored).write_bytes(data)
+    assert load(stored) is None
