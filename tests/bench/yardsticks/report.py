@@ -196,8 +196,11 @@ def main() -> None:
                 tables[f"{system}, both asked"] = own
         print_table(yardstick, {name: row(own) for name, own in tables.items()})
         if options.by:
-            parts = grouped(asked, options.by, "system")
-            print_table(options.by, {" ".join(key): row(own) for key, own in parts.items()})
+            parts = grouped(both, options.by, "system")
+            print_table(
+                f"{options.by}, all asked" if len(both) == len(asked) else f"{options.by}, both asked",
+                {" ".join(key): row(own) for key, own in parts.items()},
+            )
         if len({result.system for result in asked}) > 1:
             sides: dict[tuple[str, ...], list[Result]] = grouped(both, "system")
             ours = sides.pop(("git-ctx",))
