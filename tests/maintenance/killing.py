@@ -133,8 +133,8 @@ def ended_after(work: Callable[[Path], None], path: Path, seconds: float) -> Non
     os.waitpid(child, 0)
 
 
-def complaint(work: Callable[[Path], None], path: Path, expected: Answers) -> str:
-    """What is wrong with an index after a death; empty if nothing is."""
+def complaint(work: Callable[[Path], None], path: Path, expected: Answers, kept: set[bytes]) -> str:
+    """What is wrong with an index after a death; empty if nothing is. `kept` are the trees it has to have."""
     with ctx.open(path) as opened:
         if os.path.isdir(opened.store.path):
             findings = check(opened, dry_run=True).findings
@@ -147,8 +147,10 @@ def complaint(work: Callable[[Path], None], path: Path, expected: Answers) -> st
         return "another answer than that of an index from scratch"
     work(path)
     with ctx.open(path) as opened:
-        if work not in (remove, search) and opened.index(jobs=1).skipped != ALREADY_INDEXED:
+        if work in (index, background) and opened.index(jobs=1).skipped != ALREADY_INDEXED:
             return "HEAD is not indexed in the end"
+        if not kept <= set(opened.snapshots.trees()):
+            return "what is needed was collected"
         if os.path.isdir(opened.store.path) and (findings := check(opened, dry_run=True).findings):
             return f"damaged in the end: {findings}"
     return ""
@@ -169,6 +171,8 @@ def die(name: str, path: Path, seed: int, points: int) -> None:
     store, kept = path / ".git" / "ctx", path / ".git" / "ctx-before"
     expected = from_scratch(path)
     shutil.copytree(store, kept)
+    with ctx.open(path) as opened:
+        needed = {opened.resolve().tree} & set(opened.snapshots.trees()) if work is not remove else set()
 
     def restore() -> None:
         shutil.rmtree(store, ignore_errors=True)
@@ -189,7 +193,7 @@ def die(name: str, path: Path, seed: int, points: int) -> None:
                 raise SystemExit(f"{name} went on after step {at} of {steps}: {said}")
         else:
             ended_after(work, path, at)
-        _, said = in_child(lambda: complaint(work, path, expected))
+        _, said = in_child(lambda: complaint(work, path, expected, needed))
         if said:
             unit = f"at step {at} of {steps}" if number < len(chosen) else f"after {at:.4f} s"
             raise SystemExit(f"{name} ended {unit} (seed {seed}): {said}")
