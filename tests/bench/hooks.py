@@ -65,7 +65,7 @@ from ctx.background.run import take_turns
 from ctx.git.place import locate
 from ctx.store import Store
 place = locate(".")
-take_turns(Store(place.common_dir).path, place, "post-commit")
+take_turns(Store(place.common_dir), place, "post-commit")
 """
 """What `git ctx hook-run` does after it has detached."""
 

@@ -27,6 +27,7 @@ from ctx.git.place import locate
 from ctx.indexing.lock import IndexLock
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
+from ctx.store import Store
 from ctx.values import ALREADY_INDEXED
 
 QUERIES = ("renew the session of a user", "parse_header_3")
@@ -62,7 +63,7 @@ def gc(path: Path) -> None:
 def background(path: Path) -> None:
     """Cover HEAD and collect, as after a commit."""
     place = locate(str(path))
-    take_turns(str(path / ".git" / "ctx"), place, "post-commit")
+    take_turns(Store(place.common_dir), place, "post-commit")
 
 
 def search(path: Path) -> None:
