@@ -38,6 +38,7 @@ COMMANDS = {
     "logout": "logout",
     "account": "account",
     "privacy": "privacy",
+    "mcp": "mcp",
     "remove-index": "remove_index",
 }
 """Each command with the module of ctx.commands that holds it."""

@@ -1,0 +1,1 @@
+"""The server for coding agents: Model Context Protocol over the official SDK, one project for each server."""

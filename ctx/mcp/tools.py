@@ -1,0 +1,132 @@
+"""The tools that agents are offered: names, descriptions and flat schemas, and nothing that runs.
+
+A description says when to use a tool and when not, since a model reads nothing else before it chooses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+LIMIT_MAX = 100
+MAX_TOKENS = 2000
+LEAST_TOKENS, MOST_TOKENS = 200, 100_000
+
+
+class Tool(NamedTuple):
+    """One tool; `properties` are those of its JSON schema, of plain types without unions."""
+
+    name: str
+    title: str
+    description: str
+    properties: dict[str, dict[str, Any]]
+    required: tuple[str, ...]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        return {
+            "type": "object",
+            "properties": self.properties,
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+
+_LIMIT = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": LIMIT_MAX,
+    "description": "At most so many hits; 10 by default.",
+}
+_TOKENS = {
+    "type": "integer",
+    "minimum": LEAST_TOKENS,
+    "maximum": MOST_TOKENS,
+    "description": f"The whole answer has at most so many tokens; {MAX_TOKENS} by default.",
+}
+_PATHS = {
+    "type": "string",
+    "description": "Only files that this git pathspec matches, relative to the project's root: a directory "
+    "(src/server), a pattern (*.kt), or :(glob)src/**/test/*.py. Leave it out for the whole project.",
+}
+_REVISION = {
+    "type": "string",
+    "description": "Search this commit, tag or branch. Leave it out for the files as they are now, "
+    "uncommitted changes included.",
+}
+
+CODE_SEARCH = Tool(
+    "code_search",
+    "Search code by meaning",
+    "Finds the functions, classes and sections that answer a question about this project, best first, with "
+    "paths, line numbers and text. Use it first when you do not know where something is. Do not use it when "
+    "you know the exact symbol or file (grep or read it), for git operations, or to build or run anything. "
+    "One search with a clear question is better than many with single words; then read what was found.",
+    {
+        "text": {
+            "type": "string",
+            "description": "One clear intent in natural language, in English if you can. Good: 'where is an "
+            "expired session renewed'. Bad: 'session', or several questions at once.",
+        },
+        "pathFilter": _PATHS,
+        "limit": _LIMIT,
+        "revision": _REVISION,
+        "changedIn": {
+            "type": "string",
+            "description": "Only code that differs: main...HEAD for what this branch changed, A..B between "
+            "two revisions, HEAD for what is not committed. Not together with revision.",
+        },
+        "maxTokens": _TOKENS,
+    },
+    ("text",),
+)
+FIND_RELATED = Tool(
+    "find_related",
+    "Find code like this code",
+    "Finds code that is like the code at one place: copies, variants, the other implementations of an idea. "
+    "Use it before you write something that may exist already, or change something that has siblings. It may "
+    "answer with nothing. Do not use it to find callers: search their names.",
+    {
+        "place": {
+            "type": "string",
+            "description": "A path with a line, as code_search gives it (src/server.py:120), or a citation.",
+        },
+        "pathFilter": _PATHS,
+        "limit": _LIMIT,
+        "maxTokens": _TOKENS,
+    },
+    ("place",),
+)
+READ_LINES = Tool(
+    "read_lines",
+    "Read lines of a file",
+    "Reads lines of one file of the project, or what a citation names, even if the file has changed since. "
+    "Use it on what code_search found. It reads nothing outside the project.",
+    {
+        "path": {"type": "string", "description": "A path from the project's root. Or give citation."},
+        "citation": {
+            "type": "string",
+            "description": "A citation as code_search gives it: <blob id>:<first line>-<last line>.",
+        },
+        "startLine": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "First line, counted from 1; 1 if left out.",
+        },
+        "endLine": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Last line, included; the end if left out.",
+        },
+        "revision": _REVISION,
+        "maxTokens": _TOKENS,
+    },
+    (),
+)
+
+TOOLS = {tool.name: tool for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES)}
+INSTRUCTIONS = (
+    "git-ctx searches this project by meaning, exactly as its files are now. When you do not know where "
+    "something is: code_search with one clear question, read what was found, narrow with pathFilter, stop. "
+    "When you know the exact name or file, use grep or read instead."
+)

@@ -1,0 +1,276 @@
+"""The server for agents, spoken to by the SDK's own client over stdin and stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from repositories import Repo
+
+from ctx.mcp.budget import counter
+from ctx.mcp.tools import TOOLS
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES: dict[str | bytes, str | bytes | None] = {
+    "src/session.py": '"""Sessions."""\n\n\ndef renew_session(token):\n    """Push the expiry of a session '
+    'into the future."""\n    return store(token)\n\n\ndef forget(token):\n    """Drop a session."""\n'
+    "    drop(token)\n",
+    "src/retry.go": "package retry\n\n// Backoff waits twice as long after each failure.\n"
+    "func Backoff(n int) int {\n\treturn 2 * n\n}\n",
+    "secret.txt": "nothing\n",
+}
+
+Talk = Callable[[ClientSession], Awaitable[Any]]
+
+
+def talk(path: Path, conversation: Talk) -> Any:
+    """Start the server in a directory, shake hands, have a conversation."""
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "ctx", "mcp"],
+        cwd=path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+    async def run() -> Any:
+        with anyio.fail_after(120):
+            async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
+                await session.initialize()
+                return await conversation(session)
+
+    return anyio.run(run)
+
+
+def text(result: Any) -> str:
+    """The text of a reply."""
+    (block,) = result.content
+    said: str = block.text
+    return said
+
+
+@pytest.fixture
+def project(repo: Repo) -> Repo:
+    repo.commit(FILES)
+    return repo
+
+
+def test_the_first_call_in_an_unknown_project_finds_the_function(project: Repo) -> None:
+    """Nothing was indexed before; progress is told, and the answer has path, lines, text and a citation."""
+    seen: list[float] = []
+
+    async def conversation(session: ClientSession) -> Any:
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            seen.append(done)
+
+        return await session.call_tool(
+            "code_search", {"text": "where is an expired session renewed"}, progress_callback=progress
+        )
+
+    result = talk(project.path, conversation)
+    assert not result.is_error
+    first = result.structured_content["hits"][0]
+    assert (first["path"], first["symbol"]) == ("src/session.py", "renew_session")
+    assert "Push the expiry" in text(result)
+    assert f"[{first['citation']}]" in text(result)
+    assert seen
+
+
+def test_tools_are_flat_and_say_when_to_use_them(project: Repo) -> None:
+    """No unions, no other properties, and what is listed is what runs."""
+
+    async def conversation(session: ClientSession) -> Any:
+        return (await session.list_tools()).tools
+
+    tools = talk(project.path, conversation)
+    assert [tool.name for tool in tools] == list(TOOLS)
+    for tool in tools:
+        assert tool.input_schema["additionalProperties"] is False
+        assert "anyOf" not in json.dumps(tool.input_schema)
+        assert {schema["type"] for schema in tool.input_schema["properties"].values()} <= {
+            "string",
+            "integer",
+        }
+        assert "Use it" in tool.description
+        assert tool.annotations.read_only_hint is True
+
+
+def test_each_call_sees_the_files_as_they_are(project: Repo) -> None:
+    """Edits, commits, other revisions, and what differs."""
+
+    async def conversation(session: ClientSession) -> Any:
+        async def first(arguments: dict[str, Any]) -> Any:
+            result = await session.call_tool("code_search", arguments)
+            return [hit["symbol"] for hit in result.structured_content["hits"]]
+
+        before = await first({"text": "mix two colours"})
+        project.write({"src/colour.py": "def mix_colours(a, b):\n    return (a + b) / 2\n"})
+        edited = await first({"text": "mix two colours"})
+        changed = await first({"text": "mix two colours", "changedIn": "HEAD"})
+        project.commit({})
+        committed = await first({"text": "mix two colours", "revision": "HEAD"})
+        old = await first({"text": "mix two colours", "revision": "HEAD~1"})
+        return before, edited, changed, committed, old
+
+    before, edited, changed, committed, old = talk(project.path, conversation)
+    assert "mix_colours" not in before
+    assert edited[0] == committed[0] == "mix_colours"
+    assert changed == ["mix_colours"]
+    assert "mix_colours" not in old
+
+
+@pytest.mark.parametrize("most", [200, 400, 1500])
+def test_budgets_are_kept(repo: Repo, most: int) -> None:
+    """Text and values together, whatever the hits."""
+    body = "\n".join(f"    total = total + session * {line}  # näher am Ziel {line}" for line in range(30))
+    repo.commit(
+        {f"src/f{n}.py": f"def session_{n}(session, total):\n{body}\n    return total\n" for n in range(9)}
+    )
+
+    async def conversation(session: ClientSession) -> Any:
+        found = await session.call_tool(
+            "code_search", {"text": "the session and its total", "maxTokens": most}
+        )
+        read = await session.call_tool("read_lines", {"path": "src/f1.py", "maxTokens": most})
+        return found, read
+
+    count = counter()
+    for result in talk(repo.path, conversation):
+        values = json.dumps(result.structured_content, ensure_ascii=False)
+        assert count(text(result)) + count(values) <= most
+        assert not result.is_error
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("code_search", {}, "needs text"),
+    ("code_search", {"text": "x", "depth": 3}, "has no argument 'depth'; it has text"),
+    ("code_search", {"text": 3}, "has to be a text"),
+    ("code_search", {"text": "x", "limit": 1000}, "has to be 1 to 100"),
+    ("code_search", {"text": "x", "limit": True}, "whole number"),
+    ("code_search", {"text": "x", "pathFilter": "../other"}, "leads out of the project"),
+    ("code_search", {"text": "x", "pathFilter": "/etc"}, "leads out of the project"),
+    ("code_search", {"text": "x", "revision": "nowhere"}, "'nowhere'"),
+    ("code_search", {"text": "x", "revision": "HEAD", "changedIn": "HEAD"}, "leave revision out"),
+    ("read_lines", {}, "either path or citation"),
+    ("read_lines", {"path": "../x"}, "no path inside the project"),
+    ("read_lines", {"path": "/etc/passwd"}, "no path inside the project"),
+    ("read_lines", {"path": ".git/config"}, "leads out of the project"),
+    ("read_lines", {"path": "link"}, "leads out of the project"),
+    ("read_lines", {"path": "nothing.py"}, "no file"),
+    ("read_lines", {"path": "src/session.py", "startLine": 900}, "leads nowhere"),
+    ("read_lines", {"path": "src/none.py", "revision": "HEAD"}, "in this tree"),
+    ("find_related", {"place": "src/none.py:3"}, "none.py"),
+    ("open_door", {}, "there is no tool 'open_door'"),
+]
+
+
+def test_what_cannot_be_is_a_tool_error_with_the_way_out(project: Repo, tmp_path: Path) -> None:
+    """And the server goes on."""
+    (tmp_path / "outside").write_text("secret")
+    os.symlink(tmp_path / "outside", project.path / "link")
+
+    async def conversation(session: ClientSession) -> Any:
+        results = [await session.call_tool(name, arguments) for name, arguments, _ in BAD]
+        return results, await session.call_tool(
+            "read_lines", {"path": "src/session.py", "startLine": 4, "endLine": 5}
+        )
+
+    results, good = talk(project.path, conversation)
+    for result, (name, arguments, words) in zip(results, BAD, strict=True):
+        assert result.is_error, (name, arguments)
+        assert words in text(result), (name, arguments, text(result))
+    assert text(good).splitlines()[:2] == ["src/session.py:4-5", "4\tdef renew_session(token):"]
+
+
+def test_citations_and_related_code(project: Repo) -> None:
+    async def conversation(session: ClientSession) -> Any:
+        found = await session.call_tool("code_search", {"text": "renew session"})
+        citation = found.structured_content["hits"][0]["citation"]
+        project.write({"src/session.py": "gone = True\n"})
+        read = await session.call_tool("read_lines", {"citation": citation})
+        related = await session.call_tool("find_related", {"place": citation})
+        return read, related
+
+    read, related = talk(project.path, conversation)
+    assert "Push the expiry" in text(read)
+    assert not related.is_error
+
+
+def test_two_hundred_calls_at_once(project: Repo) -> None:
+    async def conversation(session: ClientSession) -> Any:
+        found: list[Any] = []
+
+        async def one() -> None:
+            found.append(await session.call_tool("code_search", {"text": "renew session", "limit": 1}))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(200):
+                group.start_soon(one)
+        return found
+
+    found = talk(project.path, conversation)
+    assert {text(result) for result in found} == {text(found[0])}
+    assert len(found) == 200
+
+
+def test_a_project_that_disappears(project: Repo, tmp_path: Path) -> None:
+    async def conversation(session: ClientSession) -> Any:
+        await session.call_tool("code_search", {"text": "renew"})
+        project.path.rename(tmp_path / "elsewhere")
+        gone = await session.call_tool("code_search", {"text": "renew"})
+        (tmp_path / "elsewhere").rename(project.path)
+        return gone, await session.call_tool("code_search", {"text": "renew"})
+
+    gone, back = talk(project.path, conversation)
+    assert gone.is_error
+    assert "not there any more" in text(gone)
+    assert not back.is_error
+
+
+def start(path: Path) -> subprocess.Popen[bytes]:
+    """The server as a process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "ctx", "mcp"],
+        cwd=path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_it_ends_when_its_client_goes_away_and_prints_nothing_else(project: Repo) -> None:
+    """Malformed lines are answered or left, and every line on stdout is JSON-RPC."""
+    process = start(project.path)
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
+    lines = [b"this is no JSON", json.dumps(hello).encode(), b'{"jsonrpc":"2.0"}']
+    out, _ = process.communicate(b"\n".join(lines) + b"\n", timeout=60)
+    assert process.returncode == 0
+    replies = [json.loads(line) for line in out.splitlines()]
+    assert all(reply["jsonrpc"] == "2.0" for reply in replies)
+    (answer,) = [reply for reply in replies if reply.get("id") == 1]
+    assert answer["result"]["serverInfo"]["name"] == "git-ctx"
+
+
+def test_outside_of_a_repository(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    out, err = process.communicate(b"", timeout=60)
+    assert (process.returncode, out) == (128, b"")
+    assert b"git repository" in err
