@@ -37,6 +37,7 @@ def search_changes(
     limit: int,
     paths: Sequence[str],
     languages: Sequence[str],
+    content: str,
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
@@ -47,7 +48,7 @@ def search_changes(
     def answer(old: Opened, new: Opened) -> Answer:
         found = compare(index, old, new)
         wanted = frozenset(states or STATES)
-        filters = Filters(index.repository, paths, languages)
+        filters = Filters(index.repository, paths, languages, content)
         hits: list[Hit] = []
         messages = []
         for opened, of_files in ((new, found.new), (old, found.old)):

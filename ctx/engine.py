@@ -36,6 +36,7 @@ from ctx.share.storage import storage
 from ctx.snapshots import Snapshots, Totals
 from ctx.store import DIRECTORY, Store
 from ctx.values import (
+    ALL,
     ALREADY_INDEXED,
     INDEXING_IN_PROGRESS,
     Answer,
@@ -180,6 +181,7 @@ class RepositoryIndex:
         limit: int = 10,
         paths: Sequence[str] = (),
         languages: Sequence[str] = (),
+        content: str = ALL,
         revision: str | None = None,
         branch: str | None = None,
         overlay: str | None = None,
@@ -195,7 +197,7 @@ class RepositoryIndex:
         `overlay` is what to put on top of HEAD: the files as they lie in the work tree (WORK_TREE), what is
         staged (STAGED), of each path in conflict one side (OURS, THEIRS, BASE), or nothing (COMMITTED). All
         but the last ask for HEAD by themselves. By default it is WORK_TREE where HEAD is searched in a work
-        tree.
+        tree. `content` is one of `values.CONTENTS`.
 
         `recurse_submodules` searches the submodules of the tree too, all as one, see `ctx.submodules`.
 
@@ -233,6 +235,7 @@ class RepositoryIndex:
                 limit=limit,
                 paths=paths,
                 languages=languages,
+                content=content,
                 progress=progress,
                 announce=announce,
             )
@@ -244,7 +247,9 @@ class RepositoryIndex:
                 from ctx.submodules import join
 
                 self._joined, opened = join(self, opened, progress)
-            return opened.mend, partial(self._answer, opened, query, limit, paths, languages, started, wishes)
+            filters = (self.repository, paths, languages, content)
+            answered = partial(self._answer, opened, query, limit, filters, started, wishes)
+            return opened.mend, answered
 
         return mending(ask)
 
@@ -510,25 +515,24 @@ class RepositoryIndex:
         opened: Opened,
         query: str,
         limit: int,
-        paths: Sequence[str],
-        languages: Sequence[str],
+        filters: tuple[Repository, Sequence[str], Sequence[str], str],
         started: float,
         wishes: Wishes | None,
     ) -> Answer:
         from ctx.search import Filters, search
 
-        filters = Filters(self.repository, paths, languages)
+        chosen = Filters(*filters)
         ranked_with: list[str] = []
         # The vectors of submodules are in their own indexes, and so are the settings of their models.
         if self._joined is None and (wishes is not None or self._has_remote_models):
             from ctx.remote.searching import RemoteSearch, Wishes
 
             remote = RemoteSearch(self, opened.view, wishes or Wishes())
-            hits, message = remote.answer(query, limit, filters)
+            hits, message = remote.answer(query, limit, chosen)
             ranked_with = remote.ranked_with
         else:
             records = partial(self.record, opened.view)
-            hits, message = search(opened.view, records, query, limit, filters, tuning=self.tuning)
+            hits, message = search(opened.view, records, query, limit, chosen, tuning=self.tuning)
         if self.tuning.name is not None:
             ranked_with = [self.tuning.name, *ranked_with]
         lacking = lacks_in_words(opened.about, self.repository.settings.is_partial_clone)

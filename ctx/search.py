@@ -17,7 +17,8 @@ from ctx.rank.query import prepare
 from ctx.rank.ranker import Ranked, rank
 from ctx.rank.tuning import PLAIN, Tuning
 from ctx.records import decode_chunk
-from ctx.values import Change, Hit
+from ctx.values import ALL, CODE, CONFIG, CONTENTS, DOCS, Change, Hit
+from ctx.views import paths as path_flags
 from ctx.views.segments import Key
 from ctx.views.view import View
 
@@ -29,6 +30,12 @@ Refine = Callable[[Corpus, "npt.NDArray[np.bool_] | None", list[Ranked], int], l
 
 _corpora: dict[int, tuple[View, Corpus]] = {}
 _KEPT_CORPORA = 4
+_SETTINGS = path_flags.CONFIG | path_flags.DATA
+_CONTENTS: dict[str, Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.bool_]]] = {
+    CODE: lambda flags: (flags & (path_flags.DOCS | _SETTINGS)) == 0,
+    DOCS: lambda flags: (flags & path_flags.DOCS) > 0,
+    CONFIG: lambda flags: (flags & _SETTINGS) > 0,
+}
 
 
 Scope = Mapping[int, Mapping[int, Change]]
@@ -36,11 +43,14 @@ Scope = Mapping[int, Mapping[int, Change]]
 
 
 class Filters(NamedTuple):
-    """What an answer is restricted to: git pathspecs, relative to the current directory, and languages."""
+    """What an answer is restricted to: git pathspecs, relative to the current directory, languages, and what
+    the files are for, one of `values.CONTENTS`.
+    """
 
     repository: Repository
     paths: Sequence[str] = ()
     languages: Sequence[str] = ()
+    content: str = ALL
 
 
 def search(
@@ -144,7 +154,7 @@ def corpus_of(view: View) -> Corpus:
 
 def allowed_files(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
     """The files that the filters let through (files,), None for all, and a sentence when there are none."""
-    repository, paths, languages = filters
+    repository, paths, languages, content = filters
     allowed: npt.NDArray[np.bool_] | None = None
     if paths:
         from ctx.git.pathspec import compile_pathspecs
@@ -164,6 +174,13 @@ def allowed_files(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] |
         if not allowed.any():
             where = f"of this tree that matches {' '.join(paths)}" if paths else "of this tree"
             return allowed, f"no file {where} is in {', '.join(languages)}"
+    if content != ALL:
+        if content not in _CONTENTS:
+            raise UsageError(f"unknown content {content!r}: one of {', '.join(CONTENTS)}")
+        of_files = _CONTENTS[content](view.file_flags)
+        allowed = of_files if allowed is None else allowed & of_files
+        if not allowed.any():
+            return allowed, f"no file that the filters let through is {content}"
     return allowed, None
 
 

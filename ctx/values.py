@@ -31,6 +31,10 @@ KINDS = (
 """What a chunk can be. A kind is stored as its place in this tuple, so new ones go to the end."""
 
 
+ALL, CODE, DOCS, CONFIG = CONTENTS = ("all", "code", "docs", "config")
+"""What files are for: `config` is configuration and data, `code` all that is none of the others."""
+
+
 class Chunk(NamedTuple):
     """A byte range of one blob that makes sense alone.
 

@@ -11,6 +11,7 @@ from ctx.commands import answer_output, options, streams
 from ctx.commands.printable import printable
 from ctx.commands.progress import reporter_for
 from ctx.errors import NO_HITS
+from ctx.values import ALL, CONTENTS
 
 if TYPE_CHECKING:
     from ctx.remote.searching import Wishes
@@ -58,6 +59,13 @@ class SearchCommand(click.Command):
 @click.option(
     "--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."
 )
+@click.option(
+    "--content",
+    type=click.Choice(CONTENTS),
+    default=ALL,
+    metavar="|".join(CONTENTS),
+    help="Only files of this kind; all by default, with code first.",
+)
 @click.option("--revision", metavar="REV", help="Search this commit or tree.")
 @click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
 @options.overlay
@@ -84,6 +92,7 @@ def command(
     limit: int | None,
     path_filters: tuple[str, ...],
     languages: tuple[str, ...],
+    content: str,
     revision: str | None,
     branch: str | None,
     recurse_submodules: bool,
@@ -123,6 +132,7 @@ def command(
             limit=limit or (LIMIT_FOR_PROGRAMS if json_output or nul else LIMIT_FOR_EYES),
             paths=path_filters + context.meta.get("pathspecs", ()),
             languages=languages,
+            content=content,
             revision=revision,
             branch=branch,
             overlay=overlay,

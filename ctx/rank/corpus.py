@@ -111,6 +111,21 @@ class Corpus:
         return np.flatnonzero(self.document_rows)
 
     @cached_property
+    def language_share(self) -> npt.NDArray[np.float64]:
+        """For each document the share of the tree's documents that are in its language, (documents,)."""
+        names: dict[str, int] = {}
+        numbers = [
+            np.array([names.setdefault(name, len(names)) for name in segment.languages])[
+                segment.document_language
+            ]
+            for segment in self.view.segments
+        ]
+        language = np.concatenate([*numbers, np.zeros(0, np.int64)]).astype(np.int64)
+        counts = np.bincount(language[self.live_documents], minlength=len(names))
+        share: npt.NDArray[np.float64] = counts[language] / max(1, self.live_document_count)
+        return share
+
+    @cached_property
     def path_words(self) -> dict[int, PathWords]:
         """What was read of the paths of files so far, and kept for the next query."""
         return {}

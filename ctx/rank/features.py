@@ -18,6 +18,7 @@ from ctx.rank.path_words import PathWords, read_paths
 from ctx.rank.query import Query
 from ctx.rank.references import references
 from ctx.rank.similarity import similarity
+from ctx.rank.spread import in_folder, language_share, spread
 from ctx.rank.united import unite
 from ctx.records import TEST
 from ctx.values import KINDS
@@ -65,12 +66,48 @@ SINGLE = (
     "mention_share",
     "named_by_others",
     "names_others",
+    "match_share",
+    "half_share",
+    "best_is_type",
+    "best_is_definition",
+    "best_place",
+    "first_row",
+    "pair_row",
+    "pairs",
+    "flat",
+    "peaks",
+    "second_coverage",
+    "named_coverage",
+    "known_coverage",
+    "lead",
+    "folder_rank",
+    "name_rank",
+    "folder_share",
+    "folder_mean",
+    "language_share",
+    "is_question",
+    "has_names",
+    "query_tokens",
     "query_words",
     "query_idf",
     "query_rarest",
     "is_symbol",
 )
 FEATURES = (*COMPARED, *(f"{name}/best" for name in COMPARED), *SINGLE)
+_GROUPED = {
+    "words": "three_rows best_row whole_file coverage best_coverage united_row united_three united_coverage"
+    " any_coverage missing match_share half_share pair_row pairs flat peaks second_coverage lead",
+    "names": "names best_names whole_name defined_row defines named_share named_coverage known_coverage",
+    "place in the file": "best_is_type best_is_definition best_place first_row",
+    "path": "path query_in_path name_in_query stem_named path_named name_words path_words",
+    "vectors": "three_vectors best_vector mean_vector path_vector",
+    "references": "mentions mention_share named_by_others names_others",
+    "folder": "folder_rank name_rank folder_share folder_mean language_share",
+    "query": "is_question has_names query_tokens query_words query_idf query_rarest is_symbol",
+}
+_GROUP = {name: group for group, names in _GROUPED.items() for name in names.split()}
+GROUPS = {feature: _GROUP[feature.removesuffix("/best")] for feature in FEATURES}
+"""What kind of evidence each feature is."""
 
 
 def file_features(
@@ -125,8 +162,14 @@ def file_features(
         "query_idf": possible,
         "query_rarest": evidence.word_idf.max(initial=0.0),
         "is_symbol": query.is_symbol,
+        "is_question": query.is_question,
+        "has_names": bool(query.names),
+        "query_tokens": query.tokens,
+        "language_share": language_share(corpus, documents),
     }
     found |= references(corpus, documents, known, found["united_three"])
+    found |= spread(evidence, query, groups, united, (IS_TYPE[kinds] == 1.0) * 1.0, IS_DEFINITION[kinds])
+    found |= in_folder(known, found["united_three"])
     table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)
     compared = np.array([found[name] for name in COMPARED])
     n = len(COMPARED)

@@ -33,6 +33,8 @@ _ASKS_FOR = (
 )
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\Z")
 
+_QUESTION = re.compile(r"(how|what|where|why|which|when|who)\b", re.I)
+
 
 class Whole(NamedTuple):
     """A definition whose whole name would be words of the query: its hash, the places of the words' terms."""
@@ -47,7 +49,8 @@ class Query(NamedTuple):
     `hashes` and `weights` are those of `terms`, both (terms,). `words` are the places of those that are plain
     words and no compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the
     identifiers in it, as they would be defined to the letter. `asked` are the path flags that the words ask
-    for; `is_symbol` means one bare name.
+    for; `is_symbol` means one bare name, `is_question` a text that begins with a question word; `tokens` are
+    counted as they stand.
     """
 
     terms: list[Term]
@@ -60,6 +63,8 @@ class Query(NamedTuple):
     bits: npt.NDArray[np.uint64]
     asked: int
     is_symbol: bool
+    is_question: bool
+    tokens: int
 
 
 def prepare(text: str, embedder: Embedder) -> Query:
@@ -88,6 +93,8 @@ def prepare(text: str, embedder: Embedder) -> Query:
         np.packbits(vector >= 0).view("<u8"),
         asked,
         is_symbol,
+        bool(_QUESTION.match(stripped)),
+        len(stripped.split()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Ranking: the learned trees decide which files, evidence of rows decides the place in them."""
+"""Ranking: trees that learned from commits decide which files, others which place in each."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy.typing as npt
 
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Evidence, Floats, gather
-from ctx.rank.features import IS_TYPE, file_features
+from ctx.rank.features import FEATURES, file_features
 from ctx.rank.groups import Groups
 from ctx.rank.query import Query
-from ctx.rank.trees import Trees, file_ranker
+from ctx.rank.rows import row_features
+from ctx.rank.trees import file_ranker, row_ranker
 from ctx.rank.tuning import PLAIN, Tuning
-from ctx.records import TEST
 from ctx.views import paths
 
 POOL = 50
 """Candidates of each kind that are looked at, at least."""
 
 # What a file loses where the query did not ask for such files, in units of the trees' sums.
-_PRIORS = {
+PRIORS = {
     paths.TEST: 2.0,
     paths.EXAMPLE: 1.5,
     paths.VENDORED: 1.5,
-    paths.DOCS: 1.5,
+    paths.DOCS: 4.0,
     paths.CONFIG: 1.5,
     paths.DATA: 1.5,
     paths.DECLARATIONS: 0.5,
@@ -46,6 +46,34 @@ class Ranked(NamedTuple):
     agreement: float
 
 
+class Pool(NamedTuple):
+    """The candidates of one query.
+
+    `documents` (n,), the files (n,) that stand for them, their features (n, FEATURES); in units of the trees'
+    sums, all (n,), what each file loses by what it is, what a correction adds, and its score.
+    """
+
+    evidence: Evidence
+    documents: npt.NDArray[np.int64]
+    files: npt.NDArray[np.int64]
+    features: npt.NDArray[np.float32]
+    priors: Floats
+    corrections: Floats
+    scores: Floats
+
+
+class Placed(NamedTuple):
+    """Rows of the answer, best first; all (n,).
+
+    The row, its candidate's place in the pool, what the row loses within its file, and its score.
+    """
+
+    rows: npt.NDArray[np.int64]
+    candidates: npt.NDArray[np.int64]
+    losses: Floats
+    scores: Floats
+
+
 def rank(
     corpus: Corpus,
     query: Query,
@@ -59,6 +87,19 @@ def rank(
     Each file that is allowed has a row of `only`.
     """
     query = tuning.read(query)
+    pool = pool_of(corpus, query, allowed, limit, only, tuning)
+    return ranked(corpus, pool, place_rows(corpus, query, pool, limit, only))
+
+
+def pool_of(
+    corpus: Corpus,
+    query: Query,
+    allowed: npt.NDArray[np.bool_] | None,
+    limit: int,
+    only: npt.NDArray[np.bool_] | None = None,
+    tuning: Tuning = PLAIN,
+) -> Pool:
+    """The candidates and their scores, see `rank`; the query is one that the tuning has read."""
     evidence = gather(corpus, query)
     if only is not None:
         evidence = evidence.among(only)
@@ -66,14 +107,33 @@ def rank(
         shown = corpus.shown
     else:
         shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
-    open_documents = shown >= 0
-    candidates = candidates_of(corpus, evidence, open_documents, max(POOL, limit))
-    if not len(candidates):
-        return []
-    scores = _file_scores(corpus, query, evidence, candidates, shown, tuning.trees or file_ranker())
-    if tuning.correct is not None:
-        scores = tuning.correct(corpus.view, query, shown[candidates], scores)
-    return _rows(corpus, evidence, candidates, scores, shown, limit, only)
+    documents = candidates_of(corpus, evidence, shown >= 0, max(POOL, limit))
+    files = shown[documents]
+    if not len(documents):
+        none = np.zeros(0)
+        return Pool(evidence, documents, files, np.zeros((0, len(FEATURES)), np.float32), none, none, none)
+    table = file_features(corpus, query, evidence, documents, files)
+    flags, priors = corpus.view.file_flags[files], np.zeros(len(files))
+    for flag, prior in PRIORS.items():
+        if not query.asked & flag:
+            priors[(flags & flag) > 0] += prior
+    plain = (tuning.trees or file_ranker()).margins(table) - priors
+    scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
+    return Pool(evidence, documents, files, table, priors, scores - plain, scores)
+
+
+def ranked(corpus: Corpus, pool: Pool, placed: Placed) -> list[Ranked]:
+    """The rows as they are handed on."""
+    return [
+        Ranked(row, int(pool.files[own]), round(1.0 / (1.0 + exp(-score)), 6), float(agreement))
+        for row, own, score, agreement in zip(
+            placed.rows.tolist(),
+            placed.candidates.tolist(),
+            placed.scores.tolist(),
+            pool.evidence.row_agreement[placed.rows].tolist(),
+            strict=True,
+        )
+    ]
 
 
 def candidates_of(
@@ -108,73 +168,46 @@ def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArra
     return places
 
 
-def _file_scores(
-    corpus: Corpus,
-    query: Query,
-    evidence: Evidence,
-    candidates: npt.NDArray[np.int64],
-    shown: npt.NDArray[np.int64],
-    trees: Trees,
-) -> Floats:
-    files = shown[candidates]
-    margins = trees.margins(file_features(corpus, query, evidence, candidates, files))
-    flags = corpus.view.file_flags[files]
-    for flag, prior in _PRIORS.items():
-        if not query.asked & flag:
-            margins[(flags & flag) > 0] -= prior
-    return margins
-
-
-def _rows(
-    corpus: Corpus,
-    evidence: Evidence,
-    candidates: npt.NDArray[np.int64],
-    scores: Floats,
-    shown: npt.NDArray[np.int64],
-    limit: int,
-    only: npt.NDArray[np.bool_] | None,
-) -> list[Ranked]:
-    if len(candidates) > limit:
+def place_rows(
+    corpus: Corpus, query: Query, pool: Pool, limit: int, only: npt.NDArray[np.bool_] | None = None
+) -> Placed:
+    """The best rows of the best files: of each file the best first, with the score of the file."""
+    kept = np.arange(len(pool.documents))
+    if len(kept) > limit:
         # The best row of a file has the file's score, so no other file can have a place in the answer.
-        enough = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        candidates, scores = candidates[enough], scores[enough]
-    groups = Groups.of(corpus, candidates)
-    rows, owner = groups.rows, groups.owner
+        kept = np.flatnonzero(pool.scores >= np.partition(pool.scores, len(kept) - limit)[len(kept) - limit])
+    if not len(kept):
+        return Placed(kept, kept, np.zeros(0), np.zeros(0))
+    groups = Groups.of(corpus, pool.documents[kept])
+    rows, owner, evidence = groups.rows, groups.owner, pool.evidence
+    fit = row_ranker().margins(row_features(corpus, query, evidence, groups, pool.files[kept]))
     if only is not None:
-        rows, owner = rows[only[rows]], owner[only[rows]]
-    value = (
-        _scaled(evidence.row_words[rows])
-        + 0.7 * _scaled(evidence.row_names[rows])
-        + 1.0 * _scaled(evidence.row_defines[rows] * IS_TYPE[corpus.kinds[rows] & (TEST - 1)])
-        + 0.6 * _scaled(np.maximum(evidence.row_agreement[rows] - 0.5, 0.0))
-    )
-    # Within a file the best row comes first and has the file's score; each further one less of it.
-    order = np.lexsort((rows, -value, owner))
-    rows, owner, value = rows[order], owner[order], value[order]
+        rows, owner, fit = rows[only[rows]], owner[only[rows]], fit[only[rows]]
+    order = np.lexsort((rows, -fit, owner))
+    rows, owner, fit = rows[order], owner[order], fit[order]
     first = np.flatnonzero(np.diff(owner, prepend=-1))
     ordinal = np.arange(len(rows)) - np.repeat(first, np.diff(first, append=len(rows)))
-    best = np.repeat(value[first], np.diff(first, append=len(rows)))
-    score = scores[owner] - _NEXT_ROW * ordinal - (1.0 - value / np.maximum(best, 1e-9)) * (ordinal > 0)
+    losses = np.where(ordinal > 0, _NEXT_ROW * ordinal + fit[first][owner] - fit, 0.0)
     # What found a file may be its path alone: then its first row stands for it, and no other.
-    shown_rows = (value > 0) | (ordinal == 0)
-    rows, owner, score = rows[shown_rows], owner[shown_rows], score[shown_rows]
+    speaks = (
+        (evidence.row_words[rows] > 0)
+        | (evidence.row_names[rows] > 0)
+        | (evidence.row_defines[rows] > 0)
+        | (evidence.row_agreement[rows] > 0.5)
+    )
+    shown = np.flatnonzero(speaks | (ordinal == 0))
+    score = pool.scores[kept][owner[shown]] - losses[shown]
     if len(score) > limit:
         # All that tie with the last one are compared by path, whatever their place in the segments.
         enough = score >= np.partition(score, len(score) - limit)[len(score) - limit]
-        rows, owner, score = rows[enough], owner[enough], score[enough]
-    answer = [
-        Ranked(
-            int(row),
-            int(shown[candidates[own]]),
-            round(1.0 / (1.0 + exp(-one)), 6),
-            float(evidence.row_agreement[row]),
-        )
-        for row, own, one in zip(rows.tolist(), owner.tolist(), score.tolist(), strict=True)
-    ]
-    answer.sort(key=lambda hit: (-hit.score, corpus.view.path(hit.file), hit.row))
-    return answer[:limit]
-
-
-def _scaled(values: Floats) -> Floats:
-    high = float(values.max(initial=0.0))
-    return values / high if high else values
+        shown, score = shown[enough], score[enough]
+    answer = sorted(
+        range(len(shown)),
+        key=lambda at: (
+            -round(float(score[at]), 6),
+            corpus.view.path(int(pool.files[kept[owner[shown[at]]]])),
+            int(rows[shown[at]]),
+        ),
+    )[:limit]
+    at = shown[answer]
+    return Placed(rows[at], kept[owner[at]], losses[at], score[answer])

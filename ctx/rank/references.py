@@ -11,6 +11,7 @@ from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Floats, idf
 from ctx.rank.path_words import PathWords
 
+_UNIT = float(1 << 20)
 _SHARPNESS = 4
 """Files that hardly answer the query should not speak for others: shares of the best get this exponent."""
 
@@ -25,11 +26,9 @@ def references(
     named_in = _documents(corpus, known)
     by_name = [named_in[one.name] for one in known]
     counts = np.array([len(one) for one in by_name])
-    weight = (value / max(1e-9, float(value.max(initial=0.0)))) ** _SHARPNESS
-    special = (
-        idf(corpus.live_document_count, counts)
-        / idf(corpus.live_document_count, np.ones(1, dtype=np.int64))[0]
-    )
+    weight = weights(value)
+    most = idf(corpus.live_document_count, np.ones(1, dtype=np.int64))[0]
+    special = exact(idf(corpus.live_document_count, counts) / most)
     number = np.full(corpus.documents, -1, dtype=np.int64)
     number[documents] = np.arange(len(documents))
     speaker = number[np.concatenate(by_name)]
@@ -43,6 +42,17 @@ def references(
         "named_by_others": special * np.bincount(spoken_of, weight[speaker], len(known)) / total,
         "names_others": np.bincount(speaker, (special * weight)[spoken_of], len(known)) / total,
     }
+
+
+def weights(value: Floats) -> Floats:
+    """How much each candidate speaks for others, in 0..1, from how well it answers the query."""
+    return exact((value / max(1e-9, float(value.max(initial=0.0)))) ** _SHARPNESS)
+
+
+def exact(values: Floats) -> Floats:
+    """Rounded, so that sums are the same in whatever order the candidates come."""
+    rounded: Floats = np.rint(values * _UNIT) / _UNIT
+    return rounded
 
 
 def _documents(corpus: Corpus, known: Sequence[PathWords]) -> dict[int, npt.NDArray[np.int32]]:

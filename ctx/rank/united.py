@@ -23,14 +23,19 @@ class United(NamedTuple):
     """Sums over the words of the query for the rows of some files.
 
     `text` (rows,) are BM25 of text and path together, `defined` (rows,) the same with the names that are
-    defined there on top, `coverage` (rows,) the idf of the words that are in one of them; `anywhere` (words,
-    files) says which words a file has at all.
+    defined there on top, `coverage` (rows,) the idf of the words that are in text or path; `anywhere` (words,
+    files) says which words a file has at all. `dense` (words, rows) are the values of text and path before
+    they are summed, `in_text` and `in_names` (words, rows) and `in_path` (words, files) those of each field.
     """
 
     text: Floats
     defined: Floats
     coverage: Floats
     anywhere: npt.NDArray[np.bool_]
+    dense: Floats
+    in_text: Floats
+    in_names: Floats
+    in_path: Floats
 
 
 def unite(corpus: Corpus, evidence: Evidence, groups: Groups, files: npt.NDArray[np.int64]) -> United:
@@ -40,16 +45,20 @@ def unite(corpus: Corpus, evidence: Evidence, groups: Groups, files: npt.NDArray
     names = _dense(evidence.in_names, groups.rows, corpus.rows, terms)
     path = _dense(evidence.in_path, files, corpus.view.files, terms) * _IN_PATH
     both = np.maximum(text, path[:, groups.owner])
-    values = _weighted(evidence.term_weight, both)
+    values = weighted(evidence.term_weight, both)
     return United(
         values,
-        values + _weighted(evidence.term_weight, names),
-        _weighted(evidence.word_idf, (both > 0).astype(np.float64)),
+        values + weighted(evidence.term_weight, names),
+        weighted(evidence.word_idf, (both > 0).astype(np.float64)),
         np.maximum.reduceat(both, groups.start, axis=1) > 0,
+        both,
+        text,
+        names,
+        path,
     )
 
 
-def _weighted(weight: Floats, values: Floats) -> Floats:
+def weighted(weight: Floats, values: Floats) -> Floats:
     """The weighted sum over the first axis; always in the same order, which a matrix product would not be."""
     total = np.zeros(values.shape[1])
     for one, row in zip(weight.tolist(), values, strict=True):

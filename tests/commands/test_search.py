@@ -114,6 +114,9 @@ def test_limits(git_ctx, project):
         (["--", "../src/*.go"], "lib", {"src/retry.go"}),
         (["--lang", "go"], "", {"src/retry.go"}),
         (["--lang", "go", "--lang", "markdown"], "", {"src/retry.go", "docs/guide.md"}),
+        (["--content", "docs"], "", {"docs/guide.md"}),
+        (["--content=code", "--lang", "go"], "", {"src/retry.go"}),
+        (["--content", "config"], "", set()),
     ],
 )
 def test_filters(git_ctx, project, arguments, where, found):

@@ -19,7 +19,7 @@ def test_many_terms_are_found_as_each_alone() -> None:
     terms = chance.integers(0, 1 << 36, 40)
     pairs = np.unique(chance.integers(0, 40 * 5000, 6000))
     packed = np.sort(pack(terms[pairs // 5000], pairs % 5000, chance.integers(1, 9, len(pairs))))
-    postings = Postings(encode(packed))
+    postings = Postings(encode(packed), 5000)
     wanted = np.concatenate([terms[::-1][:17], chance.integers(0, 1 << 36, 5), terms[:3]])
     place, row, times = postings.find_many(wanted)
     assert (np.diff(place) >= 0).all()
@@ -30,7 +30,7 @@ def test_many_terms_are_found_as_each_alone() -> None:
 
 
 def test_no_terms_give_nothing() -> None:
-    postings = Postings(encode(pack(*np.array([[5], [1], [1]]))))
+    postings = Postings(encode(pack(*np.array([[5], [1], [1]]))), 2)
     for found in postings.find_many(np.zeros(0, dtype=np.int64)):
         assert len(found) == 0
 

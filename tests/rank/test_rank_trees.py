@@ -10,7 +10,8 @@ import pytest
 from ctx import arrays
 from ctx.errors import Damaged
 from ctx.rank.features import FEATURES
-from ctx.rank.trees import LEAVES, UNIT, Trees, file_ranker
+from ctx.rank.rows import ROW_FEATURES
+from ctx.rank.trees import LEAVES, UNIT, Trees, file_ranker, row_ranker
 
 Split = tuple[int, float, "Node", "Node"]
 Node = float | Split
@@ -43,6 +44,7 @@ def packed(trees: list[Node]) -> arrays.Arrays:
     feature = np.zeros((len(trees), LEAVES - 1), dtype=np.uint8)
     threshold = np.full(feature.shape, np.inf, dtype=np.float32)
     mask = np.full(feature.shape, (1 << LEAVES) - 1, dtype=np.uint8)
+    mean = np.zeros(feature.shape, dtype=np.int32)
     value = np.zeros((len(trees), LEAVES), dtype=np.int32)
 
     def visit(tree: int, node: Node, nodes: list[tuple[int, float, int]], leaves: list[float]) -> None:
@@ -61,8 +63,9 @@ def packed(trees: list[Node]) -> arrays.Arrays:
         visit(number, tree, nodes, leaves)
         for place, (column, limit, left) in enumerate(nodes):
             feature[number, place], threshold[number, place], mask[number, place] = column, limit, left
+            mean[number, place] = 1000 * number + place  # any whole number: the steps add up nevertheless
         value[number, : len(leaves)] = np.rint(np.array(leaves) * UNIT)
-    return {"feature": feature, "threshold": threshold, "mask": mask, "value": value}
+    return {"feature": feature, "threshold": threshold, "mask": mask, "mean": mean, "value": value}
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -70,22 +73,47 @@ def test_all_candidates_at_once_get_what_each_would_get_alone(seed: int) -> None
     chance = random.Random(seed)
     trees = [grow(chance, chance.randint(1, LEAVES)) for _ in range(20)]
     table = np.random.default_rng(seed).random((50, len(FEATURES)), dtype=np.float32)
-    found = Trees(packed(trees), list(FEATURES)).margins(table)
+    found = Trees(packed(trees), list(FEATURES), FEATURES).margins(table)
     assert found.tolist() == [sum(walk(tree, row) for tree in trees) for row in table]
 
 
-def test_the_packaged_ranker_fits_the_features() -> None:
-    table = np.zeros((3, len(FEATURES)), dtype=np.float32)
+@pytest.mark.parametrize("seed", range(8))
+def test_contributions_add_up_and_name_only_features_on_the_way(seed: int) -> None:
+    chance = random.Random(seed)
+    trees = [grow(chance, chance.randint(1, LEAVES)) for _ in range(20)]
+    table = np.random.default_rng(seed).random((50, len(FEATURES)), dtype=np.float32)
+    ensemble = Trees(packed(trees), list(FEATURES), FEATURES)
+    steps = ensemble.contributions(table)
+    assert (steps.sum(axis=1) == np.rint(ensemble.margins(table) * UNIT)).all()
+    for row, own in zip(table, steps, strict=True):
+        asked = set().union(*(asked_on_the_way(tree, row) for tree in trees))
+        assert set(np.flatnonzero(own[:-1]).tolist()) <= asked
+
+
+def asked_on_the_way(node: Node, row: np.ndarray) -> set[int]:
+    """The features between the root and the leaf of one candidate."""
+    asked = set()
+    while not isinstance(node, float):
+        feature, threshold, left, right = node
+        asked.add(feature)
+        node = right if row[feature] > threshold else left
+    return asked
+
+
+@pytest.mark.parametrize(("ranker", "features"), [(file_ranker, FEATURES), (row_ranker, ROW_FEATURES)])
+def test_the_packaged_rankers_fit_the_features(ranker, features) -> None:
+    table = np.zeros((3, len(features)), dtype=np.float32)
     table[1] = 1.0
-    margins = file_ranker().margins(table)
+    margins = ranker().margins(table)
     assert margins[0] == margins[2]
     assert np.isfinite(margins).all()
+    assert (ranker().contributions(table).sum(axis=1) == np.rint(margins * UNIT)).all()
 
 
 def test_a_ranker_made_for_other_features_is_refused() -> None:
     made = packed([0.5])
     with pytest.raises(Damaged):
-        Trees(made, [*FEATURES[1:], FEATURES[0]])
+        Trees(made, [*FEATURES[1:], FEATURES[0]], FEATURES)
     made["feature"][0, 0] = len(FEATURES)
     with pytest.raises(Damaged):
-        Trees(made, list(FEATURES))
+        Trees(made, list(FEATURES), FEATURES)

@@ -1,4 +1,4 @@
-"""Candidates with their features and labels, for every query of a repository's history.
+"""Candidates with their features and labels, for queries of a repository's history and some written for it.
 
     python tests/bench/ranking/collect.py CHECKOUTS FOLDER [NAME …]
 
@@ -13,10 +13,12 @@ import random
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import history
 import numpy as np
+import numpy.typing as npt
+from changes import changed_lines
 
 import ctx
 from ctx.embed.wordtable import word_table
@@ -24,31 +26,32 @@ from ctx.engine import RepositoryIndex
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import gather
 from ctx.rank.features import FEATURES, file_features
+from ctx.rank.groups import Groups
 from ctx.rank.query import prepare
 from ctx.rank.ranker import candidates_of
-from ctx.records import decode_record
+from ctx.rank.rows import ROW_FEATURES, row_features
+from ctx.records import Record, decode_record
 from ctx.views import paths
-from ctx.views.view import View
 
 SEED = 4
 NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.VENDORED
 ASIDE = NOT_CODE | paths.TEST | paths.EXAMPLE
 """What half of the queries leave out, as people do who search in the folder of the sources."""
-CAPS = {"after": 80, "before": 60, "added": 0, "topic": 30}
-HELD_OUT_CAPS = {"after": 100, "before": 50, "added": 80, "topic": 0}
-SYMBOLS = 50
+CAPS = {"after": 60, "before": 45, "added": 0, "topic": 25}
+HELD_OUT_CAPS = {"after": 50, "before": 25, "added": 30, "topic": 0}
+SYMBOLS = 40
+ROWS = 60
+"""Files of a project whose rows are labelled; each costs two runs of git."""
+ROW_SOURCES = ("after", "before", "symbol")
+STACKED = ("features", "label", "flags", "query", "row_features", "row_label")
 _DEFINED = {"function", "method", "class", "interface", "struct", "enum", "trait", "object", "type", "module"}
 
 
-def symbols(
-    index: RepositoryIndex, view: View, code: list[int], chance: random.Random
-) -> list[history.Example]:
+def symbols(project: Project, chance: random.Random) -> list[history.Example]:
     """Names that one file alone defines."""
     where: dict[str, set[int]] = defaultdict(set)
-    for file in code:
-        segment = view.segments[int(view.file_segment[file])]
-        key = segment.key(int(view.file_document[file]))
-        record = decode_record(index.clusters.record(view.cluster_of(file), key))
+    for file in project.code:
+        record = project.record(file)
         for kind, names in zip(record.kinds, record.names, strict=True):
             for name in names if kind in _DEFINED else ():
                 where[name].add(file)
@@ -58,61 +61,133 @@ def symbols(
         if len(files) == 1 and len(name) > 3 and name.replace("_", "").isalnum()
     )
     chosen = chance.sample(single, min(SYMBOLS, len(single)))
-    return [history.Example(name, (os.fsdecode(view.path(file)),), "symbol", "") for name, file in chosen]
+    return [
+        history.Example(name, (os.fsdecode(project.view.path(file)),), "symbol", "") for name, file in chosen
+    ]
 
 
-def collect(checkout: Path, repository: dict[str, Any]) -> dict[str, Any]:
-    """All queries of one repository."""
-    with ctx.open(checkout) as index:
-        index.index(revision=repository["revision"], jobs=1)
-        view = index.indexer.view(index.resolve(repository["revision"]))
-        corpus = Corpus(view)
-        code = [
+def questions(name: str, code: set[str]) -> list[history.Example]:
+    """Questions that were written for a repository by reading the names in its files."""
+    listed = json.loads(Path(__file__).with_name("questions.json").read_text())
+    found = [
+        (one["query"], tuple(path for path in one["paths"] if path in code)) for one in listed.get(name, [])
+    ]
+    return [history.Example(query, paths, "question", "") for query, paths in found if paths]
+
+
+class Asked(NamedTuple):
+    """A query, the paths that answer it, the files that stand for documents, whether tests are left out."""
+
+    example: history.Example
+    paths: tuple[str, ...]
+    shown: npt.NDArray[np.int64]
+    narrow: bool
+
+
+class Project:
+    """A repository at its tree, ready to be asked."""
+
+    def __init__(self, index: RepositoryIndex, checkout: Path, repository: dict[str, Any]) -> None:
+        revision = repository["revision"]
+        index.index(revision=revision, jobs=1)
+        self.index, self.checkout, self.repository = index, checkout, repository
+        self.view = index.indexer.view(index.resolve(revision))
+        self.corpus = corpus = Corpus(self.view)
+        self.code = [
             file
             for file in np.flatnonzero(corpus.file_document >= 0).tolist()
-            if not view.file_flags[file] & NOT_CODE and corpus.document_rows[corpus.file_document[file]]
+            if not self.view.file_flags[file] & NOT_CODE and corpus.document_rows[corpus.file_document[file]]
         ]
-        number = {os.fsdecode(view.path(file)): file for file in code}
-        caps = HELD_OUT_CAPS if repository["held_out"] else CAPS
-        made = history.examples(checkout, repository["head"], repository["revision"], set(number), caps, SEED)
-        made += symbols(index, view, code, random.Random(f"{SEED}-{repository['name']}"))
-        plain = np.zeros(view.files, dtype=bool)
-        plain[code] = (view.file_flags[code] & ASIDE) == 0
-        among = corpus.shown_among(np.flatnonzero(plain))
-        columns: dict[str, list[Any]] = defaultdict(list)
-        asked = []
-        for number_of_query, example in enumerate(made):
-            narrow = [path for path in example.paths if plain[number[path]]]
-            ways = [(example.paths, corpus.shown, False)] if not (narrow and number_of_query % 2) else []
-            if narrow and (repository["held_out"] or not ways):
-                ways.append((tuple(narrow), among, True))
-            asked += [(example, *way) for way in ways]
-        for place, (example, wanted_paths, shown, narrowed) in enumerate(asked):
-            query = prepare(example.text, word_table())
-            evidence = gather(corpus, query)
-            documents = candidates_of(corpus, evidence, shown >= 0)
-            files = shown[documents]
-            wanted = {int(corpus.file_document[number[path]]) for path in wanted_paths}
-            label = np.isin(documents, list(wanted))
-            columns["features"].append(file_features(corpus, query, evidence, documents, files))
-            columns["label"].append(label)
-            columns["flags"].append(view.file_flags[files])
-            columns["query"].append(np.full(len(documents), place))
-            columns["narrow"].append(narrowed)
-            columns["asked"].append(query.asked)
-            columns["targets"].append(len(wanted))
-            columns["test_targets"].append(
-                len([1 for path in wanted_paths if view.file_flags[number[path]] & paths.TEST])
-            )
-        whole = ("features", "label", "flags", "query")
-        return {
-            name: np.concatenate(values) if name in whole else np.array(values)
-            for name, values in columns.items()
-        } | {
-            "names": np.array(FEATURES),
-            "source": np.array([example.source for example, *_ in asked]),
-            "text": np.array([example.text for example, *_ in asked]),
-        }
+        self.number = {os.fsdecode(self.view.path(file)): file for file in self.code}
+
+    def record(self, file: int) -> Record:
+        """What is stored of the chunks of a file."""
+        segment, place = self.corpus.place(int(self.corpus.file_document[file]))
+        return decode_record(self.index.record(self.view, self.view.cluster_of(file), segment.key(place)))
+
+    def asked(self) -> list[Asked]:
+        """All queries; half of them leave tests and the like out, questions are asked in both ways."""
+        name, held_out = self.repository["name"], self.repository["held_out"]
+        made = history.examples(
+            self.checkout, self.repository["head"], self.repository["revision"], set(self.number),
+            HELD_OUT_CAPS if held_out else CAPS, SEED,
+        )  # fmt: skip
+        made += symbols(self, random.Random(f"{SEED}-{name}"))
+        made += questions(name, set(self.number))
+        plain = np.zeros(self.view.files, dtype=bool)
+        plain[self.code] = (self.view.file_flags[self.code] & ASIDE) == 0
+        among = self.corpus.shown_among(np.flatnonzero(plain))
+        found = []
+        for place, example in enumerate(made):
+            narrow = tuple(path for path in example.paths if plain[self.number[path]])
+            both = example.source == "question"
+            if not narrow or both or place % 2 == 0:
+                found.append(Asked(example, example.paths, self.corpus.shown, False))
+            if narrow and (both or place % 2):
+                found.append(Asked(example, narrow, among, True))
+        return found
+
+    def row_labels(self, example: history.Example, path: str) -> npt.NDArray[np.bool_]:
+        """Which rows of a file the commit of an example changed, or which row defines the name asked for."""
+        record = self.record(self.number[path])
+        if example.source == "symbol":
+            return np.array([example.text in names for names in record.names], dtype=bool)
+        lines = changed_lines(self.checkout, example, path, self.repository["revision"])
+        return np.array(
+            [
+                any(place.start_line <= b and a <= place.end_line for a, b in lines)
+                for place in record.positions
+            ]
+        )
+
+
+def collect(project: Project) -> dict[str, Any]:
+    """The candidates of all queries of one project, and the rows of the files that answer them."""
+    corpus, view = project.corpus, project.view
+    asked = project.asked()
+    columns: dict[str, list[Any]] = defaultdict(list)
+    labels: dict[tuple[history.Example, str], npt.NDArray[np.bool_]] = {}
+    commits_labelled = 0
+    for place, (example, wanted_paths, shown, narrow) in enumerate(asked):
+        query = prepare(example.text, word_table())
+        evidence = gather(corpus, query)
+        documents = candidates_of(corpus, evidence, shown >= 0)
+        files = shown[documents]
+        wanted = {int(corpus.file_document[project.number[path]]) for path in wanted_paths}
+        for name, value in {
+            "features": file_features(corpus, query, evidence, documents, files),
+            "label": np.isin(documents, list(wanted)),
+            "flags": view.file_flags[files],
+            "query": np.full(len(documents), place),
+            "narrow": narrow,
+            "asked": query.asked,
+            "targets": len(wanted),
+            "test_targets": sum(
+                1 for path in wanted_paths if view.file_flags[project.number[path]] & paths.TEST
+            ),
+            "source": example.source,
+            "text": example.text,
+        }.items():
+            columns[name].append(value)
+        for path in wanted_paths if example.source in ROW_SOURCES else ():
+            file = project.number[path]
+            if (example, path) not in labels:
+                if example.source != "symbol" and commits_labelled >= ROWS:
+                    continue
+                commits_labelled += example.source != "symbol"
+                labels[example, path] = project.row_labels(example, path)
+            label = labels[example, path]
+            if not label.any() or label.all():
+                continue
+            groups = Groups.of(corpus, corpus.file_document[[file]])
+            columns["row_features"].append(row_features(corpus, query, evidence, groups, np.array([file])))
+            columns["row_label"].append(label)
+            columns["row_group"].append(len(label))
+            columns["row_source"].append(example.source)
+    return {
+        name: np.concatenate(values) if name in STACKED else np.array(values)
+        for name, values in columns.items()
+    } | {"names": np.array(FEATURES), "row_names": np.array(ROW_FEATURES)}
 
 
 def main(arguments: list[str]) -> int:
@@ -122,7 +197,9 @@ def main(arguments: list[str]) -> int:
     for repository in json.loads(listed.read_text()):
         if names and repository["name"] not in names:
             continue
-        found = collect(Path(checkouts, repository["name"]), repository)
+        checkout = Path(checkouts, repository["name"])
+        with ctx.open(checkout) as index:
+            found = collect(Project(index, checkout, repository))
         np.savez(Path(folder, repository["name"] + ".npz"), **found)
         in_pool = np.bincount(found["query"][found["label"]], minlength=len(found["source"]))
         queries = len(found["source"])

@@ -17,31 +17,42 @@ def pack(model: Any, features: list[str], meta: dict[str, Any]) -> bytes:
     feature = np.zeros((len(trees), LEAVES - 1), dtype=np.uint8)
     threshold = np.full(feature.shape, np.inf, dtype="<f4")
     mask = np.full(feature.shape, 0xFF, dtype=np.uint8)
+    mean = np.zeros(feature.shape, dtype="<i4")
     value = np.zeros((len(trees), LEAVES), dtype="<i4")
     for number, tree in enumerate(trees):
-        nodes: list[tuple[int, float, int, int]] = []
+        nodes: list[tuple[int, float, int, int, float]] = []
         leaves: list[float] = []
         _walk(tree, nodes, leaves)
-        for place, (column, limit, first, middle) in enumerate(nodes):
+        for place, (column, limit, first, middle, below) in enumerate(nodes):
+            mean[number, place] = np.rint(below * UNIT)
             feature[number, place] = column
             threshold[number, place] = _below(limit)
             mask[number, place] = 0xFF & ~(((1 << (middle - first)) - 1) << first)
         value[number, : len(leaves)] = np.rint(np.array(leaves) * UNIT)
     arrays: dict[str, npt.NDArray[Any]] = {
-        "feature": feature, "threshold": threshold, "mask": mask, "value": value,
+        "feature": feature, "threshold": threshold, "mask": mask, "mean": mean, "value": value,
     }  # fmt: skip
     return encode(arrays, meta | {"features": features})
 
 
-def _walk(node: dict[str, Any], nodes: list[tuple[int, float, int, int]], leaves: list[float]) -> None:
-    """Number the leaves from left to right; a node is (column, threshold, first leaf, first on its right)."""
+def _walk(
+    node: dict[str, Any], nodes: list[tuple[int, float, int, int, float]], leaves: list[float]
+) -> tuple[float, int]:
+    """Number the leaves from left to right; a node is (column, threshold, leaf, first on its right, mean).
+
+    Gives the sum of the leaves below over the examples that reached them, and the number of these.
+    """
     if "leaf_value" in node:
         leaves.append(node["leaf_value"])
-        return
+        count = max(1, int(node.get("leaf_count", 1)))
+        return node["leaf_value"] * count, count
     first = len(leaves)
-    _walk(node["left_child"], nodes, leaves)
-    nodes.append((node["split_feature"], node["threshold"], first, len(leaves)))
-    _walk(node["right_child"], nodes, leaves)
+    left = _walk(node["left_child"], nodes, leaves)
+    place, middle = len(nodes), len(leaves)
+    right = _walk(node["right_child"], nodes, leaves)
+    total, count = left[0] + right[0], left[1] + right[1]
+    nodes.insert(place, (node["split_feature"], node["threshold"], first, middle, total / count))
+    return total, count
 
 
 def _below(limit: float) -> np.float32:

@@ -1,10 +1,9 @@
-"""Train the ranker on collected candidates and pack it.
+"""Train the rankers of files and of rows on collected candidates, and pack them.
 
-    python tests/bench/ranking/train.py FOLDER RANKER
+    python tests/bench/ranking/train.py FOLDER TARGET
 
-FOLDER is what `collect.py` wrote; RANKER the file to write, `ctx/rank/ranker-1.bin` to ship it. Needs
-LightGBM, which the program itself never does. One seed and one thread, so that the same candidates give the
-same trees.
+FOLDER is what `collect.py` wrote; TARGET where the files go, `ctx/rank` to ship them. Needs LightGBM, which
+the program itself never does. One seed and one thread, so that the same candidates give the same trees.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightgbm
 import numpy as np
@@ -21,6 +20,7 @@ from collect import NOT_CODE, SEED
 from pack import pack
 
 from ctx.rank.features import FEATURES
+from ctx.rank.rows import ROW_FEATURES
 from ctx.rank.trees import FORMAT, LEAVES
 
 TREES = 240
@@ -43,38 +43,64 @@ PARAMETERS = {
 }
 
 
-def examples(found: Any) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Features, labels and group sizes of the queries that have a target and something else."""
+QUESTION = 2.0
+"""The weight of a query that was written as a question, beside one out of the history."""
+ROW_TREES = 60
+ROW_PARAMETERS = PARAMETERS | {
+    "min_data_in_leaf": 100,
+    "lambda_l2": 10.0,
+    "feature_fraction": 0.5,
+    "lambdarank_truncation_level": 5,
+}
+
+
+class Examples(NamedTuple):
+    """Candidates of some queries: features (n, features), labels (n,), group sizes and weights (n,)."""
+
+    features: npt.NDArray[np.float32]
+    labels: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+
+def file_examples(found: Any) -> Examples:
+    """The queries that have a target and something else."""
     query, label = found["query"], found["label"]
-    queries = int(query.max()) + 1
+    queries = len(found["source"])
     code = (found["flags"] & NOT_CODE) == 0
     targets = np.bincount(query[label & code], minlength=queries)
     candidates = np.bincount(query[code], minlength=queries)
     usable = (targets > 0) & (candidates > targets)
     kept = code & usable[query]
-    return found["features"][kept], label[kept].astype(np.int64), candidates[usable]
+    weights = np.where(found["source"] == "question", QUESTION, 1.0)[query[kept]]
+    return Examples(found["features"][kept], label[kept].astype(np.int64), candidates[usable], weights)
 
 
-def train(folder: Path, names: list[str]) -> Any:
-    """A LightGBM model of all repositories named."""
-    parts = [examples(np.load(folder / f"{name}.npz")) for name in names]
-    data = lightgbm.Dataset(
-        np.concatenate([part[0] for part in parts]),
-        np.concatenate([part[1] for part in parts]),
-        group=np.concatenate([part[2] for part in parts]),
-        feature_name=[f"f{number}" for number in range(len(FEATURES))],
-    )
-    return lightgbm.train(PARAMETERS, data, TREES)
+def row_examples(found: Any) -> Examples:
+    """The files whose rows are labelled."""
+    label = found["row_label"].astype(np.int64)
+    return Examples(found["row_features"], label, found["row_group"], np.ones(len(label)))
+
+
+def train(parts: list[Examples], parameters: dict[str, Any], trees: int) -> Any:
+    """A LightGBM model of all examples."""
+    features, labels, groups, weights = map(np.concatenate, zip(*parts, strict=True))
+    names = [f"f{number}" for number in range(features.shape[1])]
+    data = lightgbm.Dataset(features, labels, group=groups, weight=weights, feature_name=names)
+    return lightgbm.train(parameters, data, trees)
 
 
 def main(arguments: list[str]) -> int:
-    folder, ranker = map(Path, arguments)
+    folder, target = map(Path, arguments)
     listed = json.loads(Path(__file__).with_name("repositories.json").read_text())
-    model = train(folder, [repository["name"] for repository in listed if not repository["held_out"]])
-    ranker.write_bytes(pack(model, list(FEATURES), {"format": FORMAT}))
-    gains = zip(model.feature_importance("gain"), FEATURES, strict=True)
-    for gain, name in sorted(gains, reverse=True):
-        print(f"{gain:10.0f}  {name}")
+    found = [np.load(folder / f"{one['name']}.npz") for one in listed if not one["held_out"]]
+    files = train([file_examples(one) for one in found], PARAMETERS, TREES)
+    (target / "ranker-1.bin").write_bytes(pack(files, list(FEATURES), {"format": FORMAT}))
+    rows = train([row_examples(one) for one in found if "row_label" in one], ROW_PARAMETERS, ROW_TREES)
+    (target / "rows-1.bin").write_bytes(pack(rows, list(ROW_FEATURES), {"format": FORMAT}))
+    for model, names in ((files, FEATURES), (rows, ROW_FEATURES)):
+        for gain, name in sorted(zip(model.feature_importance("gain"), names, strict=True), reverse=True):
+            print(f"{gain:10.0f}  {name}")
     return 0
 
 

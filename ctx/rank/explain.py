@@ -1,0 +1,94 @@
+"""What each kind of evidence added to the score of a hit.
+
+The parts of a hit add up to its margin exactly, and its score is the logistic function of that. They are read
+off the trees, see `ctx.rank.trees`; nothing is fitted afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.rank.corpus import Corpus
+from ctx.rank.features import FEATURES, GROUPS
+from ctx.rank.query import Query
+from ctx.rank.ranker import PRIORS, Ranked, place_rows, pool_of, ranked
+from ctx.rank.trees import UNIT, file_ranker
+from ctx.rank.tuning import PLAIN, Tuning
+from ctx.views import paths
+
+COMMON = "common"
+"""What all candidates have: the mean of the trees."""
+CORRECTION = "correction"
+"""What was fitted to the repository, where the user asked for that."""
+FURTHER_ROW = "further chunk of the file"
+_KINDS = {
+    paths.TEST: "a test",
+    paths.EXAMPLE: "an example",
+    paths.VENDORED: "vendored",
+    paths.DOCS: "documentation",
+    paths.CONFIG: "configuration",
+    paths.DATA: "data",
+    paths.DECLARATIONS: "declarations only",
+    paths.LEGACY: "legacy",
+}
+
+
+class Explained(NamedTuple):
+    """A hit, its margin and what it is made of.
+
+    `parts` maps a group of features (`features.GROUPS`), `COMMON`, `CORRECTION`, `FURTHER_ROW` or what the
+    file is ("a test") to what it adds; `features` maps features to what the trees made of them, and to
+    their values.
+    """
+
+    hit: Ranked
+    margin: float
+    parts: dict[str, float]
+    features: dict[str, tuple[float, float]]
+
+
+def explain(
+    corpus: Corpus,
+    query: Query,
+    allowed: npt.NDArray[np.bool_] | None,
+    limit: int,
+    only: npt.NDArray[np.bool_] | None = None,
+    tuning: Tuning = PLAIN,
+) -> list[Explained]:
+    """The answer of `ranker.rank` with the reasons of each hit."""
+    query = tuning.read(query)
+    pool = pool_of(corpus, query, allowed, limit, only, tuning)
+    placed = place_rows(corpus, query, pool, limit, only)
+    hits = ranked(corpus, pool, placed)
+    if not hits:
+        return []
+    table = pool.features[placed.candidates]
+    steps = (tuning.trees or file_ranker()).contributions(table) / UNIT
+    corrections = pool.corrections[placed.candidates].tolist()
+    flags = corpus.view.file_flags[pool.files[placed.candidates]]
+    explained = []
+    for number, hit in enumerate(hits):
+        parts: dict[str, float] = {COMMON: float(steps[number, -1])}
+        for feature, step in zip(FEATURES, steps[number].tolist(), strict=False):
+            group = GROUPS[feature]
+            parts[group] = parts.get(group, 0.0) + step
+        for flag, prior in PRIORS.items():
+            if int(flags[number]) & flag and not query.asked & flag:
+                parts[_KINDS[flag]] = -prior
+        if corrections[number]:
+            parts[CORRECTION] = corrections[number]
+        if placed.losses[number]:
+            parts[FURTHER_ROW] = -float(placed.losses[number])
+        moved = np.flatnonzero(steps[number, :-1]).tolist()
+        explained.append(
+            Explained(
+                hit,
+                float(placed.scores[number]),
+                parts,
+                {FEATURES[at]: (float(steps[number, at]), float(table[number, at])) for at in moved},
+            )
+        )
+    return explained

@@ -1,0 +1,69 @@
+"""What is known of each row of a file, as numbers for the ranker of rows.
+
+The file is given; the question is where in it to look. So every feature compares the rows of one file, or
+says what kind of row it is. None says how long a row is: a long one is changed more often just because it is
+long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.rank.corpus import Corpus
+from ctx.rank.evidence import Evidence
+from ctx.rank.features import IS_DEFINITION, IS_TYPE
+from ctx.rank.groups import Groups
+from ctx.rank.query import Query
+from ctx.rank.similarity import similarity
+from ctx.rank.united import unite
+from ctx.records import TEST
+from ctx.values import KINDS
+
+COMPARED = ("words", "united", "defined", "names", "whole", "defines", "coverage", "covered", "similar")
+"""Given as a share of the best row of the file, and as a share of what the query could get."""
+SINGLE = ("rule", "is_type", "is_definition", "is_imports", "place", "is_symbol", "has_names")
+ROW_FEATURES = (*COMPARED, *(f"{name}/query" for name in COMPARED), *SINGLE)
+_IMPORTS = KINDS.index("imports")
+
+
+def row_features(
+    corpus: Corpus, query: Query, evidence: Evidence, groups: Groups, files: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float32]:
+    """One line for each row of the groups, (rows, ROW_FEATURES). `files` stand for the groups' documents."""
+    rows, owner = groups.rows, groups.owner
+    kinds = corpus.kinds[rows] & (TEST - 1)
+    united = unite(corpus, evidence, groups, files)
+    similar = np.maximum(similarity(corpus.bits[rows].view(np.uint8), query), 0.0)
+    words, names = evidence.row_words[rows], evidence.row_names[rows]
+    defines = evidence.row_defines[rows] * IS_TYPE[kinds]
+    compared = (
+        words,
+        united.text,
+        united.defined,
+        names,
+        evidence.row_whole[rows],
+        defines,
+        united.coverage,
+        evidence.row_coverage[rows],
+        similar,
+    )
+    possible = max(1e-9, float(evidence.word_idf.sum()))
+    table = np.empty((len(ROW_FEATURES), len(rows)), dtype=np.float32)
+    n = len(COMPARED)
+    for place, values in enumerate(compared):
+        table[place] = values / np.maximum(groups.best(values), 1e-9)[owner]
+        table[n + place] = values / possible
+    share = dict(zip(COMPARED, table, strict=False))
+    single = (
+        share["words"] + 0.7 * share["names"] + share["defines"] + 0.6 * share["similar"],
+        IS_TYPE[kinds] == 1.0,
+        IS_DEFINITION[kinds],
+        kinds == _IMPORTS,
+        (np.arange(len(rows)) - groups.start[owner]) / groups.counts[owner],
+        query.is_symbol,
+        bool(query.names),
+    )
+    for place, value in enumerate(single, 2 * n):
+        table[place] = value
+    return table.T

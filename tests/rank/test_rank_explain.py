@@ -1,0 +1,66 @@
+"""The parts of a score add up to it, and what a file is can be read in them."""
+
+from __future__ import annotations
+
+from math import exp
+
+import pytest
+from repositories import Repo
+from test_rank_golden import shop
+
+import ctx
+from ctx.embed.wordtable import word_table
+from ctx.rank.corpus import Corpus
+from ctx.rank.explain import FURTHER_ROW, Explained, explain
+from ctx.rank.features import FEATURES, GROUPS
+from ctx.rank.query import prepare
+from ctx.rank.ranker import rank
+
+
+def answer(repo: Repo, text: str, limit: int = 20) -> list[tuple[str, Explained]]:
+    with ctx.open(repo.path) as index:
+        index.index()
+        corpus = Corpus(index.indexer.view(index.resolve()))
+        query = prepare(text, word_table())
+        found = explain(corpus, query, None, limit)
+        assert [one.hit for one in found] == rank(corpus, query, None, limit)
+        return [(corpus.view.path(one.hit.file).decode(), one) for one in found]
+
+
+@pytest.mark.parametrize(
+    "text", ["renew the session", "refund", "place_order", "how is the queue read", "zzz"]
+)
+def test_the_parts_add_up(repo: Repo, text: str) -> None:
+    for _, one in answer(shop(repo), text):
+        assert sum(one.parts.values()) == pytest.approx(one.margin, abs=1e-9)
+        assert one.hit.score == round(1 / (1 + exp(-one.margin)), 6)
+        stepped = sum(step for step, _ in one.features.values())
+        of_trees = sum(one.parts[group] for group in set(GROUPS.values()) if group in one.parts)
+        assert stepped == pytest.approx(of_trees, abs=1e-9)
+
+
+def test_what_a_file_is_counts_unless_it_is_asked_for(repo: Repo) -> None:
+    repo = shop(repo)
+    tests = [one for path, one in answer(repo, "renew the session") if path == "tests/test_sessions.py"]
+    assert tests
+    assert all(one.parts["a test"] < 0 for one in tests)
+    tests = [one for path, one in answer(repo, "test of sessions") if path == "tests/test_sessions.py"]
+    assert tests
+    assert not any("a test" in one.parts for one in tests)
+
+
+def test_further_rows_of_a_file_lose(repo: Repo) -> None:
+    seen = set()
+    for path, one in answer(shop(repo), "session", 50):
+        assert (FURTHER_ROW in one.parts) == (path in seen)
+        seen.add(path)
+
+
+def test_every_feature_is_of_one_kind() -> None:
+    assert set(GROUPS) == set(FEATURES)
+    assert len(set(FEATURES)) == len(FEATURES)
+
+
+def test_nothing_has_no_reasons(repo: Repo) -> None:
+    repo.commit({"a.py": "x = 1\n"})
+    assert answer(repo, "zebra") == [] or answer(repo, "zebra")[0][0] == "a.py"

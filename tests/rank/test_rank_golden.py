@@ -1,0 +1,61 @@
+"""Ranks of about sixty questions to a small shop, checked by hand: a change of the ranking shows here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+import ctx
+
+HERE = Path(__file__).parent
+QUERIES = [
+    tuple(line.split("\t"))
+    for line in (HERE / "golden_queries.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
+ALLOWED = 5
+"""Questions that may miss their rank: a newly trained ranker errs here and there, but not more often."""
+
+
+def shop(repo: Repo) -> Repo:
+    """The project of `golden_project.txt`: each file stands below a line with its path."""
+    files = {}
+    for part in (HERE / "golden_project.txt").read_text().split("\n=== "):
+        path, _, text = part.removeprefix("=== ").partition("\n")
+        files[path] = text.rstrip("\n") + "\n"
+    repo.commit(files)
+    return repo
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """At which rank each question has its file, 99 where it is not in the answer."""
+    repo = Repo(tmp_path_factory.mktemp("golden"))
+    repo.git("-c", "init.defaultBranch=main", "init", "--quiet")
+    shop(repo)
+    found = {}
+    with ctx.open(repo.path) as index:
+        for query, path, _ in QUERIES:
+            paths = [os.fsdecode(hit.path) for hit in index.search(query, limit=20).hits]
+            distinct = list(dict.fromkeys(paths))
+            found[query] = distinct.index(path) + 1 if path in distinct else 99
+    return found
+
+
+def test_the_files_that_answer_come_first(ranks: dict[str, int]) -> None:
+    late = [(query, path, ranks[query]) for query, path, rank in QUERIES if ranks[query] > int(rank)]
+    assert len(late) <= ALLOWED, late
+
+
+def test_no_answer_is_far_down(ranks: dict[str, int]) -> None:
+    assert {query: rank for query, rank in ranks.items() if rank > 5} == {}
+
+
+def test_a_name_leads_to_its_definition(ranks: dict[str, int]) -> None:
+    names = [query for query, *_ in QUERIES if " " not in query and not query.islower()]
+    names += [query for query, *_ in QUERIES if "_" in query]
+    assert len(names) > 10
+    assert {name: ranks[name] for name in names if ranks[name] > 1} == {}
