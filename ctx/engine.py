@@ -312,6 +312,12 @@ class RepositoryIndex:
             announce=announce,
         )
 
+    def evolved(self, answer: Answer) -> Answer:
+        """The answer with the commits at which its best hits changed. Raises UsageError without a commit."""
+        from ctx.evolution import evolved
+
+        return evolved(self, answer)
+
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
     ) -> list[Hit]:

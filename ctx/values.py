@@ -77,13 +77,34 @@ OLD, NEW = "old", "new"
 IDENTICAL, NEAR_DUPLICATE = "identical", "near-duplicate"
 
 
+class LineChange(NamedTuple):
+    """A commit that changed lines; `time` is the committer's, in seconds since 1970."""
+
+    commit: bytes
+    time: int
+    author: str
+    subject: str
+
+
+class Evolution(NamedTuple):
+    """The newest commits that changed a chunk's lines, newest first.
+
+    `uncommitted`: they differ from the commit searched too. Not `complete` where the search was ended.
+    """
+
+    commits: list[LineChange]
+    uncommitted: bool
+    complete: bool
+
+
 class Hit(NamedTuple):
     """One chunk that answers a query. Paths are relative to the root of the repository.
 
     `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement` is the share of
     sign bits of the chunk's vector that agree with the query's, in 0..1. `also_at` are the other
     paths of the same blob in the same tree. `change` is there in answers about what differs,
-    `duplicate` (IDENTICAL or NEAR_DUPLICATE) in those about related code, where it is as good as a copy.
+    `duplicate` (IDENTICAL or NEAR_DUPLICATE) in those about related code, where it is as good as a copy;
+    `evolution` where it was asked for.
     """
 
     path: bytes
@@ -98,6 +119,7 @@ class Hit(NamedTuple):
     also_at: tuple[bytes, ...]
     change: Change | None = None
     duplicate: str | None = None
+    evolution: Evolution | None = None
 
 
 class Coverage(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctx.citations import citation
 from ctx.commands.answer_text import TextOf
-from ctx.commands.change_output import change_object, comparison_object
+from ctx.commands.change_output import change_object, comparison_object, evolution_object
 from ctx.commands.json_output import path_fields, paths_fields, print_json
 from ctx.commands.paths import from_here
 from ctx.commands.printable import printable
@@ -71,6 +71,7 @@ def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
         "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
         **paths_fields("alsoAt", hit.also_at),
         **change_object(hit),
+        **evolution_object(hit),
         **({"duplicate": hit.duplicate} if hit.duplicate else {}),
     }
 

@@ -13,7 +13,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, cite, closing_line
-from ctx.commands.change_output import change_in_words, changed_lines, sign_of
+from ctx.commands.change_output import change_in_words, changed_lines, evolution_lines, sign_of
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_changes
@@ -50,6 +50,8 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
             console.print(Text(f"    {hit.duplicate}", "bold red"), soft_wrap=True)
         if hit.change is not None:
             console.print(Text(f"    {change_in_words(hit.change)}", "yellow"), soft_wrap=True)
+        for line in evolution_lines(hit.evolution) if hit.evolution else ():
+            console.print(Text(f"    {line}", "dim"), soft_wrap=True)
         if hit.also_at:
             console.print(Text(f"    also at {also_at(hit, prefix)}", "dim"), soft_wrap=True)
         if text_of is not None:

@@ -6,7 +6,13 @@ import sys
 from collections.abc import Callable
 
 from ctx.citations import SHORT, citation
-from ctx.commands.change_output import change_in_words, changed_lines, comparison_in_words, sign_of
+from ctx.commands.change_output import (
+    change_in_words,
+    changed_lines,
+    comparison_in_words,
+    evolution_lines,
+    sign_of,
+)
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_changes
@@ -35,6 +41,8 @@ def print_hit(hit: Hit, query: str, text_of: TextOf | None, prefix: bytes) -> No
         write(f"    {hit.duplicate}\n")
     if hit.change is not None:
         write(f"    {change_in_words(hit.change)}\n")
+    if hit.evolution is not None:
+        write("".join(f"    {line}\n" for line in evolution_lines(hit.evolution)))
     if hit.also_at:
         write(f"    also at {also_at(hit, prefix)}\n")
     if text_of is not None:

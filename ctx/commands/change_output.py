@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
-from ctx.values import NEW, Change, Comparison, Hit
+from ctx.commands.printable import printable
+from ctx.values import NEW, Change, Comparison, Evolution, Hit
 
+_WIDTH = 72
+"""Letters of a subject."""
 _MOST_PIECES = 6
 """So many pieces of lines are named for eyes."""
 
@@ -17,6 +21,30 @@ def change_in_words(change: Change) -> str:
     named = ", ".join(pieces) + (f" and {left:,} more pieces" if left else "")
     plural = "" if len(change.lines) == 1 and "-" not in named else "s"
     return f"{change.state}, line{plural} {named}" + ("" if change.side == NEW else " of the old text")
+
+
+def evolution_lines(evolution: Evolution) -> list[str]:
+    """A line for each commit that changed a hit, newest first."""
+    lines = ["changed, not committed"] if evolution.uncommitted else []
+    for change in evolution.commits:
+        day = time.strftime("%Y-%m-%d", time.gmtime(change.time))
+        subject = change.subject if len(change.subject) <= _WIDTH else change.subject[:_WIDTH] + "…"
+        lines.append(printable(f"changed {day} {change.commit.hex()[:12]} {change.author}: {subject}"))
+    if not evolution.complete:
+        lines.append("changed before that too, or may have been: `git log -L` goes on")
+    return lines
+
+
+def evolution_object(hit: Hit) -> dict[str, Any]:
+    """The commits that changed a hit, where they were asked for."""
+    if hit.evolution is None:
+        return {}
+    commits = [
+        {"commit": one.commit.hex(), "time": one.time, "author": one.author, "subject": one.subject}
+        for one in hit.evolution.commits
+    ]
+    uncommitted, complete = hit.evolution.uncommitted, hit.evolution.complete
+    return {"evolution": {"commits": commits, "uncommitted": uncommitted, "complete": complete}}
 
 
 def changed_lines(hit: Hit) -> frozenset[int]:

@@ -70,6 +70,7 @@ class SearchCommand(click.Command):
 @click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
 @options.overlay
 @options.recurse_submodules
+@click.option("--evolution", is_flag=True, help="Say at which commits the best hits changed.")
 @options.within
 @click.option("--added", is_flag=True, help="Only what is new; without --in, since HEAD.")
 @click.option("--modified", is_flag=True, help="Only what was changed; without --in, since HEAD.")
@@ -96,6 +97,7 @@ def command(
     revision: str | None,
     branch: str | None,
     recurse_submodules: bool,
+    evolution: bool,
     within: str | None,
     added: bool,
     modified: bool,
@@ -143,6 +145,8 @@ def command(
             within=within,
             states=states,
         )
+        if evolution:
+            answer = index.evolved(answer)
         reporter.close()
         text_of = None if no_content else index.text
         prefix = b"" if full_name else index.repository.prefix
