@@ -337,7 +337,7 @@ class RepositoryIndex:
         from ctx.embed.wordtable import word_table
 
         table = word_table()
-        return float(table.embed_query(one) @ table.embed_query(other))
+        return float(table.embed_text(one) @ table.embed_text(other))
 
     def missing(self, revision: str | None = None) -> list[bytes]:
         """The keys of the clusters that a tree lacks, known without reading a file of it."""

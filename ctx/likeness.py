@@ -54,7 +54,7 @@ def sample(text: str, language: str | None) -> Sample:
         for word in words_of(token):
             if counts(word):
                 found[term_hash(word)] += 1
-    vector = word_table().embed_query(plain)
+    vector = word_table().embed_text(plain)
     return Sample(plain, found, sign_bits(vector).view("<u8"))
 
 

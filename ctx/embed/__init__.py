@@ -1,6 +1,6 @@
 """Embedders: from text to vectors. The word table is inside the package; others plug in beside it."""
 
-MODEL_ID = "wordtable-1"
+MODEL_ID = "wordtable-2"
 DIMENSIONS = 128
 """Of the model inside the package; here, so that its name is known without what computes with it."""
 

@@ -1,6 +1,7 @@
 """The embedded model: a table with one vector for each word.
 
-A text is the sum over its distinct words of (1 + ln count) x row, normalised. All sums are taken over
+A text is the sum over its distinct words of (1 + ln count) x row, normalised. A word's row has one length
+in documents and another in queries ("where", "function" say little in a question). All sums are taken over
 whole numbers (held in float64, where they are exact below 2**53), so that every machine, numerical
 library and order of addition gives the same bits. docs/model.md says where the table comes from.
 """
@@ -8,7 +9,7 @@ library and order of addition gives the same bits. docs/model.md says where the 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from zlib import crc32
 
@@ -21,7 +22,7 @@ from ctx.embed.protocol import Batch
 from ctx.words.query import tokens, words_of
 from ctx.words.vocabulary import Counts
 
-_FILE = os.path.join(os.path.dirname(__file__), "wordtable-1.bin")
+_FILE = os.path.join(os.path.dirname(__file__), "wordtable-2.bin")
 _ROW_UNIT = 4096.0
 _WEIGHT_UNIT = 256.0
 _MAX_COUNT = 1024
@@ -36,6 +37,7 @@ class WordTable:
         arrays, meta = map_file(path)
         self._vectors: npt.NDArray[np.int8] = arrays["vectors"]
         self._scales: npt.NDArray[np.float32] = arrays["scales"]
+        self.query_scales: npt.NDArray[np.float32] = arrays["query_scales"]
         self._known = dict(
             zip(arrays["words"].tobytes().decode().split("\n"), range(meta["words"]), strict=True)
         )
@@ -81,36 +83,48 @@ class WordTable:
         """Whole numbers for these rows, and where each of them is: for a few files not all are unpacked."""
         if self._whole is None and len(words) < len(self._vectors):
             distinct, place = np.unique(words, return_inverse=True)
-            return self._rows(distinct), place
+            return self._rows(distinct, self._scales), place
         if self._whole is None:
-            self._whole = self._rows(slice(None))
+            self._whole = self._rows(slice(None), self._scales)
         return self._whole, words
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
-        """The vector of one text, (DIMENSIONS,) float32 of unit length; zeros where there is no word."""
+        """The vector of a question, (DIMENSIONS,) float32 of unit length; zeros where there is no word."""
+        return unit(self.weighted_sum(self.rows_of(text), self.query_scales))
+
+    def embed_text(self, text: str) -> npt.NDArray[np.float32]:
+        """The vector of a text as documents have it, in the same form; its signs are the stored ones."""
+        return unit(self.weighted_sum(self.rows_of(text), self._scales))
+
+    def rows_of(self, text: str) -> dict[int, int]:
+        """How often a text has each row: the words are cut as those of documents are."""
         count: dict[int, int] = {}
         for token in tokens(text):
             # As in indexed text, what begins with a digit has no vector.
             for word in words_of(token) if not token[0].isdigit() else ():
                 row = self.row(word)
                 count[row] = count.get(row, 0) + 1
-        return unit(self.weighted_sum(list(count), list(count.values())))
+        return count
 
-    def weighted_sum(self, rows: Sequence[int], counts: Sequence[int]) -> npt.NDArray[np.float64]:
+    def weighted_sum(
+        self, count: Mapping[int, int], scales: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float64]:
         """The sum for one text, (DIMENSIONS,) float64 whole numbers, without unpacking the whole table."""
-        if not rows:
+        if not count:
             return np.zeros(DIMENSIONS)
-        weights = self._weights[np.minimum(np.array(counts), _MAX_COUNT)]
-        summed: npt.NDArray[np.float64] = weights @ self._rows(np.array(rows))
+        weights = self._weights[np.minimum(np.array(list(count.values())), _MAX_COUNT)]
+        summed: npt.NDArray[np.float64] = weights @ self._rows(np.array(list(count)), scales)
         return summed
 
     def word_vectors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """The vectors of single words, (n, DIMENSIONS) whole numbers; lengths are weights."""
-        return self._rows(rows)
+        """The vectors of single words, (n, DIMENSIONS) whole numbers; lengths are weights in documents."""
+        return self._rows(rows, self._scales)
 
-    def _rows(self, which: slice | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def _rows(
+        self, which: slice | npt.NDArray[np.int64], scales: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float64]:
         exact = self._vectors[which].astype(np.float64)
-        exact *= self._scales[which].astype(np.float64)[:, None] * _ROW_UNIT
+        exact *= scales[which].astype(np.float64)[:, None] * _ROW_UNIT
         return np.rint(exact, out=exact)
 
 

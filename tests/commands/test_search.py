@@ -97,8 +97,8 @@ def test_words_make_one_query(git_ctx, project):
 
 
 def test_limits(git_ctx, project):
-    assert len(search(git_ctx, project, "session", "-n", "1").json["results"]) == 1
-    assert len(search(git_ctx, project, "session", "--limit=1000").json["results"]) > 1
+    assert len(search(git_ctx, project, "time", "-n", "1").json["results"]) == 1
+    assert len(search(git_ctx, project, "time", "--limit=1000").json["results"]) > 1
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from ctx.embed.protocol import Batch
 from ctx.embed.wordtable import sign_bits, word_table
 from ctx.words.vocabulary import Vocabulary
 
-FILE_SHA256 = "dfb146cf6fc1716ef568b764417d5f1a54e5304cbdfc1fb17220ce241c3ceac3"
+FILE_SHA256 = "c626940427138fc6259144ee3b8bd1e18eb1c707021c48db1cea864e168393ea"
 GOLDEN = {
-    "def renew_session(token): return store[token]": "952ca0fa9529bcafd51c82d13d58582d",
-    "Обновляет сессию пользователя": "8a2a4bfbbe60fcf4674b0271220cf4d6",
+    "def renew_session(token): return store[token]": "7646f055843c1bd094953f0e720894e5",
+    "Обновляет сессию пользователя": "de474fd99888288d585c3d4c1a10549e",
     "": "ffffffffffffffffffffffffffffffff",
 }
 
@@ -37,6 +37,13 @@ def embed(texts: list[bytes]) -> np.ndarray:
         at += len(text) + 1
     rows = Vocabulary(word_table().row).read(b"\n".join(texts), bounds).rows
     return word_table().embed_documents(Batch(len(texts), rows, list))
+
+
+def document_rows(text: str) -> dict[int, int]:
+    """How often a document has each row of the table."""
+    source = text.encode()
+    rows = Vocabulary(word_table().row).read(source, [(0, len(source))]).rows
+    return dict(zip(rows.word.tolist(), rows.times.tolist(), strict=True))
 
 
 def test_the_file_is_the_one_that_the_name_stands_for() -> None:
@@ -60,22 +67,42 @@ def test_neither_batch_nor_order_matters(texts: list[str]) -> None:
 
 
 @given(st.text(st.sampled_from("abcXYZ_09 .\n-"), max_size=80))
-def test_a_query_is_embedded_as_a_document_of_the_same_text(text: str) -> None:
-    query = word_table().embed_query(text)
-    assert (sign_bits(query) == embed([text.encode()])[0]).all()
+def test_a_text_by_itself_is_embedded_as_a_document_and_a_query_has_the_same_words(text: str) -> None:
+    assert word_table().rows_of(text) == document_rows(text)
+    assert (sign_bits(word_table().embed_text(text)) == embed([text.encode()])[0]).all()
 
 
 @pytest.mark.parametrize(
     "text", ["обновляет сессию SessionStore", "期限切れ session", "crée la clé", "größe"]
 )
-def test_a_query_in_any_script_is_embedded_as_a_document(text: str) -> None:
-    assert (sign_bits(word_table().embed_query(text)) == embed([text.encode()])[0]).all()
+def test_a_text_in_any_script_is_embedded_as_a_document(text: str) -> None:
+    assert word_table().rows_of(text) == document_rows(text)
+    assert (sign_bits(word_table().embed_text(text)) == embed([text.encode()])[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("question", "english"),
+    [
+        ("dónde se actualizan las sesiones", "update sessions"),
+        ("аутентификация пользователя", "user authentication"),
+        ("データベース接続", "database connection"),
+        ("验证密码", "validate password"),
+        ("Datei löschen", "delete file"),
+    ],
+)
+def test_words_of_other_languages_stand_near_what_they_mean(question: str, english: str) -> None:
+    others = ["parse the command line", "draw a window", "compress an image", "sort a list of numbers"]
+    table = word_table()
+    asked = table.embed_query(question)
+    near = float(asked @ table.embed_query(english))
+    assert near > 0.4
+    assert all(near > float(asked @ table.embed_query(other)) + 0.2 for other in others)
 
 
 def test_a_long_document_is_summed_in_blocks_without_a_difference() -> None:
     words = [f"{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{chr(97 + i // 676)}xyz" for i in range(2000)]
     text = " ".join(words * 2)
-    assert (sign_bits(word_table().embed_query(text)) == embed([text.encode()])[0]).all()
+    assert (sign_bits(word_table().embed_text(text)) == embed([text.encode()])[0]).all()
     backwards = " ".join(reversed(words * 2))
     assert (embed([text.encode()]) == embed([backwards.encode()])).all()
 
@@ -121,7 +148,7 @@ def test_processes_hash_seeds_and_threads_do_not_matter() -> None:
             "OMP_NUM_THREADS": threads,
         }
         env = environment(more)
-        env["PYTHONPATH"] += f":{Path(__file__).parent}"
+        env["PYTHONPATH"] += f":{Path(__file__).parents[1]}"
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, step], env=env, capture_output=True, text=True, check=True
         )

@@ -1,0 +1,26 @@
+"""Words of other languages, translated: rows of the table that training gives too few pairs for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ctx.words.query import tokens, words_of
+
+_SAYS_NOTHING = "-"
+
+
+def translations() -> dict[str, list[str]]:
+    """The words of `lexicon.txt`, as the program cuts them, with what they mean in English (nothing: [])."""
+    meanings: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("lexicon.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        english, *languages = [column.strip() for column in line.split("|")]
+        for language in languages:
+            for form in language.split(","):
+                for token in tokens(form):
+                    for word in words_of(token):
+                        meant = meanings.setdefault(word, [])
+                        if english != _SAYS_NOTHING and english not in meant:
+                            meant.append(english)
+    return meanings
