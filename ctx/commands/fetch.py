@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +11,9 @@ from ctx.commands import options
 from ctx.commands.json_output import print_json
 from ctx.commands.progress import reporter_for
 from ctx.commands.search import SearchCommand
-from ctx.share.take import FetchReport
+
+if TYPE_CHECKING:
+    from ctx.share.take import FetchReport
 
 
 @click.command(

@@ -77,7 +77,11 @@ def gits(repo: Repo) -> dict[bytes, dict[bytes, State]]:
     return found
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(root=files, nested=files)
 def test_same_as_git(repo: Repo, root: bytes, nested: bytes) -> None:
     repo.write({".gitattributes": root, "a/.gitattributes": nested})

@@ -49,7 +49,11 @@ def ours(root: RuleFile[bool], nested: RuleFile[bool], path: bytes) -> bool:
     return False
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=200,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(root=files, nested=files)
 def test_same_as_git(repo: Repo, root: bytes, nested: bytes) -> None:
     repo.write(dict.fromkeys(PATHS, "") | {".gitignore": root, "a/.gitignore": nested})

@@ -42,7 +42,11 @@ def committed(repo: Repo) -> Repo:
     return repo
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=400,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+)
 @given(texts=st.lists(specs, min_size=1, max_size=3), prefix=st.sampled_from([b"", b"d/", b"d/e/"]))
 @example(texts=["d/e/.."], prefix=b"")
 @example(texts=[":(icase)D/A*"], prefix=b"")
