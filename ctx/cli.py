@@ -24,6 +24,7 @@ COMMANDS = {
     "index": "index",
     "search": "search",
     "related": "related",
+    "history": "history",
     "show": "show",
     "plan": "plan",
     "evaluate": "evaluate",

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
     from ctx.cluster_store import ClusterStore
     from ctx.git.worktree import WorkTree
+    from ctx.history.answer import Filters as HistoryFilters
+    from ctx.history.results import HistoryAnswer
     from ctx.indexing.indexer import Indexer
     from ctx.rank.tuning import Tuning
     from ctx.remote.model import RemoteModel
@@ -317,6 +319,38 @@ class RepositoryIndex:
         from ctx.evolution import evolved
 
         return evolved(self, answer)
+
+    def history(
+        self,
+        query: str,
+        filters: HistoryFilters,
+        *,
+        limit: int = 10,
+        asks: str | None = None,
+        timeline: bool = False,
+        revision: str | None = None,
+        branch: str | None = None,
+        told: Callable[[int, int], None] | None = None,
+    ) -> HistoryAnswer:
+        """The commits that did what the query says, see `ctx.history.answer`."""
+        from ctx.history.answer import answer
+
+        asked = self.resolve(revision, branch)
+        if asked.commit is None:
+            raise UsageError(f"'{asked.revision}' is a tree, which has no history; name a commit or a branch")
+        self.store.may_use_memory = True
+        return answer(
+            self.repository,
+            self.store,
+            asked.commit,
+            asked.revision,
+            query,
+            filters,
+            limit=limit,
+            asks=asks,
+            timeline=timeline,
+            told=told,
+        )
 
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None

@@ -12,7 +12,8 @@ from ctx.arrays import Arrays, decode
 from ctx.clusters import Stored as StoredCluster
 from ctx.clusters import decode_cluster
 from ctx.errors import Damaged
-from ctx.maintenance.inventory import CLUSTER, LOG, NODE, OWN, PIN, SEGMENT, TREE, Stored
+from ctx.history.block import check_block
+from ctx.maintenance.inventory import BLOCK, BLOCK_VIEW, CLUSTER, LOG, NODE, OWN, PIN, SEGMENT, TREE, Stored
 from ctx.maintenance.pins import read_pin
 from ctx.records import decode_record
 from ctx.regular_files import open_regular
@@ -43,6 +44,10 @@ class Examiner:
                 self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
                 self._object(file)
                 self._judged[file.kind, file.group, bytes.fromhex(file.name)] = True
+            elif file.kind == BLOCK:
+                check_block(decode_object(file.name, _read(file)))
+            elif file.kind == BLOCK_VIEW:
+                decode(_read(file))
             elif file.kind == LOG:
                 self._log(file)
             elif file.kind == PIN:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctx.errors import StoreUnusable, UsageError
 from ctx.indexing.lock import IndexLock, nobody_is_at_work
 from ctx.maintenance.due import stamp
+from ctx.maintenance.histories import idle_history
 from ctx.maintenance.inventory import (
     CLUSTER,
+    HISTORY,
     NODE,
     OBJECTS,
     SNAPSHOTS,
@@ -34,7 +36,7 @@ from ctx.maintenance.sweep import remove_empty_directories, sweep
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
 
-AREAS = (OBJECTS, SNAPSHOTS, VIEWS, TMP)
+AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, TMP)
 _LOCK_WAITS = 5.0
 """Seconds to wait for a process that indexes."""
 _LONGEST_WORK = 86_400.0
@@ -119,6 +121,7 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
     dropped = [file for file in files if drop is not None and _descriptor_of(file) == drop]
     left = [file for file in files if drop is None or _descriptor_of(file) != drop]
     marked = condemned(index.store, left, needed, since, now, index.catalog.group)
+    marked.scraps.extend(idle_history(index.repository, left, since))
     gone = marked.all()
     if not dry_run:
         if drop is not None:

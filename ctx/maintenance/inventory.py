@@ -14,9 +14,11 @@ from ctx.store import Store
 
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
 SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
+BLOCK, BLOCK_VIEW = "commits", "commits-view"
 PIN, WISH, TEMPORARY, OWN, FOREIGN = "pin", "wish", "temporary", "own", "foreign"
 
 OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
+HISTORY = "history"
 
 _OWN = frozenset(
     (
@@ -42,6 +44,7 @@ _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
 _VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe)-([0-9a-f]+)")
+_COMMITS_VIEW = re.compile(r"view-[0-9a-f]{40}")
 _KINDS = {"segment": SEGMENT, "view": VIEW, "overlay": OVERLAY, "vectors": SEGMENT, "probe": SEGMENT}
 """What was made with a remote model is kept and dropped with the segments of its descriptor."""
 
@@ -68,6 +71,8 @@ def inventory(store: Store) -> Iterator[Stored]:
             yield from _all(entry.path, TEMPORARY)
         elif entry.name in (PINS, WISHES):
             yield from _named(entry.path, PIN if entry.name == PINS else WISH, "")
+        elif entry.name == HISTORY:
+            yield from _history(entry.path)
         elif entry.name in (OBJECTS, SNAPSHOTS, VIEWS):
             for group in _entries(entry.path):
                 if not group.is_dir(follow_symlinks=False):
@@ -116,6 +121,20 @@ def _spread(folder: str, kind: str, group: str) -> Iterator[Stored]:
                 yield from _found(entry, kind, group, name)
             else:
                 yield from _found(entry, FOREIGN, group, entry.name)
+
+
+def _history(folder: str) -> Iterator[Stored]:
+    """Blocks of commits, and beside them the views of histories."""
+    views = os.path.join(folder, VIEWS)
+    for file in _spread(folder, BLOCK, ""):
+        if os.path.dirname(file.path) != views:
+            yield file
+    for entry in _entries(views):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _all(entry.path, FOREIGN)
+        else:
+            kind = BLOCK_VIEW if _COMMITS_VIEW.fullmatch(entry.name) else FOREIGN
+            yield from _found(entry, kind, "", entry.name)
 
 
 def _named(folder: str, kind: str, group: str) -> Iterator[Stored]:

@@ -1,0 +1,109 @@
+"""`git ctx history`: which commits did this?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ctx.commands import options
+from ctx.commands.search import LIMIT_MAX, SearchCommand, query_text
+from ctx.errors import NO_HITS
+
+LIMIT = 10
+
+
+@click.command(cls=SearchCommand, short_help="Find the commits that did it.", options_metavar="[OPTIONS]")
+@click.argument("query", nargs=-1, metavar="QUERY... [-- PATHSPEC...]")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, LIMIT_MAX),
+    metavar="N",
+    help=f"At most N commits; {LIMIT} by default, 1 with --first and --last.",
+)
+@click.option("--first", is_flag=True, help="When did it come: the earliest commit that added it.")
+@click.option("--last", is_flag=True, help="When did it go: the last commit that removed it.")
+@click.option("--timeline", is_flag=True, help="Show how much of it went on in each month.")
+@click.option("--since", metavar="DATE", help="Only commits after DATE, as git reads it.")
+@click.option("--until", metavar="DATE", help="Only commits before DATE, as git reads it.")
+@click.option(
+    "--author", "authors", multiple=True, metavar="REGEX", help="Only commits of this author, as in git log."
+)
+@click.option(
+    "-p",
+    "--path-filter",
+    "path_filters",
+    multiple=True,
+    metavar="PATHSPEC",
+    help="Only commits that touch, and changes of, such files; may be repeated, and given after `--`.",
+)
+@click.option("--revision", metavar="REV", help="The history of this commit.")
+@click.option("--branch", metavar="NAME", help="The history of this branch.")
+@options.json_output
+@click.option("--no-content", is_flag=True, help="Leave out the changed lines.")
+@click.option("--full-name", is_flag=True, help="Print paths from the root of the repository.")
+@options.root
+@click.pass_context
+def command(
+    context: click.Context,
+    query: tuple[str, ...],
+    limit: int | None,
+    first: bool,
+    last: bool,
+    timeline: bool,
+    since: str | None,
+    until: str | None,
+    authors: tuple[str, ...],
+    path_filters: tuple[str, ...],
+    revision: str | None,
+    branch: str | None,
+    json_output: bool,
+    no_content: bool,
+    full_name: bool,
+) -> int:
+    """Find the commits that did what QUERY says, by their messages and by what they changed.
+
+    The history of HEAD, or of the revision that is named, is indexed by the first question; later ones add
+    the commits that are new. The exit status is 0 with commits and 1 without.
+    """
+    options.revision_and_branch(revision, branch)
+    if first and last:
+        raise click.UsageError("--first and --last exclude each other; give one of them.")
+    text = query_text(query)
+    import ctx
+    from ctx.commands.history_output import print_answer, print_json_answer
+    from ctx.history.answer import FIRST, LAST, Filters, text_of
+    from ctx.history.results import Place
+
+    asks = FIRST if first else LAST if last else None
+    with ctx.open(".") as index:
+        answer = index.history(
+            text,
+            Filters(since, until, authors, path_filters + context.meta.get("pathspecs", ())),
+            limit=limit or (1 if asks else LIMIT),
+            asks=asks,
+            timeline=timeline,
+            revision=revision,
+            branch=branch,
+            told=Counter() if sys.stderr.isatty() else None,
+        )
+
+        def content(commit: bytes, place: Place) -> str | None:
+            return text_of(index.repository, commit, place)
+
+        if json_output:
+            print_json_answer(answer, None if no_content else content, timeline)
+        else:
+            prefix = b"" if full_name else index.repository.prefix
+            print_answer(answer, text, None if no_content else content, prefix)
+    return 0 if answer.hits else NO_HITS
+
+
+class Counter:
+    """One line on stderr that counts commits while they are indexed."""
+
+    def __call__(self, done: int, total: int) -> None:
+        end = "\r\x1b[K" if done >= total else ""
+        sys.stderr.write(f"\rindexing {done:,} of {total:,} commits{end}")
+        sys.stderr.flush()

@@ -1,0 +1,244 @@
+"""What commits say and which lines they change, many in one go, as `git diff-tree` tells it.
+
+Lines are counted by the heads of their hunks, so that nothing in a file or a message can pass for a head.
+What is read of one commit is bounded. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from typing import IO, NamedTuple
+
+from ctx.git import process
+from ctx.git.alternates import variables_of
+from ctx.git.quoting import unquoted
+from ctx.git.repository import Repository
+
+MOST_FILES = 50
+"""Files of one commit whose lines are read."""
+MOST_PATHS = 500
+"""Paths of one commit that are known."""
+MOST_LINES = 4000
+"""Changed lines of one commit that are read."""
+_LONGEST_LINE = 400
+_LONGEST_MESSAGE = 16 << 10
+
+_COMMAND = (
+    "-c", "core.quotePath=false", "-c", "core.bigFileThreshold=1m", "-c", "log.showSignature=false",
+    "diff-tree", "--stdin", "--root", "-r", "--raw", "--no-abbrev", "-p", "-U0", "--inter-hunk-context=0",
+    "-M", "-l400", "--always", "--no-ext-diff", "--no-textconv",
+    "--no-color", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/", "--encoding=UTF-8",
+    "--diff-algorithm=myers", "--no-indent-heuristic",
+    "--format=%x00%H%x00%ct%x00%B%x00",
+)  # fmt: skip
+_SIDES = (b"--- a/", b'--- "a/', b"+++ b/", b'+++ "b/')
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+class Lines(NamedTuple):
+    """One hunk: the lines that went and those that came, each from its first number in its file."""
+
+    path: int
+    old_start: int
+    removed: list[bytes]
+    new_start: int
+    added: list[bytes]
+
+
+class CommitChange(NamedTuple):
+    """A commit as it is read: `message` UTF-8, `paths` those that it touches, `hunks` by their place in them.
+
+    `is_cut` says that not all of it was read.
+    """
+
+    oid: bytes
+    committed: int
+    message: bytes
+    paths: list[bytes]
+    hunks: list[Lines]
+    is_cut: bool
+
+
+def read_changes(
+    repository: Repository, commits: Sequence[bytes], messages: Collection[bytes] = ()
+) -> Iterator[CommitChange]:
+    """Commits in the order given, of those in `messages` only the message.
+
+    It ends early at a commit that git cannot compare, because objects are missing or damaged.
+    """
+    # A commit compared with itself is a message without a change.
+    asked = b"".join(
+        (f"{oid.hex()} {oid.hex()}\n" if oid in messages else f"{oid.hex()}\n").encode() for oid in commits
+    )
+    words = process.command(repository.place.directory, _COMMAND)
+    try:
+        running = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=process.environment(variables_of(repository.place)),
+            bufsize=1 << 16,
+        )
+    except FileNotFoundError:
+        raise process.no_git() from None
+    assert running.stdin is not None
+    assert running.stdout is not None
+    feeder = threading.Thread(target=_feed, args=(running.stdin, asked), daemon=True)
+    feeder.start()
+    try:
+        yield from _Parser(running.stdout).commits()
+    finally:
+        running.kill()
+        feeder.join()
+        running.stdout.close()
+        running.wait()
+
+
+def _feed(stdin: IO[bytes], asked: bytes) -> None:
+    try:
+        with stdin:
+            stdin.write(asked)
+    except OSError:  # git has ended
+        pass
+
+
+class _Parser:
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def commits(self) -> Iterator[CommitChange]:
+        line = self._stream.readline(1 << 16)
+        while line:
+            if not line.startswith(b"\0"):
+                line = self._stream.readline(1 << 16)
+                continue
+            head = line
+            while head.count(b"\0") < 4:
+                more = self._stream.readline(1 << 16)
+                if not more:
+                    return
+                head += more
+            _, oid, committed, message = head.split(b"\0")[:4]
+            change = CommitChange(
+                bytes.fromhex(oid.decode()),
+                int(committed or b"0"),
+                message[:_LONGEST_MESSAGE],
+                [],
+                [],
+                False,
+            )
+            change, line, whole = self._change(change)
+            if not whole:
+                return
+            yield change
+
+    def _change(self, change: CommitChange) -> tuple[CommitChange, bytes, bool]:
+        """The commit with its paths and hunks, the line after it, and whether git did not end within it."""
+        places: dict[bytes, int] = {}
+        path, files, lines, is_cut = b"", 0, 0, False
+        line = self._stream.readline(1 << 16)
+        while line and not line.startswith(b"\0"):
+            if line.startswith(b":"):
+                name = _path(line.rstrip(b"\n").split(b"\t")[-1])
+                if len(places) < MOST_PATHS:
+                    places.setdefault(name, len(places))
+                else:
+                    is_cut = True
+            elif line.startswith(b"diff --git "):
+                files += 1
+                path = b""
+            elif line.startswith(_SIDES):
+                path = _path(line[4:].rstrip(b"\n").rstrip(b"\t"))[2:]
+            elif found := _HUNK.match(line):
+                _finish(self._stream, line)
+                numbers = [int(found[1]), int(found[2] or 1), int(found[3]), int(found[4] or 1)]
+                keep = files <= MOST_FILES and lines < MOST_LINES and path in places
+                is_cut = is_cut or not keep
+                removed = self._lines(numbers[1], MOST_LINES - lines if keep else 0)
+                added = self._lines(numbers[3], MOST_LINES - lines if keep else 0)
+                if removed is None or added is None:
+                    return change, b"", False
+                if keep:
+                    lines += numbers[1] + numbers[3]
+                    is_cut = is_cut or lines > MOST_LINES
+                    change.hunks.append(Lines(places[path], numbers[0], removed, numbers[2], added))
+            line = self._stream.readline(1 << 16)
+        change.paths.extend(places)
+        return change._replace(is_cut=is_cut), line, True
+
+    def _lines(self, count: int, most: int) -> list[bytes] | None:
+        """The text of so many lines, `most` of them kept; None where git ends before."""
+        kept: list[bytes] = []
+        while count:
+            line = self._stream.readline(_LONGEST_LINE)
+            if not line:
+                return None
+            _finish(self._stream, line)
+            if line.startswith(b"\\"):  # "\ No newline at end of file" between the two sides
+                continue
+            count -= 1
+            if len(kept) < most:
+                kept.append(line[1:] if line.endswith(b"\n") else line[1:] + b"\n")
+        return kept
+
+
+def _finish(stream: IO[bytes], line: bytes) -> None:
+    """Read a long line to its end."""
+    while line and not line.endswith(b"\n"):
+        line = stream.readline(1 << 16)
+
+
+def _path(name: bytes) -> bytes:
+    if name.startswith(b'"'):
+        found = unquoted(name)
+        return found[0] if found is not None else name
+    return name
+
+
+class Range(NamedTuple):
+    """The commits of a history, oldest first in topological order.
+
+    `merges` have several parents, at those in `shallow` the history was cut off.
+    """
+
+    commits: list[bytes]
+    merges: frozenset[bytes]
+    shallow: frozenset[bytes]
+
+
+def history_of(repository: Repository, tip: bytes) -> Range:
+    """All commits that a commit reaches. Raises GitFailed."""
+    listing = repository.git("rev-list", "--topo-order", "--reverse", "--parents", tip.hex(), "--")
+    commits: list[bytes] = []
+    merges: list[bytes] = []
+    for line in listing.splitlines():
+        words = line.split()
+        commits.append(bytes.fromhex(words[0].decode()))
+        if len(words) > 2:
+            merges.append(commits[-1])
+    return Range(commits, frozenset(merges), _shallow(repository) & frozenset(commits))
+
+
+def matching(
+    repository: Repository, tip: bytes, since: str | None, until: str | None, authors: Sequence[str]
+) -> set[bytes]:
+    """The commits that a commit reaches and that git lets through. Raises GitFailed."""
+    options = [f"--since={since}"] if since is not None else []
+    options += [f"--until={until}"] if until is not None else []
+    options += [f"--author={author}" for author in authors]
+    listing = repository.git("rev-list", *options, tip.hex(), "--")
+    return {bytes.fromhex(line.decode()) for line in listing.split()}
+
+
+def _shallow(repository: Repository) -> frozenset[bytes]:
+    """The commits whose parents are not here, gitrepository-layout(5)."""
+    try:
+        with open(os.path.join(repository.common_dir, "shallow"), "rb") as file:
+            return frozenset(bytes.fromhex(line.decode()) for line in file.read().split())
+    except (OSError, ValueError):
+        return frozenset()

@@ -1,0 +1,162 @@
+"""Which commits make which block, and finding or making the blocks of a history.
+
+The commits of a history, oldest first, are cut into runs at places that their ids choose. A run is one
+block; the last one, which grows, is some blocks whose sizes are powers of two. So is each block made of two
+halves, down to single commits: what is stored of the halves is never read from git again. A new commit costs
+its own block and now and then the joining of some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+
+from ctx.arrays import Arrays
+from ctx.embed import MODEL_ID
+from ctx.embed.protocol import Embedder
+from ctx.errors import Damaged
+from ctx.git.commits import CommitChange, Range, read_changes
+from ctx.git.repository import Repository
+from ctx.history import AREA, VERSION
+from ctx.history.block import UNREAD, decode_block, encode_block, join
+from ctx.history.making import Maker
+from ctx.store import Store
+from ctx.words import VERSION as WORDS_VERSION
+
+_MEAN, _MOST = 128, 256
+"""Commits of a run."""
+_MOST_DEATHS = 20
+"""Times that git is started again behind a commit that it cannot compare."""
+
+Told = Callable[[int, int], None]
+"""Is told how many commits of how many are read."""
+
+
+def runs(commits: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """Where each block of a history lies in it."""
+    start = 0
+    for place, oid in enumerate(commits):
+        if int.from_bytes(oid[-4:], "big") * _MEAN < 1 << 32 or place + 1 - start == _MOST:
+            yield start, place + 1
+            start = place + 1
+    while start < len(commits):
+        end = start + (1 << (len(commits) - start).bit_length() - 1)
+        yield start, end
+        start = end
+
+
+def block_key(commits: Sequence[bytes], shallow: frozenset[bytes]) -> bytes:
+    """The name of a block: a hash of all that it is made from."""
+    head = f"history\0{VERSION}\0{WORDS_VERSION}\0{MODEL_ID}\0".encode()
+    marked = b"".join(oid + (b"/" if oid in shallow else b".") for oid in commits)
+    return blake2b(head + marked, digest_size=20).digest()
+
+
+class Blocks:
+    """The blocks of one history."""
+
+    def __init__(self, repository: Repository, store: Store, embedder: Embedder, history: Range) -> None:
+        self._repository = repository
+        self._store = store
+        self._embedder = embedder
+        self._history = history
+        self.indexed = 0
+        """Commits that were read from git."""
+        self._deaths = 0
+
+    def keys(self) -> list[bytes]:
+        """The keys of the blocks, oldest first."""
+        return [self._key(start, end) for start, end in runs(self._history.commits)]
+
+    def touch(self) -> None:
+        """Keep the blocks young, so that a collection leaves them."""
+        for key in self.keys():
+            self._store.touch(AREA, key.hex())
+
+    def load(self, told: Told | None = None) -> list[Arrays]:
+        """All blocks, oldest first; what is not stored is made, and stored."""
+        places = list(runs(self._history.commits))
+        found = [self._stored(start, end) for start, end in places]
+        left = [(start, end) for (start, end), block in zip(places, found, strict=True) if block is None]
+        total = sum(end - start for start, end in left)
+        done = 0
+        maker = Maker(self._embedder) if left else None
+        for number, (start, end) in enumerate(places):
+            if found[number] is None:
+                assert maker is not None
+                found[number] = self._made(maker, start, end)
+                done += end - start
+                if told is not None:
+                    told(done, total)
+        return [block for block in found if block is not None]
+
+    def _key(self, start: int, end: int) -> bytes:
+        return block_key(self._history.commits[start:end], self._history.shallow)
+
+    def _stored(self, start: int, end: int) -> Arrays | None:
+        payload = self._store.read(AREA, self._key(start, end).hex())
+        if payload is None:
+            return None
+        try:
+            return decode_block(payload, self._history.commits[start:end])
+        except Damaged:
+            return None
+
+    def _made(self, maker: Maker, start: int, end: int) -> Arrays:
+        """A block that is not stored, of what is stored of it and of what has to be read."""
+        parts: list[Arrays] = []
+        waiting: list[bytes] = []
+        for first, last, block in self._pieces(start, end):
+            if block is None:
+                waiting += self._history.commits[first:last]
+                continue
+            if waiting:
+                parts.append(self._read(maker, waiting))
+                waiting = []
+            parts.append(block)
+        if waiting:
+            parts.append(self._read(maker, waiting))
+        made = parts[0] if len(parts) == 1 else join(parts)
+        # What lacks only because objects are missing here is not what the key promises.
+        if not (made["commit_flags"] & UNREAD).any():
+            self._store.write(AREA, self._key(start, end).hex(), encode_block(made))
+        return made
+
+    def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int, Arrays | None]]:
+        """A block by its halves, as far down as need be; None for a commit that no block has."""
+        size = end - start
+        if size == 1:
+            yield start, end, None
+            return
+        half = start + (1 << (size - 1).bit_length() - 1)
+        for first, last in ((start, half), (half, end)):
+            block = self._stored(first, last)
+            if block is not None:
+                yield first, last, block
+            else:
+                yield from self._pieces(first, last)
+
+    def _read(self, maker: Maker, commits: Sequence[bytes]) -> Arrays:
+        changes: list[CommitChange] = []
+        unread: set[bytes] = set()
+        while len(changes) < len(commits):
+            left = commits[len(changes) :]
+            if self._deaths < _MOST_DEATHS:
+                changes += read_changes(self._repository, left, self._history.merges | self._history.shallow)
+            lost = commits[len(changes) :]
+            if lost:
+                self._deaths += 1
+                lost = lost if self._deaths >= _MOST_DEATHS else lost[:1]
+                changes += map(self._message_alone, lost)
+                unread.update(lost)
+        self.indexed += len(commits)
+        return maker.block(changes, self._history, unread)
+
+    def _message_alone(self, oid: bytes) -> CommitChange:
+        """A commit whose trees cannot be compared. Raises Damaged."""
+        try:
+            data = self._repository.objects.read(oid).data
+            info = self._repository.commit_info(oid)
+        except KeyError as error:
+            raise Damaged(f"commit {oid.hex()[:12]} is missing: `git fsck` looks for damage") from error
+        return CommitChange(oid, info.committer_time, data.partition(b"\n\n")[2], [], [], False)

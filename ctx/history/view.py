@@ -1,0 +1,172 @@
+"""The search-ready arrays of one history: its blocks side by side, words by term. Derived, disposable."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.arrays import Arrays, encode, expect, map_file
+from ctx.errors import Damaged, StoreUnusable
+from ctx.history import AREA
+from ctx.history.block import ARRAYS, NO_PATH, check_rows, join
+from ctx.store import Store
+
+_FORMAT = 1
+_PREFIX = "view-"
+_KEPT = 4
+_DAY = 86_400.0
+_TERMS = {
+    "term": ("<u8", ()),
+    "term_end": ("<u4", ()),
+    "posting_row": ("<u4", ()),
+    "posting_times": ("|u1", ()),
+}
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Postings(NamedTuple):
+    """Where one term is: rows, ascending, and how often in each."""
+
+    rows: Numbers
+    times: Numbers
+
+
+class View:
+    """One history. `commit_of_row` (rows,) int64 is the place of the commit, oldest first."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        self.commits = len(arrays["commit_id"])
+        self.commit_of_row: Numbers = np.repeat(
+            np.arange(self.commits, dtype=np.int64), arrays["commit_rows"]
+        )
+        self._first_path: Numbers = np.cumsum(arrays["commit_paths"], dtype=np.int64) - arrays["commit_paths"]
+        self._path_end: Numbers = np.cumsum(arrays["path_length"], dtype=np.int64)
+
+    def commit_id(self, commit: int) -> bytes:
+        """The object id of a commit."""
+        oid: bytes = self.arrays["commit_id"][commit].tobytes()
+        return oid
+
+    def ids(self) -> list[bytes]:
+        """The object ids of all commits, oldest first."""
+        width = self.arrays["commit_id"].shape[1]
+        flat = self.arrays["commit_id"].tobytes()
+        return [flat[at : at + width] for at in range(0, len(flat), width)]
+
+    def all_paths(self) -> list[bytes]:
+        """Every path of every commit, in the order of the commits."""
+        flat = self.arrays["path_bytes"].tobytes()
+        ends = self._path_end.tolist()
+        return [flat[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def places_of_rows(self) -> Numbers:
+        """For each row the place of its path among all paths, -1 for one without a path."""
+        path = self.arrays["row_path"].astype(np.int64)
+        return np.where(path == NO_PATH, -1, self._first_path[self.commit_of_row] + path)
+
+    def commit_of_path(self) -> Numbers:
+        """For each path the commit that touches it."""
+        return np.repeat(np.arange(self.commits, dtype=np.int64), self.arrays["commit_paths"])
+
+    def postings(self, term: int) -> Postings:
+        """The rows with a term."""
+        terms, ends = self.arrays["term"], self.arrays["term_end"]
+        place = int(np.searchsorted(terms, np.uint64(term)))
+        if place == len(terms) or int(terms[place]) != term:
+            return Postings(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        start, end = (int(ends[place - 1]) if place else 0), int(ends[place])
+        return Postings(
+            self.arrays["posting_row"][start:end].astype(np.int64),
+            self.arrays["posting_times"][start:end].astype(np.int64),
+        )
+
+    def path(self, place: int) -> bytes:
+        """The path at a place among all paths."""
+        end = int(self._path_end[place])
+        path: bytes = self.arrays["path_bytes"][end - int(self.arrays["path_length"][place]) : end].tobytes()
+        return path
+
+
+def view_of(blocks: Sequence[Arrays]) -> View:
+    """The view of some blocks."""
+    joined = join(blocks)
+    order = np.lexsort((joined["posting_row"], joined["posting_term"]))
+    terms = joined["posting_term"][order]
+    last = np.flatnonzero(np.diff(terms, append=np.uint64(0xFFFFFFFFFFFFFFFF)) != 0) if len(terms) else order
+    arrays = {name: joined[name] for name in ARRAYS}
+    arrays["term"] = terms[last]
+    arrays["term_end"] = (last + 1).astype("<u4")
+    arrays["posting_row"] = joined["posting_row"][order]
+    arrays["posting_times"] = joined["posting_times"][order]
+    return View(arrays)
+
+
+class Views:
+    """The views of a store. They lie beside the blocks, `view-<hash of the keys of the blocks>`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._folder = os.path.join(store.path, AREA, "views")
+
+    def find(self, keys: Sequence[bytes], commits: Sequence[bytes]) -> View | None:
+        """The view of the blocks with these keys and commits, None where there is none that fits."""
+        try:
+            arrays, meta = map_file(os.path.join(self._folder, _name(keys)))
+            if meta != {"format": _FORMAT, "name": _name(keys)}:
+                return None
+            _check(arrays, commits)
+            return View(arrays)
+        except (OSError, Damaged):
+            return None
+
+    def grows_old(self, keys: Sequence[bytes]) -> bool:
+        """Whether a view has not been marked as used for a day; it is marked then."""
+        path = os.path.join(self._folder, _name(keys))
+        try:
+            if time.time() - os.path.getmtime(path) < _DAY:
+                return False
+            os.utime(path)
+        except OSError:
+            return False
+        return True
+
+    def keep(self, keys: Sequence[bytes], view: View) -> None:
+        """Store a view where that can be, and let go of the oldest ones."""
+        name = _name(keys)
+        data = encode(view.arrays, {"format": _FORMAT, "name": name})
+        try:
+            self._store.write_file(os.path.join(self._folder, name), data)
+            files = [entry.path for entry in os.scandir(self._folder) if entry.name.startswith(_PREFIX)]
+            for path in sorted(files, key=os.path.getmtime)[:-_KEPT]:
+                os.unlink(path)
+        except (OSError, StoreUnusable):
+            return
+
+
+def _name(keys: Sequence[bytes]) -> str:
+    return _PREFIX + blake2b(b"".join(keys), digest_size=20).hexdigest()
+
+
+def _check(arrays: Arrays, commits: Sequence[bytes]) -> None:
+    expect(arrays, {**ARRAYS, **_TERMS})
+    if arrays["commit_id"].tobytes() != b"".join(commits):
+        raise Damaged("a view of commits is of other ones")
+    check_rows(arrays, len(commits))
+    ends, rows = arrays["term_end"], arrays["posting_row"]
+    fits = (
+        len(ends) == len(arrays["term"])
+        and len(rows) == len(arrays["posting_times"])
+        and int(ends[-1] if len(ends) else 0) == len(rows)
+        and bool((ends[:-1] <= ends[1:]).all())
+        and (not len(rows) or int(rows.max()) < len(arrays["row_kind"]))
+    )
+    if not fits:
+        raise Damaged("the words of a view of commits do not fit its rows")

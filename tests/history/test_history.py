@@ -1,0 +1,286 @@
+"""Commits are found by what they say and do, indexed once, and answered from exactly one history."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.errors import NothingCommitted, UsageError
+from ctx.history.answer import FIRST, LAST, Filters, text_of
+from ctx.history.blocks import runs
+from ctx.history.results import HistoryAnswer
+from ctx.maintenance.fsck import check
+from ctx.maintenance.gc import collect
+
+CACHE = "def cached(key):\n    entry = cache_lookup(key)\n    return entry\n"
+
+
+def ask(path: Path, query: str, filters: Filters | None = None, **options: object) -> HistoryAnswer:
+    with ctx.open(path) as index:
+        return index.history(query, filters or Filters(), **options)  # type: ignore[arg-type]
+
+
+def found(answer: HistoryAnswer) -> list[bytes]:
+    return [hit.commit for hit in answer.hits]
+
+
+@pytest.fixture
+def told(repo: Repo) -> dict[str, bytes]:
+    """A small history in which a cache comes, is changed, and goes; commits by name."""
+    return {
+        "start": repo.commit({"readme.md": "# A parser\n"}, "Start a parser of invoices"),
+        "come": repo.commit({"src/store.py": CACHE}, "Keep answers for a while"),
+        "touch": repo.commit({"src/store.py": CACHE.replace("return entry", "return entry or None")}, "Tidy"),
+        "other": repo.commit({"src/net.py": "def retry_request(url):\n    return url\n"}, "Retry requests"),
+        "go": repo.commit({"src/store.py": None}, "Ask the source each time"),
+        "end": repo.commit({"notes.txt": "nothing of note\n"}, "Write notes"),
+    }
+
+
+def test_commits_are_found_by_message_and_by_change(repo: Repo, told: dict[str, bytes]):
+    assert found(ask(repo.path, "parser of invoices"))[0] == told["start"]
+    by_change = ask(repo.path, "retry_request").hits[0]
+    assert by_change.commit == told["other"]
+    assert (by_change.author, by_change.subject, by_change.is_merge) == (
+        "Ada Tester",
+        "Retry requests",
+        False,
+    )
+    (place,) = by_change.places
+    assert (place.path, place.first, place.last, place.is_removed) == (b"src/net.py", 1, 2, False)
+    with ctx.open(repo.path) as index:
+        assert text_of(index.repository, by_change.commit, place) == "def retry_request(url):\n    return url"
+
+
+def test_a_concept_comes_and_goes(repo: Repo, told: dict[str, bytes]):
+    first = ask(repo.path, "cache lookup", asks=FIRST, limit=1)
+    assert found(first) == [told["come"]]
+    last = ask(repo.path, "cache lookup", asks=LAST, limit=1)
+    assert found(last) == [told["go"]]
+    assert last.message is None
+    assert [place.is_removed for place in last.hits[0].places] == [True]
+    # A line that only changes neither adds nor removes the words that it keeps.
+    assert told["touch"] not in found(ask(repo.path, "cache lookup", asks=FIRST, limit=9))
+    back = repo.commit({"src/again.py": CACHE}, "Once more")
+    again = ask(repo.path, "cache lookup", asks=LAST, limit=1)
+    assert found(again) == [told["go"]]
+    assert back.hex()[:12] in (again.message or "")
+
+
+def test_a_new_commit_alone_is_read(repo: Repo):
+    for number in range(40):
+        repo.commit({f"file{number}.py": f"value_{number} = {number}\n"}, f"Add number {number}")
+    assert ask(repo.path, "number").known.indexed == 40
+    assert ask(repo.path, "value").known.indexed == 0
+    for word in ("amber", "birch", "cedar", "maple"):
+        repo.commit({f"{word}.py": f"{word} = 1\n"}, "Add another")
+        answer = ask(repo.path, word)
+        assert answer.known.indexed == 1
+        assert answer.hits[0].commit == repo.id()
+
+
+def test_amended_and_rebased_commits_cost_little(repo: Repo):
+    for number in range(20):
+        repo.commit({f"file{number}.py": f"value_{number} = {number}\n"}, f"Add number {number}")
+    ask(repo.path, "number")
+    old = repo.id()
+    repo.git("commit", "--amend", "--quiet", "--message", "Say umbrella instead")
+    answer = ask(repo.path, "umbrella")
+    # 20 commits are a block of 16 and one of 4, which is no longer what it was.
+    assert (answer.known.indexed, found(answer)[0]) == (4, repo.id())
+    assert old not in found(ask(repo.path, "number", limit=100))
+    repo.branch("topic", "HEAD~3")
+    repo.commit({"topic.py": "umbrella_topic = 1\n"}, "Work on the topic")
+    assert ask(repo.path, "topic").known.indexed <= 2
+    repo.git("rebase", "--quiet", "main")
+    answer = ask(repo.path, "topic work")
+    assert (answer.known.indexed, found(answer)[0]) == (1, repo.id())
+
+
+def test_merges_have_their_message_and_no_lines(repo: Repo, told: dict[str, bytes]):
+    repo.branch("side", told["start"].hex())
+    repo.commit({"side.py": "lantern = 1\n"}, "Light")
+    repo.git("checkout", "--quiet", "main")
+    repo.git("merge", "--quiet", "--no-ff", "--message", "Bring the lighthouse", "side")
+    answer = ask(repo.path, "lighthouse")
+    assert (answer.hits[0].commit, answer.hits[0].is_merge, answer.hits[0].places) == (repo.id(), True, [])
+    assert answer.known.merges == 1
+    assert repo.id() not in found(ask(repo.path, "lantern"))
+
+
+def test_filters_come_before_the_cut(repo: Repo):
+    wanted = repo.commit({"deep/a.py": "apple = 1\n", "b.py": "pear = 1\n"}, "Plant")
+    repo.clock += 86_400 * 400
+    for number in range(12):
+        repo.commit({f"top{number}.py": f"apple_{number} = 1\n"}, f"apple apple {number}")
+    assert found(ask(repo.path, "apple", Filters(paths=["deep"]), limit=1)) == [wanted]
+    assert found(ask(repo.path, "apple", Filters(until="2020-12-31"), limit=1)) == [wanted]
+    assert wanted not in found(ask(repo.path, "apple", Filters(since="2020-12-31"), limit=50))
+    assert ask(repo.path, "apple", Filters(authors=["Nobody"])).hits == []
+    assert len(found(ask(repo.path, "apple", Filters(authors=["^Ada T.*r "]), limit=50))) == 13
+    # What a commit did elsewhere is not shown where the filter leads away from it.
+    (hit,) = ask(repo.path, "pear", Filters(paths=["deep"]), limit=5).hits or [None]
+    assert hit is None or all(place.path == b"deep/a.py" for place in hit.places)
+    with pytest.raises(UsageError):
+        ask(repo.path, "apple", Filters(paths=[":(attr:x)a"]))
+
+
+def test_an_answer_is_of_the_revision_that_is_named(repo: Repo, told: dict[str, bytes]):
+    assert told["go"] not in found(ask(repo.path, "cache", revision=told["other"].hex(), limit=50))
+    with pytest.raises(UsageError, match="tree"):
+        ask(repo.path, "cache", revision="HEAD^{tree}")
+
+
+def test_equal_subjects_are_both_shown(repo: Repo, told: dict[str, bytes]):
+    repo.branch("release", told["start"].hex())
+    repo.git("cherry-pick", told["other"].hex())
+    picked = repo.id()
+    repo.git("checkout", "--quiet", "main")
+    repo.git("merge", "--quiet", "-s", "ours", "--message", "Unite", "release")
+    assert {picked, told["other"]} <= set(found(ask(repo.path, "retry requests", limit=3)))
+
+
+def test_damaged_and_foreign_files_are_misses(repo: Repo, told: dict[str, bytes]):
+    whole = ask(repo.path, "cache lookup")
+    folder = repo.path / ".git/ctx/history"
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    assert len(files) > 2
+    for number, path in enumerate(files):
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if number % 2 else b"\0" * len(data))
+    again = ask(repo.path, "cache lookup")
+    assert found(again) == found(whole)
+    assert again.known.indexed == 6
+    # Each under the name of the next.
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent.name != "views")
+    contents = [path.read_bytes() for path in files]
+    for path, data in zip(files, contents[1:] + contents[:1], strict=True):
+        path.write_bytes(data)
+    for path in (folder / "views").iterdir():
+        path.write_bytes(b"")
+    again = ask(repo.path, "cache lookup")
+    assert found(again) == found(whole)
+    assert again.known.indexed == 6
+
+
+def test_no_text_is_stored(repo: Repo, told: dict[str, bytes]):
+    ask(repo.path, "cache lookup")
+    stored = b"".join(
+        path.read_bytes() for path in (repo.path / ".git/ctx/history/views").iterdir() if path.is_file()
+    )
+    assert b"src/store.py" in stored
+    for text in (b"cache_lookup", b"Retry", b"return"):
+        assert text not in stored
+
+
+def test_a_shallow_clone_says_where_it_ends(repo: Repo, told: dict[str, bytes], tmp_path: Path):
+    clone = tmp_path / "shallow"
+    subprocess.run(["git", "clone", "--quiet", "--depth=3", f"file://{repo.path}", str(clone)], check=True)
+    answer = ask(clone, "cache lookup", limit=9)
+    assert (answer.known.commits, answer.known.edge) == (3, 1)
+    assert "--unshallow" in (answer.message or "")
+    # The commit at the edge did not add all that its tree has.
+    assert told["other"] not in found(ask(clone, "cache lookup", asks=FIRST))
+    subprocess.run(["git", "-C", str(clone), "fetch", "--quiet", "--unshallow"], check=True)
+    whole = ask(clone, "cache lookup", asks=FIRST, limit=1)
+    assert (found(whole), whole.message) == ([told["come"]], None)
+
+
+def test_missing_blobs_are_said_and_never_fetched(repo: Repo, told: dict[str, bytes], tmp_path: Path):
+    repo.git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "partial"
+    options = ["--quiet", "--filter=blob:none", "--no-checkout"]
+    subprocess.run(["git", "clone", *options, f"file://{repo.path}", str(clone)], check=True)
+    for _ in range(2):
+        answer = ask(clone, "retry requests")
+        assert found(answer)[0] == told["other"]
+        assert answer.known.unread
+        assert "not here" in (answer.message or "")
+
+
+def test_an_empty_repository_has_nothing_to_ask(repo: Repo):
+    with pytest.raises(NothingCommitted):
+        ask(repo.path, "cache")
+
+
+def test_a_bare_repository_answers(repo: Repo, told: dict[str, bytes], tmp_path: Path):
+    bare = tmp_path / "bare.git"
+    subprocess.run(["git", "clone", "--quiet", "--bare", str(repo.path), str(bare)], check=True)
+    assert found(ask(bare, "cache lookup", asks=FIRST, limit=1)) == [told["come"]]
+
+
+def test_sha256_repositories_answer(make_repo: Callable[..., Repo]):
+    other = make_repo("sha256", "--object-format=sha256")
+    wanted = other.commit({"a.py": "lantern = 1\n"}, "Light")
+    assert found(ask(other.path, "lantern")) == [wanted]
+    assert ask(other.path, "lantern").known.indexed == 0
+
+
+def test_odd_names_and_contents(repo: Repo):
+    odd = b'dir\xff/na"me\twith\nlines \xe9.py'
+    hostile = "\0hidden\n@@ -1 +1 @@\n-x\ndiff --git a/x b/x\n+++ b/other.py\n"
+    repo.commit(
+        {odd: "lantern = 1\n", "spaced name.txt": "umbrella\n"}, "Odd\n\n@@ -1 +1 @@\n+++ b/message.py\n"
+    )
+    repo.commit({"tail.txt": "no newline", "long.txt": "word " * 5000 + "\nkettle\n"}, "Ends")
+    repo.commit({"tail.txt": "still no newline\n" + hostile.replace("\0", "")}, "Hostile")
+    answer = ask(repo.path, "lantern")
+    assert answer.hits[0].places[0].path == odd
+    assert ask(repo.path, "umbrella").hits[0].places[0].path == b"spaced name.txt"
+    assert ask(repo.path, "kettle").hits[0].places[0].path == b"long.txt"
+    places = {place.path for hit in ask(repo.path, "hidden newline", limit=9).hits for place in hit.places}
+    assert places <= {b"tail.txt", b"spaced name.txt", b"long.txt", odd}
+
+
+def test_a_huge_commit_is_known_in_part_and_counted(repo: Repo):
+    repo.commit({f"many/{number}.py": f"thing_{number} = 1\n" for number in range(70)}, "Import everything")
+    repo.commit({"after.py": "lantern = 1\n"}, "Go on")
+    answer = ask(repo.path, "lantern")
+    assert (answer.known.cut, found(answer)[0]) == (1, repo.id())
+    assert found(ask(repo.path, "import", Filters(paths=["many/69.py"]))) == [repo.id("HEAD~1")]
+
+
+def test_a_timeline_has_every_month(repo: Repo, told: dict[str, bytes]):
+    repo.clock += 86_400 * 70
+    repo.commit({"late.py": CACHE}, "Cache lookup")
+    months = ask(repo.path, "cache lookup", timeline=True).timeline
+    assert [month.month for month in months] == ["2020-09", "2020-10", "2020-11"]
+    assert months[1].commits == 0
+    assert months[2].commits == 1
+
+
+def test_runs_cover_a_history_and_keep_their_places():
+    ids = [os.urandom(20) for _ in range(1500)]
+    places = list(runs(ids))
+    assert [start for start, _ in places] == [0, *(end for _, end in places[:-1])]
+    assert places[-1][1] == len(ids)
+    assert max(end - start for start, end in places) <= 256
+    longer = list(runs([*ids, os.urandom(20)]))
+    assert len(set(places) - set(longer)) <= 9
+
+
+def test_a_collection_keeps_what_branches_need(repo: Repo, told: dict[str, bytes]):
+    ask(repo.path, "cache lookup")
+    repo.git("commit", "--amend", "--quiet", "--message", "Something else")
+    ask(repo.path, "cache lookup")
+    with ctx.open(repo.path) as index:
+        assert check(index).findings == []
+        assert check(index).foreign == []
+        removed = collect(index, "now").removed
+        assert removed["commits"] >= 1
+        assert check(index).findings == []
+    assert ask(repo.path, "cache lookup").known.indexed == 0
+    with ctx.open(repo.path) as index:
+        index.remove()
+    assert not (repo.path / ".git/ctx/history").exists()
+
+
+def test_nothing_need_be_writable(repo: Repo, told: dict[str, bytes]):
+    (repo.path / ".git/ctx").write_text("in the way\n")
+    assert found(ask(repo.path, "cache lookup", asks=FIRST, limit=1)) == [told["come"]]
