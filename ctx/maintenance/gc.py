@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctx.errors import StoreUnusable, UsageError
 from ctx.indexing.lock import IndexLock, nobody_is_at_work
 from ctx.maintenance.due import stamp
-from ctx.maintenance.histories import idle_history
 from ctx.maintenance.inventory import (
     CLUSTER,
     HISTORY,
@@ -121,6 +120,8 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
     dropped = [file for file in files if drop is not None and _descriptor_of(file) == drop]
     left = [file for file in files if drop is None or _descriptor_of(file) != drop]
     marked = condemned(index.store, left, needed, since, now, index.catalog.group)
+    from ctx.maintenance.histories import idle_history
+
     marked.scraps.extend(idle_history(index.repository, left, since))
     gone = marked.all()
     if not dry_run:
