@@ -61,7 +61,7 @@ class Reference:
         index = self._copy(place)
         before = entries(self._git(place, "ls-files", "-s", "-z"))
         paths = self._git(place, "status", "--porcelain", "-z", "--no-renames", "-uall")
-        changed = [line[3:] for line in paths.split(b"\0") if line]
+        changed = [line[3:] for line in paths.split(b"\0") if line[1:2].strip()]
         top = os.fsencode(place.path)
         large = [path for path in changed if size(os.path.join(top, path)) > MAX_SIZE]
         self._git(place, "add", "--all", "--sparse", "--ignore-errors", check=False)
