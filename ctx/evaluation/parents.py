@@ -7,13 +7,15 @@ views stay in this process, no snapshot is written and nothing is logged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from ctx.engine import RepositoryIndex
 from ctx.errors import StoreUnusable
 from ctx.indexing.indexer import Indexer
 from ctx.resolve import REVISION, Resolution
 from ctx.views.catalog import Catalog, Tips
+from ctx.views.segments import Key
 from ctx.views.view import View
 from ctx.words import VERSION
 
@@ -30,22 +32,23 @@ class Parents:
         index.store.may_use_memory = True
 
     def view(self, tree: bytes) -> View:
-        """The view of a tree; what it lacks is made. Raises `GitFailed` where a part of it is not here."""
+        """The view of a tree; what it lacks is made. Raises `GitFailed` where a part of it is not here.
+
+        Where contents of files are not here, as in a partial clone, it has what is here, as for a search.
+        """
         found = self._catalog.view(tree)
         if found is None:
             asked = Resolution(tree, None, tree.hex(), REVISION)
             try:
-                self._indexer.cover(asked, "evaluate", jobs=1)
+                self._indexer.cover(asked, "evaluate")
             except StoreUnusable:
-                self._indexer.cover(asked, "evaluate", jobs=1)
-            found = self._catalog.view(tree)
-        if found is None:
-            found = self._indexer.prepare(tree)
+                self._indexer.cover(asked, "evaluate", jobs=1)  # what others make cannot stay in this memory
+            found = self._catalog.view(tree) or self._indexer.view(asked, named=True)
         return found
 
-    def record(self, cluster: bytes, document: tuple[bytes, str]) -> bytes:
-        """The record of a document of a cluster. Raises `Damaged`."""
-        return self._index.clusters.record(cluster, document)
+    def records(self, view: View) -> Callable[[bytes, Key], bytes]:
+        """What gives the record of a document of a cluster of a view; it raises `Damaged`."""
+        return partial(self._index.record, view)
 
 
 class _InMemory(Catalog):

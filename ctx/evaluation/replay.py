@@ -83,7 +83,7 @@ class Replay:
 
     def _graded(self, commit: Commit, asked: set[str]) -> Graded | str:
         view = self._parents.view(self._index.repository.commit_info(commit.parent).tree)
-        task = task_of(commit, view, self._parents.record)
+        task = task_of(commit, view, self._parents.records(view))
         if isinstance(task, str):
             return task
         if task.query.lower() in asked:
@@ -93,7 +93,7 @@ class Replay:
 
     def _shown(self, view: View, task: Task, setting: Setting) -> list[Shown]:
         filters = Filters(self._index.repository)
-        hits, _ = search(view, self._parents.record, task.query, DEPTH, filters, tuning=setting.tuning)
+        hits, _ = search(view, self._parents.records(view), task.query, DEPTH, filters, tuning=setting.tuning)
         return [
             Shown((hit.path, *hit.also_at), hit.position.start_line, hit.position.end_line) for hit in hits
         ]

@@ -12,6 +12,8 @@ import ctx
 from ctx.evaluation.commits import commits
 from ctx.evaluation.measures import Target
 from ctx.evaluation.parents import Parents
+from ctx.evaluation.replay import Replay
+from ctx.evaluation.settings import Setting
 from ctx.evaluation.tasks import DOCS, SOURCES, TESTS, task_of
 from ctx.maintenance.gc import collect
 from ctx.search import Filters, search
@@ -46,13 +48,13 @@ def test_each_commit_is_asked_for_in_the_tree_before_it(project):
         newest, older = commits(index.repository, project.id(), 10)
         for commit, defined in ((newest, b"revoke"), (older, None)):
             view = parents.view(index.repository.commit_info(commit.parent).tree)
-            hits, _ = search(view, parents.record, "revoke", 5, Filters(index.repository))
+            hits, _ = search(view, parents.records(view), "revoke", 5, Filters(index.repository))
             text = b"".join(
                 index.repository.read_blob(hit.blob)[hit.position.start : hit.position.end] for hit in hits
             )
             assert (b"def revoke" in text) is (defined is not None)
         view = parents.view(index.repository.commit_info(newest.parent).tree)
-        task = task_of(newest, view, parents.record)
+        task = task_of(newest, view, parents.records(view))
         assert task.kind == SOURCES
         assert task.files == (Target(b"src/session.py"),)
         assert [target.path for target in task.places] == [b"src/session.py"]
@@ -62,7 +64,7 @@ def test_the_same_tree_gives_the_same_answer_as_a_search(project):
     with ctx.open(project.path) as index:
         parents = Parents(index)
         view = parents.view(index.resolve("HEAD^").tree)
-        hits, _ = search(view, parents.record, "expire the session", 5, Filters(index.repository))
+        hits, _ = search(view, parents.records(view), "expire the session", 5, Filters(index.repository))
         assert hits == index.search("expire the session", limit=5, revision="HEAD^").hits
 
 
@@ -110,4 +112,18 @@ def test_a_commit_without_sources_is_about_what_it_has(project, changed, kind):
         parents = Parents(index)
         commit = next(commits(index.repository, project.id(), 1))
         view = parents.view(index.repository.commit_info(commit.parent).tree)
-        assert task_of(commit, view, parents.record).kind == kind
+        assert task_of(commit, view, parents.records(view)).kind == kind
+
+
+def test_a_clone_without_some_contents_is_graded_by_what_it_has(project):
+    project.commit({"logo.py": "LOGO = 1\n"}, "Draw a logo in one line")
+    project.commit(
+        {"src/session.py": source("renew", "revoke", "pause")}, "Let a session be paused for a while"
+    )
+    project.delete_object(project.id("HEAD^:logo.py"))
+    with ctx.open(project.path) as index:
+        replay = Replay(index, project.id(), 1, [Setting("as shipped")])
+        (graded,) = replay.run()
+        assert graded.task.files == (Target(b"src/session.py"),)
+        assert graded.shown[0][0].paths == (b"src/session.py",)
+        assert replay.left_out == {}

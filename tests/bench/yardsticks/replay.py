@@ -46,7 +46,7 @@ def replay(checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | 
                 if commit.left_out is not None:
                     continue
                 view = ours.parents.view(index.repository.commit_info(commit.parent).tree)
-                task = task_of(commit, view, ours.parents.record)
+                task = task_of(commit, view, ours.parents.records(view))
                 if isinstance(task, str) or task.kind not in (SOURCES, TESTS):
                     continue
                 queries = _queries(task)

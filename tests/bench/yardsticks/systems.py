@@ -49,7 +49,7 @@ class Ours:
         return [self._shown(view, query, filters) for query in queries]
 
     def _shown(self, view: View, query: str, filters: Filters) -> Results:
-        hits, _ = search(view, self.parents.record, query, LIMIT, filters)
+        hits, _ = search(view, self.parents.records(view), query, LIMIT, filters)
         found: Results = []
         blobs = self._repository.read_blobs([hit.blob for hit in hits])
         for hit, blob in zip(hits, blobs, strict=True):
@@ -100,24 +100,37 @@ class Semble:
         ]
 
 
-_NO_SOURCES = ("7z", "bin", "bz2", "dll", "exe", "gif", "gz", "jar", "jpg", "pdf", "png", "so", "xz", "zip")
-
-
 def clone(repository: Path, folder: Path) -> None:
-    """A clone without files, and without the index that may lie beside the objects of the repository.
-
-    Files that nobody indexes stay out of later checkouts: they are large, and may be missing.
-    """
+    """A clone without files, and without the index that may lie beside the objects of the repository."""
     subprocess.run(["git", "clone", "-q", "--no-checkout", repository, folder], check=True)
-    subprocess.run(["git", "-C", folder, "config", "core.sparseCheckout", "true"], check=True)
-    patterns = ["/*", *(f"!*.{suffix}" for suffix in _NO_SOURCES)]
-    (folder / ".git" / "info").mkdir(exist_ok=True)
-    (folder / ".git" / "info" / "sparse-checkout").write_text("\n".join(patterns) + "\n")
 
 
 def checkout(folder: Path, revision: str) -> None:
-    """Put the files of a revision into a clone; files that stay are not touched."""
-    subprocess.run(
-        ["git", "-C", folder, "-c", "advice.detachedHead=false", "checkout", "-q", "-f", revision, "--"],
+    """Put the files of a revision into a clone, as far as it has them; files that stay are not touched.
+
+    A clone may lack large files, which nobody indexes.
+    """
+    command = ["git", "-C", folder, "-c", "advice.detachedHead=false", "checkout", "-q", "-f", revision, "--"]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+        patterns = "".join(f"!/{path}\n" for path in _missing(folder, revision))
+        subprocess.run(["git", "-C", folder, "config", "core.sparseCheckout", "true"], check=True)
+        (folder / ".git" / "info").mkdir(exist_ok=True)
+        (folder / ".git" / "info" / "sparse-checkout").write_text("/*\n" + patterns)
+        subprocess.run(command, check=True)
+
+
+def _missing(folder: Path, revision: str) -> list[str]:
+    """The paths of a revision whose contents are not there."""
+    listing = subprocess.run(
+        ["git", "-C", folder, "ls-tree", "-r", "-z", "--format=%(objectname) %(path)", revision],
         check=True,
-    )
+        capture_output=True,
+    ).stdout.decode()
+    entries = [entry.split(" ", 1) for entry in listing.split("\0") if entry]
+    found = subprocess.run(
+        ["git", "-C", folder, "cat-file", "--batch-check"],
+        input="".join(f"{oid}\n" for oid, _ in entries).encode(),
+        check=True,
+        capture_output=True,
+    ).stdout.splitlines()
+    return [path for (_, path), line in zip(entries, found, strict=True) if line.endswith(b" missing")]
