@@ -124,6 +124,8 @@ def started(environment, project, *options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # Whoever runs the tests in the background has it ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert json.loads(process.stdout.readline()) == {"type": "progress", "percent": 0}
     return process

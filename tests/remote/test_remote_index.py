@@ -97,17 +97,15 @@ def test_uncommitted_files_are_embedded_when_they_are_few(project: Repo, service
     git_ctx(project.path, "index")
     before = len(documents(service))
     project.write(
-        {"src/session.py": source("session", 4).replace("session of a bridge", "a thing of its own")}
+        {"src/session.py": source("session", 4).replace("session of a bridge", "lighthouse keeper")}
     )
-    run = git_ctx(project.path, "search", "a thing of its own", "--json-output")
+    run = git_ctx(project.path, "search", "lighthouse keeper", "--json-output")
     assert run.json["rankedWith"] == ["bag-of-words"]
     assert run.json["results"][0]["symbol"] == "session_bridge"
     assert len(documents(service)) == before + 1
     project.git("config", "ctx.catchUp", "never")
-    project.write(
-        {"src/session.py": source("session", 4).replace("session of a bridge", "yet another thing")}
-    )
-    git_ctx(project.path, "search", "yet another thing")
+    project.write({"src/session.py": source("session", 4).replace("session of a bridge", "harbour pilot")})
+    git_ctx(project.path, "search", "harbour pilot")
     assert len(documents(service)) == before + 1
 
 
