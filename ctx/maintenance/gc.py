@@ -6,7 +6,6 @@ Nothing that is removed is lost: what somebody asks for later is made again. Sea
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -29,6 +28,7 @@ from ctx.maintenance.inventory import (
 )
 from ctx.maintenance.mark import condemned
 from ctx.maintenance.pins import pins
+from ctx.maintenance.removal import remove_tree
 from ctx.maintenance.roots import cutoff, reachable_trees
 from ctx.maintenance.sweep import remove_empty_directories, sweep
 
@@ -175,7 +175,5 @@ def _drop(index: RepositoryIndex, drop: str) -> None:
     folders = [os.path.join(index.store.path, area, drop) for area in (SNAPSHOTS, OBJECTS)]
     folders += [os.path.join(views, name) for name in names if name.rpartition("-w")[0] == drop]
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-        if os.path.exists(folder):
-            raise StoreUnusable(f"{folder} cannot be removed: mend its permissions")
+        remove_tree(folder)
     remove_empty_directories(index.store)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
+import time
 from typing import TYPE_CHECKING
 
 from ctx.errors import StoreUnusable
@@ -17,13 +19,16 @@ if TYPE_CHECKING:
 _WAITS = 1.0
 """Seconds that a removal waits for a process that indexes."""
 
+_ATTEMPTS, _PAUSE = 100, 0.01
+"""How often a directory that others still write in is removed, and the seconds between."""
+
 
 def remove(index: RepositoryIndex) -> Removal:
     """Remove all snapshots and derived data. Raises `StoreUnusable`, also while somebody indexes."""
     removed = len(list(index.snapshots.trees()))
     if os.path.islink(index.store.path):
         # What it leads to may be anything, and is the user's.
-        _remove_tree(index.store.path)
+        remove_tree(index.store.path)
     elif os.path.isdir(index.store.path):
         lock = IndexLock(index.store)
         if not lock.acquire(_WAITS):
@@ -39,10 +44,10 @@ def remove(index: RepositoryIndex) -> Removal:
                 _move_aside(os.path.join(index.store.path, name), index.store.path)
             for name in names:
                 if name != "lock":
-                    _remove_tree(os.path.join(index.store.path, name))
+                    remove_tree(os.path.join(index.store.path, name))
             shutil.rmtree(index.store.path, ignore_errors=True)
     elif os.path.lexists(index.store.path):
-        _remove_tree(index.store.path)
+        remove_tree(index.store.path)
     remain = os.path.exists(os.path.join(index.store.path, "snapshots"))
     return Removal(index.repository_id, removed, remain)
 
@@ -55,13 +60,20 @@ def _move_aside(path: str, store: str) -> None:
         pass
 
 
-def _remove_tree(path: str) -> None:
-    try:
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path)
-        else:
-            os.unlink(path)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise StoreUnusable(f"{path} cannot be removed ({error.strerror}): mend its permissions") from error
+def remove_tree(path: str) -> None:
+    """Remove a file or a directory that others may still write in. Raises `StoreUnusable`."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            elif os.path.lexists(path):
+                os.unlink(path)
+            return
+        except OSError as error:
+            # A search beside this one may put a file into a directory as it goes, or take one away.
+            crowded = error.errno in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST)
+            if not crowded or attempt == _ATTEMPTS - 1:
+                raise StoreUnusable(
+                    f"{path} cannot be removed ({error.strerror}): mend its permissions"
+                ) from error
+            time.sleep(_PAUSE)

@@ -13,7 +13,7 @@ from ctx.errors import Damaged, RemoteFailed
 from ctx.maintenance.roots import cutoff
 from ctx.share import layout
 from ctx.share.layout import Published
-from ctx.share.publish import wait_after
+from ctx.share.publish import push_id, wait_after
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
 from ctx.snapshots import decode_node
@@ -67,7 +67,8 @@ def compact_remote(index: RepositoryIndex, remote: str | None, keep: Keep) -> Co
             kept, report = _sift(share, index.repository, there, keep, since)
             if not report.dropped:
                 return report
-            message = f"Keep {report.kept} snapshots\n\n{_TRAILER}{_epoch(share, tip) + 1}\n"
+            epoch = f"{_TRAILER}{_epoch(share, tip) + 1}\n"
+            message = f"Keep {report.kept} snapshots\n\n{epoch}{push_id()}"
             pushed = share.push(share.commit(None, {}, message, keep=kept, sign=sign), lease=tip)
             if pushed.landed:
                 return report

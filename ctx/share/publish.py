@@ -77,7 +77,7 @@ class Publisher:
                 return PushReport(0, 0, 0, attempt, too_large)
             trees = [tree for _, tree, path in layout.published_trees(new_files)]
             new_files |= self._notes(trees, there)
-            message = f"Publish {len(trees)} snapshots of {self._descriptor}\n"
+            message = f"Publish {len(trees)} snapshots of {self._descriptor}\n\n{push_id()}"
             if announce is not None and not met and attempt == 1:
                 announce(sum(map(len, new_files.values())))
             commit = self._share.commit(tip, new_files, message, sign=sign)
@@ -176,6 +176,15 @@ class Publisher:
             names.setdefault(tree, set()).add(descriptor)
         own = str(self._descriptor)
         return {layout.note_path(tree): layout.note({own, *names.get(tree, ())}) for tree in trees}
+
+
+def push_id() -> str:
+    """A trailer that makes a commit unlike any other.
+
+    Equal trees pushed in one second would be one commit, and where that was fetched without its history git
+    refuses to push it elsewhere.
+    """
+    return f"Push-Id: {random.randbytes(8).hex()}\n"
 
 
 def wait_after(attempt: int, sleep: Callable[[float], None] = time.sleep) -> None:

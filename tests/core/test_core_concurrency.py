@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -20,6 +21,7 @@ from ways import ask, finish, payloads, program, start, store
 import ctx
 from ctx.indexing import workers
 from ctx.indexing.lock import IndexLock
+from ctx.maintenance.removal import remove_tree
 from ctx.store import Store
 from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
@@ -240,6 +242,24 @@ def test_removing_while_others_read_and_write(make_repo: Callable[..., Repo], tm
     for run in [finish(process) for process in processes]:
         assert run.status == 0 or "another process is indexing" in run.err, run.err
     assert ask(repo.path, FEW, [()]) == expected
+
+
+def test_removing_what_another_process_writes_in(tmp_path: Path) -> None:
+    """A search that makes its view puts files under `tmp` while the directory is taken away."""
+    folder = tmp_path / "tmp"
+
+    def write() -> None:
+        for number in range(500):
+            with contextlib.suppress(FileNotFoundError):
+                (folder / f"{number}").touch()
+
+    for _ in range(20):
+        folder.mkdir()
+        writer = threading.Thread(target=write)
+        writer.start()
+        remove_tree(os.fspath(folder))
+        writer.join()
+        assert not folder.exists()
 
 
 def test_a_reader_sees_the_tree_of_its_question_while_commits_come_in(make_repo: Callable[..., Repo]) -> None:

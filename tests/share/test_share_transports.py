@@ -155,6 +155,16 @@ def test_a_fork_takes_from_upstream_and_gives_to_itself(ada: Repo, remote: Path,
     assert published(remote).keys() == published(tmp_path / "fork.git").keys()
 
 
+def test_equal_pushes_to_two_remotes_in_one_second(ada: Repo, remote: Path, tmp_path: Path) -> None:
+    """They are two commits: git refuses to pass on one that came without its history."""
+    now = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
+    done(ada.path, "push", **now)
+    git(tmp_path, "init", "--quiet", "--bare", "other.git")
+    done(ada.path, "push", str(tmp_path / "other.git"), **now)
+    ids = {git(at, "rev-parse", REF) for at in (remote, tmp_path / "other.git")}
+    assert len(ids) == 2
+
+
 def test_a_bare_repository_pushes(ada: Repo, remote: Path, tmp_path: Path) -> None:
     """A server may index what it has, and publish it in itself."""
     assert done(remote, "push", ".")["snapshots"] == 1
