@@ -485,11 +485,15 @@ class RepositoryIndex:
 
         Only the last one that was asked for can be read. Raises GitFailed and CtxError.
         """
-        from ctx.git.worktree import WorkTree
+        from ctx.git.worktree import open_work_tree
 
-        self._forget_work_tree()
         side = overlay if overlay in (OURS, THEIRS, BASE) else None
-        self._work_tree = WorkTree(self.repository, MAX_SIZE, staged=overlay == STAGED, side=side)
+        now = open_work_tree(
+            self.repository, MAX_SIZE, staged=overlay == STAGED, side=side, earlier=self._work_tree
+        )
+        if now is not self._work_tree:
+            self._forget_work_tree()
+        self._work_tree = now
         if self._work_tree.tree is not None:
             return partial(self.make_indexer, self._work_tree.repository, False), self._work_tree
         return (lambda: self.indexer), self._work_tree
@@ -506,8 +510,6 @@ class RepositoryIndex:
 
     def _forget_work_tree(self) -> None:
         if self._work_tree is not None:
-            if self._work_tree.repository is not self.repository:
-                self._work_tree.repository.close()
             self._work_tree.close()
             self._work_tree = None
 

@@ -16,7 +16,9 @@ import re
 import shutil
 import stat
 import tempfile
+import time
 import weakref
+from hashlib import blake2b
 from typing import NamedTuple
 
 from ctx.errors import GitFailed
@@ -28,11 +30,15 @@ MOST_UNTRACKED = 5_000
 """Untracked files beyond so many are left out: somebody forgot to ignore a directory."""
 
 
+_GRAIN_NS = 2_500_000_000
+"""A younger file may be written again with the same times: those of some file systems are as coarse."""
+
+
 class _Changes(NamedTuple):
     """Paths as `git status` has them.
 
     To be read anew, to be taken out, and the number that differ from HEAD (None: not known yet).
-    `entries` is input for `git update-index --index-info`.
+    `entries` is input for `git update-index --index-info`. Equal `stamp`s are one state; None is unlike any.
     """
 
     update: list[bytes]
@@ -40,6 +46,7 @@ class _Changes(NamedTuple):
     changed: int | None
     left_out: int
     entries: bytes = b""
+    stamp: bytes | None = None
 
 
 _NO_ROOM = (
@@ -63,30 +70,13 @@ class WorkTree:
     """A tree that is not committed. `repository` reads its objects; close it to remove them."""
 
     def __init__(
-        self, repository: Repository, largest: int, *, staged: bool = False, side: str | None = None
+        self, repository: Repository, root: str, changes: _Changes, variables: dict[str, str | None]
     ) -> None:
-        """What lies on disk, or what is `staged`, or the `side` of a conflict (`stages.STAGES`).
-
-        Files on disk of more than `largest` bytes are as good as gone. Raises GitFailed when git refuses, and
-        CtxError for what is staged in a conflict, or a side without one.
-        """
+        """See `open_work_tree`."""
         self._remove: weakref.finalize[..., WorkTree] | None = None
-        root = repository.work_tree
-        assert root is not None, "a bare repository has no work tree"
-        # Relative ones, which the user may have set, would be read from another directory here.
-        variables = {
-            **variables_of(repository.place),
-            "GIT_DIR": repository.git_dir,
-            "GIT_WORK_TREE": root,
-        }
-        try:
-            changes = _changed_by(root, largest, variables, staged, side)
-        except GitFailed as error:
-            if not _ABOUT_INDEX.search(str(error)):
-                raise
-            raise GitFailed(_BROKEN.format(error, _index_file(repository))) from error
         self.changed, self.left_out = changes.changed or 0, changes.left_out
-        self.repository = repository
+        self.stamp = changes.stamp
+        self.repository = self._committed = repository
         self.tree: bytes | None = None
         if changes.changed == 0:
             return
@@ -149,16 +139,56 @@ class WorkTree:
 
     def close(self) -> None:
         """Remove the scratch objects."""
+        if self.repository is not self._committed:
+            self.repository.close()
         if self._remove is not None:
             self._remove()
 
 
+def open_work_tree(
+    repository: Repository,
+    largest: int,
+    *,
+    staged: bool = False,
+    side: str | None = None,
+    earlier: WorkTree | None = None,
+) -> WorkTree:
+    """What lies on disk, or what is `staged`, or the `side` of a conflict (`stages.STAGES`).
+
+    Files on disk of more than `largest` bytes are as good as gone. `earlier` is returned where nothing has
+    changed since. Raises GitFailed when git refuses, and CtxError for what is staged in a conflict, or a side
+    without one.
+    """
+    root = repository.work_tree
+    assert root is not None, "a bare repository has no work tree"
+    # Relative ones, which the user may have set, would be read from another directory here.
+    variables = {
+        **variables_of(repository.place),
+        "GIT_DIR": repository.git_dir,
+        "GIT_WORK_TREE": root,
+    }
+    try:
+        changes = _changed_by(repository, root, largest, variables, staged, side)
+    except GitFailed as error:
+        if not _ABOUT_INDEX.search(str(error)):
+            raise
+        raise GitFailed(_BROKEN.format(error, _index_file(repository))) from error
+    if earlier is not None and changes.stamp is not None and changes.stamp == earlier.stamp:
+        return earlier
+    return WorkTree(repository, root, changes, variables)
+
+
 def _changed_by(
-    root: str, largest: int, variables: process.Variables, staged: bool, side: str | None
+    repository: Repository,
+    root: str,
+    largest: int,
+    variables: process.Variables,
+    staged: bool,
+    side: str | None,
 ) -> _Changes:
     if side is not None:
         return _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
-    return _staged(root, variables) if staged else _changes(root, largest, variables)
+    return _staged(root, variables) if staged else _changes(repository, root, largest, variables)
 
 
 def has_work_tree(repository: Repository) -> bool:
@@ -213,7 +243,7 @@ def _differing(root: str, variables: process.Variables) -> int:
     return process.output(root, command, None, variables).count(b"\0")
 
 
-def _changes(root: str, largest: int, variables: process.Variables) -> _Changes:
+def _changes(repository: Repository, root: str, largest: int, variables: process.Variables) -> _Changes:
     """What `git status` says (porcelain format 2, see git-status(1)); submodules are left as they are."""
     command = [
         "status",
@@ -226,7 +256,8 @@ def _changes(root: str, largest: int, variables: process.Variables) -> _Changes:
     update: list[bytes] = []
     remove: list[bytes] = []
     changed = untracked = left_out = 0
-    for line in process.output(root, command, None, variables).split(b"\0"):
+    said = process.output(root, command, None, variables)
+    for line in said.split(b"\0"):
         kind = line[:2]
         if kind == b"1 ":
             fields = line.split(b" ", 8)
@@ -252,7 +283,32 @@ def _changes(root: str, largest: int, variables: process.Variables) -> _Changes:
         else:
             # Too large to be indexed, gone, unreadable, or no file: its old text must not be shown either.
             remove.append(path)
-    return _Changes(update, remove, changed, left_out)
+    stamp = _stamp(repository, root, said, update, remove)
+    return _Changes(update, remove, changed, left_out, stamp=stamp)
+
+
+def _stamp(
+    repository: Repository, root: str, said: bytes, update: list[bytes], remove: list[bytes]
+) -> bytes | None:
+    """What decides the tree: git's words, its index, the files that differ, and the settings of filters.
+
+    None where one of them is so young that it may change without a sign, as racy-git(7) explains.
+    """
+    young = time.time_ns() - _GRAIN_NS
+    inside = [os.path.join(repository.common_dir, *name) for name in (("config",), ("info", "attributes"))]
+    files = [os.fsencode(path) for path in (_index_file(repository), *inside)]
+    digest = blake2b(said + b"\0\0" + b"\0".join(remove) + b"\0\0", digest_size=20)
+    for path in [*files, *(os.path.join(os.fsencode(root), path) for path in update)]:
+        try:
+            seen = os.lstat(path)
+        except OSError:
+            digest.update(b"gone\0")
+            continue
+        if max(seen.st_mtime_ns, seen.st_ctime_ns) >= young:
+            return None
+        parts = (seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino, seen.st_mode)
+        digest.update(b"%d %d %d %d %d\0" % parts)
+    return digest.digest()
 
 
 def _is_readable(root: bytes, path: bytes, largest: int) -> bool:

@@ -167,7 +167,8 @@ class Coverer:
             keys = {document_key(member) for cluster in batch for member in cluster.members}
             return Task(batch, {key: known[key] for key in keys & known.keys()})
 
-        if jobs > 1 and sum(len(cluster.members) for cluster in clusters) >= _ALONE:
+        lacking = {document_key(member) for cluster in clusters for member in cluster.members} - known.keys()
+        if jobs > 1 and len(lacking) >= _ALONE:
             from ctx.indexing.workers import in_processes
 
             yield from in_processes(tasks(), self._place, jobs, background)

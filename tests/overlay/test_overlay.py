@@ -14,6 +14,7 @@ from repositories import Repo
 
 import ctx
 from ctx.engine import COMMITTED, STAGED, WORK_TREE
+from ctx.git import worktree
 from ctx.values import Answer
 
 QUERIES = ("open the session", "lightning rod", "parse a date", "shop basket total")
@@ -221,3 +222,35 @@ def test_little_room_in_memory(make_repo: Callable[..., Repo], tmp_path: Path) -
         env={**os.environ, "XDG_RUNTIME_DIR": str(small)},
     )
     assert done.stdout == "b'shop/rod.py'\n", done.stderr
+
+
+def test_one_process_sees_each_edit_though_it_keeps_what_has_not_changed(
+    make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit of equal size with the old time restored is an edit too, and so is another clean filter."""
+    monkeypatch.setattr(worktree, "_GRAIN_NS", 0)
+    repo = changed_repository(make_repo)
+    path = repo.path / "session.py"
+    written = []
+    make = worktree.WorkTree._write_tree
+    monkeypatch.setattr(
+        worktree.WorkTree, "_write_tree", lambda self, *rest: written.append(1) or make(self, *rest)
+    )
+    with ctx.open(repo.path) as index:
+        first, again = (index.search(QUERIES[0]) for _ in range(2))
+        assert first.tree == again.tree
+        assert first.hits == again.hits
+        assert len(written) == 1
+        seen = path.stat()
+        path.write_text(path.read_text().replace("open_again", "open_twice"))
+        os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+        edited = index.search(QUERIES[0])
+        assert edited.tree != first.tree
+        assert "open_twice" in str([index.text(hit) for hit in edited.hits])
+        repo.git("config", "filter.loud.clean", "tr a-z A-Z")
+        (repo.path / ".git" / "info").mkdir(exist_ok=True)
+        (repo.path / ".git" / "info" / "attributes").write_text("session.py filter=loud\n")
+        assert "OPEN_TWICE" in str([index.text(hit) for hit in index.search(QUERIES[0]).hits])
+        repo.write({"new.py": "def open_session_anew(): pass\n"})
+        assert "new.py" in {hit.path.decode() for hit in index.search(QUERIES[0]).hits}
+        assert len(written) == 4
