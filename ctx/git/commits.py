@@ -235,10 +235,28 @@ def matching(
     return {bytes.fromhex(line.decode()) for line in listing.split()}
 
 
+def edges(repository: Repository) -> bytes:
+    """What decides besides the commits which ones a commit reaches: where the history is cut off or grafted.
+
+    See gitrepository-layout(5), `shallow` and `info/grafts`.
+    """
+    grafts = repository.place.variable("GIT_GRAFT_FILE")
+    names = ("shallow", grafts or os.path.join("info", "grafts"))
+    return b"\0".join(_content(os.path.join(repository.common_dir, name)) for name in names)
+
+
 def _shallow(repository: Repository) -> frozenset[bytes]:
     """The commits whose parents are not here, gitrepository-layout(5)."""
     try:
-        with open(os.path.join(repository.common_dir, "shallow"), "rb") as file:
-            return frozenset(bytes.fromhex(line.decode()) for line in file.read().split())
-    except (OSError, ValueError):
+        lines = _content(os.path.join(repository.common_dir, "shallow")).split()
+        return frozenset(bytes.fromhex(line.decode()) for line in lines)
+    except ValueError:
         return frozenset()
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from ctx.embed.wordtable import word_table
 from ctx.errors import Damaged, UsageError
-from ctx.git.commits import Range, history_of, matching
+from ctx.git.commits import edges, history_of, matching
 from ctx.git.pathspec import compile_pathspecs
 from ctx.git.repository import Repository
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, REMOVED, UNREAD
 from ctx.history.blocks import Blocks, Told
 from ctx.history.ranking import Ranking, concerned, rank
 from ctx.history.results import CommitHit, HistoryAnswer, Known, Month, Place
-from ctx.history.view import View, Views, view_of
+from ctx.history.view import View, Views, view_name, view_of
 from ctx.store import Store
 
 FIRST, LAST = "first", "last"
@@ -61,8 +61,7 @@ def answer(
     started = time.monotonic()
     if not query.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
-    history = history_of(repository, tip)
-    view, indexed = open_view(repository, store, history, told)
+    view, indexed = open_view(repository, store, tip, told)
     commits, rows = _wanted(repository, view, tip, filters)
     found = rank(view, query, word_table(), rows)
     order, message = _order(view, found, commits, asks)
@@ -74,20 +73,20 @@ def answer(
     )
 
 
-def open_view(
-    repository: Repository, store: Store, history: Range, told: Told | None = None
-) -> tuple[View, int]:
-    """The view of a history, made where it is not there, and how many commits were read from git for it."""
-    blocks = Blocks(repository, store, word_table(), history)
-    views, keys = Views(store), blocks.keys()
-    view = views.find(keys, history.commits)
+def open_view(repository: Repository, store: Store, tip: bytes, told: Told | None = None) -> tuple[View, int]:
+    """The view of a commit's history, made where there is none, and how many commits were read for it."""
+    name = view_name(tip, edges(repository))
+    views = Views(store)
+    view = views.find(name, tip)
     if view is not None:
-        if views.grows_old(keys):
-            blocks.touch()
+        if views.grows_old(name):
+            Blocks(repository, store, word_table(), view.history()).touch()
         return view, 0
+    blocks = Blocks(repository, store, word_table(), history_of(repository, tip))
     view = view_of(blocks.load(told))
-    if not (view.arrays["commit_flags"] & UNREAD).any():
-        views.keep(keys, view)
+    # Where a fetch has just moved the edges, nobody can say which of them git has listed by.
+    if not (view.arrays["commit_flags"] & UNREAD).any() and name == view_name(tip, edges(repository)):
+        views.keep(name, view)
     blocks.touch()
     return view, blocks.indexed
 
@@ -119,7 +118,7 @@ def _wanted(repository: Repository, view: View, tip: bytes, filters: Filters) ->
     passing = np.array([known[path] for path in every], dtype=bool)
     own = np.zeros(view.commits, dtype=bool)
     own[view.commit_of_path()[passing]] = True
-    places = view.places_of_rows()
+    places = view.places_of_rows
     rows = places < 0
     rows[~rows] = passing[places[~rows]]
     return commits & own, rows
@@ -130,7 +129,8 @@ def _order(view: View, found: Ranking, commits: Mask, asks: str | None) -> tuple
     if asks is None:
         places = np.flatnonzero(commits & (found.commit > 0))
         # Of equal ones the younger first; how old a commit is has no other part in it.
-        return sorted(places.tolist(), key=lambda place: (-found.commit[place], -place)), None
+        order: list[int] = places[np.lexsort((-places, -found.commit[places]))].tolist()
+        return order, None
     share = found.gained if asks == FIRST else found.lost
     places, word = concerned(share, commits), None
     if not len(places):
@@ -171,7 +171,7 @@ def _hit(repository: Repository, view: View, found: Ranking, commit: int, asks: 
     scores = np.where(np.isin(kinds, wanted), found.row[start:end], 0.0)
     best = float(scores.max(initial=0.0))
     rows = [row for row in np.argsort(-scores, kind="stable")[:PLACES].tolist() if scores[row] > 0]
-    all_places = view.places_of_rows()[start:end]
+    all_places = view.places_of_rows[start:end]
     places = [
         Place(
             view.path(int(all_places[row])),

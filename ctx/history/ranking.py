@@ -50,13 +50,9 @@ class Ranking(NamedTuple):
 def rank(view: View, query: str, embedder: Embedder, wanted: npt.NDArray[np.bool_] | None = None) -> Ranking:
     """Score everything; rows that are not `wanted` count for statistics alone."""
     kinds = view.arrays["row_kind"]
-    lengths = view.arrays["row_length"].astype(np.float64)
+    lengths = view.arrays["row_length"]
     weight = np.array([_WEIGHTS[kind] for kind in range(4)])[kinds]
-    norm = np.ones(len(kinds))
-    for kind in _WEIGHTS:
-        own = kinds == kind
-        if own.any():
-            norm[own] = 1 - _B + _B * lengths[own] / max(lengths[own].mean(), 1.0)
+    mean = _mean_lengths(kinds, lengths)
     row = np.zeros(len(kinds))
     gained, lost = np.zeros(view.commits), np.zeros(view.commits)
     best, mass = 0.0, 0.0
@@ -67,8 +63,9 @@ def rank(view: View, query: str, embedder: Embedder, wanted: npt.NDArray[np.bool
                 best += term.weight * _idf(view.commits, 0)
                 mass += term.weight * _idf(view.commits, 0)
             continue
-        idf = term.weight * _idf(view.commits, len(np.unique(view.commit_of_row[found.rows])))
-        row[found.rows] += idf * found.times * (_K1 + 1) / (found.times + _K1 * norm[found.rows])
+        idf = term.weight * _idf(view.commits, _distinct(view.commit_of_row[found.rows]))
+        norm = 1 - _B + _B * lengths[found.rows].astype(np.float64) / mean[kinds[found.rows]]
+        row[found.rows] += idf * found.times * (_K1 + 1) / (found.times + _K1 * norm)
         best += idf * (_K1 + 1)
         if term.weight >= _NEIGHBOUR:
             mass += idf
@@ -83,6 +80,17 @@ def rank(view: View, query: str, embedder: Embedder, wanted: npt.NDArray[np.bool
         row *= wanted
     commit = _of_commits(view, kinds, row)
     return Ranking(commit, row, gained / (mass or 1.0), lost / (mass or 1.0))
+
+
+def _distinct(ascending: Numbers) -> int:
+    """How many different numbers there are (`np.unique` loads masked arrays, longer than a query takes)."""
+    return int(np.count_nonzero(np.diff(ascending, prepend=-1)))
+
+
+def _mean_lengths(kinds: npt.NDArray[np.uint8], lengths: npt.NDArray[np.uint16]) -> Scores:
+    """Tokens of a row of each kind, on average, at least one."""
+    total = np.bincount(kinds, weights=lengths, minlength=len(_WEIGHTS))
+    return np.maximum(total / np.maximum(np.bincount(kinds, minlength=len(_WEIGHTS)), 1), 1.0)
 
 
 def _of_commits(view: View, kinds: npt.NDArray[np.uint8], row: Scores) -> Scores:

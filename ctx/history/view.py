@@ -1,10 +1,14 @@
-"""The search-ready arrays of one history: its blocks side by side, words by term. Derived, disposable."""
+"""The search-ready arrays of one history: its blocks side by side, words by term. Derived, disposable.
+
+A history is all that one commit reaches, so its view goes by the id of that commit and needs no listing.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -12,12 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.arrays import Arrays, encode, expect, map_file
+from ctx.embed import MODEL_ID
 from ctx.errors import Damaged, StoreUnusable
-from ctx.history import AREA
-from ctx.history.block import ARRAYS, NO_PATH, check_rows, join
+from ctx.git.commits import Range
+from ctx.history import AREA, VERSION
+from ctx.history.block import ARRAYS, EDGE, MERGE, NO_PATH, check_rows, join
 from ctx.store import Store
+from ctx.words import VERSION as WORDS_VERSION
 
-_FORMAT = 1
+_FORMAT = 2
 _PREFIX = "view-"
 _KEPT = 4
 _DAY = 86_400.0
@@ -57,9 +64,13 @@ class View:
 
     def ids(self) -> list[bytes]:
         """The object ids of all commits, oldest first."""
-        width = self.arrays["commit_id"].shape[1]
-        flat = self.arrays["commit_id"].tobytes()
-        return [flat[at : at + width] for at in range(0, len(flat), width)]
+        return _ids(self.arrays["commit_id"])
+
+    def history(self) -> Range:
+        """The commits as git listed them when the view was made."""
+        ids, flags = self.arrays["commit_id"], self.arrays["commit_flags"]
+        merges, edges = (frozenset(_ids(ids[flags & flag != 0])) for flag in (MERGE, EDGE))
+        return Range(self.ids(), merges, edges)
 
     def all_paths(self) -> list[bytes]:
         """Every path of every commit, in the order of the commits."""
@@ -67,6 +78,7 @@ class View:
         ends = self._path_end.tolist()
         return [flat[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
+    @cached_property
     def places_of_rows(self) -> Numbers:
         """For each row the place of its path among all paths, -1 for one without a path."""
         path = self.arrays["row_path"].astype(np.int64)
@@ -110,26 +122,26 @@ def view_of(blocks: Sequence[Arrays]) -> View:
 
 
 class Views:
-    """The views of a store. They lie beside the blocks, `view-<hash of the keys of the blocks>`."""
+    """The views of a store. They lie beside the blocks, `view-<hash of what is reached>`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._folder = os.path.join(store.path, AREA, "views")
 
-    def find(self, keys: Sequence[bytes], commits: Sequence[bytes]) -> View | None:
-        """The view of the blocks with these keys and commits, None where there is none that fits."""
+    def find(self, name: str, tip: bytes) -> View | None:
+        """The view of that name, which ends with the commit `tip`; None where there is none that fits."""
         try:
-            arrays, meta = map_file(os.path.join(self._folder, _name(keys)))
-            if meta != {"format": _FORMAT, "name": _name(keys)}:
+            arrays, meta = map_file(os.path.join(self._folder, name))
+            if meta != {"format": _FORMAT, "name": name}:
                 return None
-            _check(arrays, commits)
+            _check(arrays, tip)
             return View(arrays)
         except (OSError, Damaged):
             return None
 
-    def grows_old(self, keys: Sequence[bytes]) -> bool:
+    def grows_old(self, name: str) -> bool:
         """Whether a view has not been marked as used for a day; it is marked then."""
-        path = os.path.join(self._folder, _name(keys))
+        path = os.path.join(self._folder, name)
         try:
             if time.time() - os.path.getmtime(path) < _DAY:
                 return False
@@ -138,9 +150,8 @@ class Views:
             return False
         return True
 
-    def keep(self, keys: Sequence[bytes], view: View) -> None:
+    def keep(self, name: str, view: View) -> None:
         """Store a view where that can be, and let go of the oldest ones."""
-        name = _name(keys)
         data = encode(view.arrays, {"format": _FORMAT, "name": name})
         try:
             self._store.write_file(os.path.join(self._folder, name), data)
@@ -151,15 +162,22 @@ class Views:
             return
 
 
-def _name(keys: Sequence[bytes]) -> str:
-    return _PREFIX + blake2b(b"".join(keys), digest_size=20).hexdigest()
+def view_name(tip: bytes, edges: bytes) -> str:
+    """The name of the view of all that `tip` reaches; `edges` is where git lets histories end."""
+    head = f"view\0{VERSION}\0{WORDS_VERSION}\0{MODEL_ID}\0".encode()
+    return _PREFIX + blake2b(head + tip + edges, digest_size=20).hexdigest()
 
 
-def _check(arrays: Arrays, commits: Sequence[bytes]) -> None:
+def _ids(array: npt.NDArray[np.uint8]) -> list[bytes]:
+    width, flat = array.shape[1], array.tobytes()
+    return [flat[at : at + width] for at in range(0, len(flat), width)]
+
+
+def _check(arrays: Arrays, tip: bytes) -> None:
     expect(arrays, {**ARRAYS, **_TERMS})
-    if arrays["commit_id"].tobytes() != b"".join(commits):
+    if arrays["commit_id"][-1:].tobytes() != tip:
         raise Damaged("a view of commits is of other ones")
-    check_rows(arrays, len(commits))
+    check_rows(arrays, len(arrays["commit_id"]))
     ends, rows = arrays["term_end"], arrays["posting_row"]
     fits = (
         len(ends) == len(arrays["term"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ from repositories import Repo
 
 import ctx
 from ctx.errors import NothingCommitted, UsageError
-from ctx.history.answer import FIRST, LAST, Filters, text_of
+from ctx.git.commits import history_of
+from ctx.history.answer import FIRST, LAST, Filters, open_view, text_of
 from ctx.history.blocks import runs
 from ctx.history.results import HistoryAnswer
 from ctx.maintenance.fsck import check
@@ -167,6 +169,61 @@ def test_damaged_and_foreign_files_are_misses(repo: Repo, told: dict[str, bytes]
     again = ask(repo.path, "cache lookup")
     assert found(again) == found(whole)
     assert again.known.indexed == 6
+
+
+def test_a_history_that_is_known_is_not_listed_again(
+    repo: Repo, told: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    repo.branch("side", told["touch"].hex())
+    repo.commit({"side.py": "lantern = 1\n"}, "Light the cache")
+    repo.git("checkout", "--quiet", "main")
+    repo.git("merge", "--quiet", "--no-ff", "--message", "Bring the lighthouse", "side")
+    filters = Filters(since="1990-01-01")
+    queries = [("cache lookup", None), ("lantern", FIRST), ("cache", LAST), ("lighthouse", None)]
+
+    def answers() -> list[object]:
+        every = [ask(repo.path, query, asks=asks, limit=50, timeline=True) for query, asks in queries]
+        every.append(ask(repo.path, "cache", filters, limit=50))
+        return [one._replace(seconds=0.0, known=one.known._replace(indexed=0)) for one in every]
+
+    ask(repo.path, "cache")
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE", str(trace))
+    assert ask(repo.path, "lantern").hits
+    assert "rev-list" not in trace.read_text()
+    monkeypatch.delenv("GIT_TRACE")
+    known = answers()
+    shutil.rmtree(repo.path / ".git/ctx/history/views")
+    with ctx.open(repo.path) as index:
+        for _ in range(2):
+            view, _ = open_view(index.repository, index.store, repo.id())
+            assert view.history() == history_of(index.repository, repo.id())
+    shutil.rmtree(repo.path / ".git/ctx/history")
+    assert answers() == known
+
+
+def test_where_a_history_is_cut_or_grafted_is_part_of_what_is_known(repo: Repo, told: dict[str, bytes]):
+    assert ask(repo.path, "cache").known.commits == 6
+    (repo.path / ".git/info").mkdir(exist_ok=True)
+    (repo.path / ".git/info/grafts").write_text(f"{told['other'].hex()}\n")
+    assert ask(repo.path, "cache").known.commits == 3
+    (repo.path / ".git/info/grafts").unlink()
+    (repo.path / ".git/shallow").write_text(f"{told['go'].hex()}\n")
+    assert (ask(repo.path, "cache").known.commits, ask(repo.path, "cache").known.edge) == (2, 1)
+    (repo.path / ".git/shallow").unlink()
+    assert ask(repo.path, "cache").known.commits == 6
+
+
+def test_a_view_of_another_commit_is_a_miss(repo: Repo, told: dict[str, bytes]):
+    ask(repo.path, "cache", revision=told["go"].hex())
+    folder = repo.path / ".git/ctx/history/views"
+    (one,) = folder.iterdir()
+    whole = ask(repo.path, "cache", limit=50)
+    (two,) = set(folder.iterdir()) - {one}
+    two.write_bytes(one.read_bytes())
+    again = ask(repo.path, "cache", limit=50)
+    assert again._replace(seconds=0.0) == whole._replace(seconds=0.0, known=again.known)
+    assert again.known.commits == 6
 
 
 def test_no_text_is_stored(repo: Repo, told: dict[str, bytes]):
