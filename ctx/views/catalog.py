@@ -21,6 +21,8 @@ _KEPT_VIEWS = 4
 _KEPT_TIPS = 8
 """Views of branch tips and checked out commits that are kept besides: switching to one then costs nothing."""
 _KEPT_OVERLAYS = 2
+_OPEN = 8
+"""Views that one process keeps open, with the segments that they name."""
 _VIEW, _OVERLAY, _SEGMENT = "view-", "overlay-", "segment-"
 _GRACE = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""
@@ -46,16 +48,27 @@ class Catalog:
 
     def view(self, tree: bytes) -> View | None:
         """The view of a tree, or None where there is none that can be used."""
-        if tree not in self._views:
-            for name in (_VIEW + tree.hex(), _OVERLAY + tree.hex()):
-                for path in self._files(name):
-                    try:
-                        self._views[tree] = self._load(path, tree)
-                    except (OSError, Damaged):
-                        continue
-                    self._use(name)
-                    return self._views[tree]
-        return self._views.get(tree)
+        if (open_ := self._views.get(tree)) is not None:
+            return self._keep(tree, open_)
+        for name in (_VIEW + tree.hex(), _OVERLAY + tree.hex()):
+            for path in self._files(name):
+                try:
+                    view = self._load(path, tree)
+                except (OSError, Damaged):
+                    continue
+                self._use(name)
+                return self._keep(tree, view)
+        return None
+
+    def _keep(self, tree: bytes, view: View) -> View:
+        """Keep a view open, and let go of the one that was used least recently if there are too many."""
+        self._views.pop(tree, None)
+        self._views[tree] = view
+        if len(self._views) > _OPEN:
+            del self._views[next(iter(self._views))]
+            named = {name for kept in self._views.values() for name in kept.names}
+            self._segments = {name: one for name, one in self._segments.items() if name in named}
+        return view
 
     def latest(self) -> View | None:
         """The view that was used last, to build the next one from."""
@@ -68,7 +81,7 @@ class Catalog:
                 yield self._load(path, None)
             except (OSError, Damaged):
                 continue
-        yield from reversed(self._views.values())
+        yield from reversed(list(self._views.values()))
 
     def segment(self, name: str) -> Segment:
         """A segment by name. Raises `Damaged` and OSError."""
@@ -113,8 +126,7 @@ class Catalog:
             written = encode(arrays, meta | {"partition": PARTITION_VERSION})
             self._write((_VIEW if committed else _OVERLAY) + tree.hex(), written)
         view = View(arrays, meta, [self.segment(name) for name in meta["segments"]])
-        self._views[tree] = view
-        return view
+        return self._keep(tree, view)
 
     def forget(self, tree: bytes) -> None:
         """Let go of the view of a tree, so that it is read or made anew."""

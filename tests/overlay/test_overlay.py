@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import ctx
 from ctx.engine import COMMITTED, STAGED, WORK_TREE
 from ctx.git import worktree
 from ctx.values import Answer
+from ctx.views.view import View
 
 QUERIES = ("open the session", "lightning rod", "parse a date", "shop basket total")
 
@@ -254,3 +256,16 @@ def test_one_process_sees_each_edit_though_it_keeps_what_has_not_changed(
         repo.write({"new.py": "def open_session_anew(): pass\n"})
         assert "new.py" in {hit.path.decode() for hit in index.search(QUERIES[0]).hits}
         assert len(written) == 4
+
+
+def test_a_process_that_sees_many_edits_keeps_few_views_open(make_repo: Callable[..., Repo]) -> None:
+    repo = changed_repository(make_repo)
+    with ctx.open(repo.path) as index:
+        first = index.search(QUERIES[0])
+        for number in range(20):
+            repo.write({"more.py": f"def quokka_{number}():\n    return {number}\n"})
+            assert f"quokka_{number}" in str([index.text(hit) for hit in index.search("quokka").hits])
+        gc.collect()
+        assert sum(isinstance(kept, View) for kept in gc.get_objects()) <= 8
+        (repo.path / "more.py").unlink()
+        assert index.search(QUERIES[0]).hits == first.hits
