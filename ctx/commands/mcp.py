@@ -15,8 +15,8 @@ from ctx.errors import CtxError
 def command() -> int:
     """Serve the project around the current directory (or -C PATH) to a coding agent, until it goes away.
 
-    Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related and
-    read_lines; none of them changes anything but the index.
+    Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
+    read_lines and history_search; none of them changes anything but the index.
     """
     try:
         from ctx.mcp.server import serve

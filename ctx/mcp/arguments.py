@@ -27,6 +27,10 @@ def checked(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
         if schema["type"] == "string":
             if not isinstance(value, str):
                 raise UsageError(f"{name} has to be a text")
+            if not _is_plain(value):
+                raise UsageError(f"{name} has a character that no text has: NUL, or half of a pair")
+            if value and value not in schema.get("enum", (value,)):
+                raise UsageError(f"{name} has to be one of {', '.join(schema['enum'])}")
             if value:
                 found[name] = value
         elif isinstance(value, bool) or not isinstance(value, int):
@@ -37,3 +41,10 @@ def checked(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
                 raise UsageError(f"{name} has to be {least} to {most}")
             found[name] = value
     return found
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

@@ -6,35 +6,28 @@ process keeps of many trees does not grow.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import ctx
 from ctx.citations import citation
 from ctx.commands.printable import printable
-from ctx.contents import MAX_SIZE, content_skip, decode
 from ctx.engine import RepositoryIndex
-from ctx.errors import CtxError, NotARepository, UsageError
-from ctx.mcp.budget import counter
-from ctx.mcp.tools import CODE_SEARCH, FIND_RELATED, MAX_TOKENS, READ_LINES
+from ctx.errors import NotARepository, UsageError
+from ctx.mcp.reading import read_lines
+from ctx.mcp.replies import Form, Reply, listed, numbered
+from ctx.mcp.tools import CODE_SEARCH, FIND_RELATED, HISTORY_SEARCH, LIMIT, MAX_TOKENS, READ_LINES
 from ctx.values import Answer, Hit, Progress
 
 _CALLS = 200
 """An index is closed and opened again after so many."""
-_LIMIT = 10
 _FEWEST_LINES = 6
 """A hit is shown with at least so many lines, or not at all."""
 
-Report = Callable[[Progress], None]
-
-
-class Reply(NamedTuple):
-    """What a tool says: text for the model, and the same without the code as plain values."""
-
-    text: str
-    values: dict[str, Any]
+Report = Callable[[int, int, str], None]
+"""Told how much of how many, and of what, while something is made."""
 
 
 class Project:
@@ -67,6 +60,7 @@ class Project:
             CODE_SEARCH.name: self._search,
             FIND_RELATED.name: self._related,
             READ_LINES.name: self._read,
+            HISTORY_SEARCH.name: self._history,
         }
         return tools[name](arguments, progress)
 
@@ -81,128 +75,47 @@ class Project:
             raise UsageError("changedIn names its revisions itself: leave revision out")
         answer = self._opened.search(
             given["text"],
-            limit=given.get("limit", _LIMIT),
+            limit=given.get("limit", LIMIT),
             paths=_paths(given),
             revision=given.get("revision"),
             within=within,
-            progress=progress,
+            progress=_files(progress),
         )
-        return self._told(
-            answer, given.get("maxTokens", MAX_TOKENS), "no code answers this: ask in other words"
-        )
+        return self._told(answer, given, "no code answers this: ask in other words")
 
     def _related(self, given: dict[str, Any], progress: Report | None) -> Reply:
         answer = self._opened.related(
-            given["place"], limit=given.get("limit", _LIMIT), paths=_paths(given), progress=progress
+            given["place"], limit=given.get("limit", LIMIT), paths=_paths(given), progress=_files(progress)
         )
-        return self._told(answer, given.get("maxTokens", MAX_TOKENS), "no code is like this")
+        return self._told(answer, given, "no code is like this")
 
-    def _read(self, given: dict[str, Any], progress: Report | None) -> Reply:
-        count, most = counter(), given.get("maxTokens", MAX_TOKENS)
-        if ("path" in given) == ("citation" in given):
-            raise UsageError("read_lines needs either path or citation")
-        if "citation" in given:
-            cited = self._opened.cited(given["citation"])
-            name, first, lines = cited.blob.hex(), cited.first, cited.text.split("\n")
-            blob: str | None = name
-        else:
-            name = given["path"]
-            text, blob = self._file(name, given.get("revision"))
-            lines = text.split("\n")
-            if lines and not lines[-1]:
-                lines.pop()
-            first = given.get("startLine", 1)
-            last = min(given.get("endLine", len(lines)), len(lines))
-            if first > len(lines) or last < first:
-                raise UsageError(f"{name} has {len(lines)} lines: startLine {first} leads nowhere")
-            lines = lines[first - 1 : last]
-        shown = len(lines)
-        while True:
-            head = f"{printable(name)}:{first}-{first + shown - 1}"
-            rest = (
-                ""
-                if shown == len(lines)
-                else f"\n[{len(lines) - shown} more lines: startLine {first + shown}]"
-            )
-            reply = f"{head}\n{_numbered(lines[:shown], first)}{rest}"
-            values = {
-                "path": printable(name),
-                "startLine": first,
-                "endLine": first + shown - 1,
-                "blob": blob,
-                "truncated": shown < len(lines),
-            }
-            if count(reply) + count(json.dumps(values)) <= most or not shown:
-                return Reply(reply, values)
-            shown = shown * 3 // 4 if shown > 1 else 0
+    def _read(self, given: dict[str, Any], _: Report | None) -> Reply:
+        return read_lines(self._opened, given)
 
-    def _file(self, path: str, revision: str | None) -> tuple[str, str | None]:
-        """The text of a file of the project and the id of its blob, None for a file as it lies on disk."""
-        repository = self._opened.repository
-        name = os.fsencode(path)
-        if name.startswith(b"/") or b".." in name.split(b"/") or b"\0" in name:
-            raise UsageError(f"{path!r} is no path inside the project: give it from the project's root")
-        if repository.work_tree is not None and revision is None:
-            full = os.path.join(os.fsencode(repository.work_tree), name)
-            inside = os.path.realpath(os.fsencode(repository.work_tree)) + b"/"
-            real = os.path.realpath(full)
-            if not real.startswith(inside) or b".git" in real[len(inside) :].split(b"/"):
-                raise UsageError(f"{path!r} leads out of the project")
-            if not os.path.isfile(real):
-                raise UsageError(
-                    f"there is no file {path!r} here: code_search finds files, revision names another tree"
-                )
-            if os.path.getsize(real) > MAX_SIZE:
-                raise UsageError(f"{path!r} is larger than {MAX_SIZE:,} bytes")
-            with open(real, "rb") as file:
-                return _text(path, file.read()), None
-        tree = self._opened.resolve(revision).tree
-        *folders, last = name.split(b"/")
-        for folder in [*folders, last]:
-            entries = {entry.name: entry for entry in repository.tree_entries(tree)}
-            if folder not in entries:
-                raise UsageError(f"there is no {path!r} in this tree")
-            tree = entries[folder].oid
-        try:
-            blob = repository.read_blob(tree)
-        except KeyError:
-            raise UsageError(f"{path!r} is no file that is here") from None
-        return _text(path, blob), tree.hex()
+    def _history(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        from ctx.mcp.commits import history_search
 
-    def _told(self, answer: Answer, most: int, nothing: str) -> Reply:
-        """An answer within `most` tokens, both of its forms counted."""
-        count = counter()
+        told = None if progress is None else partial(_commits, progress)
+        return history_search(self._opened, given, _paths(given), told)
+
+    def _told(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
+        """An answer within the tokens that were asked for, both of its forms counted."""
         values: dict[str, Any] = {
             "revision": printable(answer.revision),
             "tree": answer.tree.hex(),
             "complete": answer.coverage.complete,
-            "message": None if answer.message is None else printable(answer.message),
-            "hits": [],
         }
-        parts = [f"note: {values['message']}"] if answer.message else []
-        if not answer.hits:
-            parts.append(nothing)
-        for hit in answer.hits:
-            value = _value(hit)
-            lines = (self._opened.text(hit) or "").split("\n")
-            shown = len(lines)
-            while True:
-                part = _shown(hit, lines, shown)
-                used = count("\n".join([*parts, part])) + count(
-                    json.dumps(values | {"hits": [*values["hits"], value]}, ensure_ascii=False)
-                )
-                if used <= most:
-                    break
-                shown = shown // 2 if shown >= 2 * _FEWEST_LINES else 0
-                if not shown:
-                    break
-            if used > most:
-                break
-            parts.append(part)
-            values["hits"].append(value)
-        return Reply(
-            "\n".join(parts) or f"what was found needs more than {most} tokens: raise maxTokens", values
-        )
+        hits = (self._forms(hit) for hit in answer.hits)
+        return listed(values, "hits", hits, given.get("maxTokens", MAX_TOKENS), answer.message, nothing)
+
+    def _forms(self, hit: Hit) -> Iterator[Form]:
+        value = _value(hit)
+        lines = (self._opened.text(hit) or "").split("\n")
+        shown = len(lines)
+        yield Form(value, _shown(hit, value, lines, shown))
+        while shown >= 2 * _FEWEST_LINES:
+            shown //= 2
+            yield Form(value, _shown(hit, value, lines, shown))
 
 
 def _value(hit: Hit) -> dict[str, Any]:
@@ -217,17 +130,12 @@ def _value(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _shown(hit: Hit, lines: Sequence[str], shown: int) -> str:
-    value = _value(hit)
+def _shown(hit: Hit, value: dict[str, Any], lines: Sequence[str], shown: int) -> str:
     change = f" ({hit.change.state})" if hit.change is not None else ""
     copy = f" ({hit.duplicate})" if hit.duplicate else ""
     head = f"{value['path']}:{value['startLine']}-{value['endLine']} {value['symbol']}{change}{copy}"
     rest = "" if shown == len(lines) else f"\n[{len(lines) - shown} more lines]"
-    return f"{head}  [{value['citation']}]\n{_numbered(lines[:shown], hit.position.start_line)}{rest}"
-
-
-def _numbered(lines: Sequence[str], first: int) -> str:
-    return "\n".join(f"{number}\t{printable(line)}" for number, line in enumerate(lines, first))
+    return f"{head}  [{value['citation']}]\n{numbered(lines[:shown], hit.position.start_line)}{rest}"
 
 
 def _paths(given: dict[str, Any]) -> list[str]:
@@ -239,8 +147,11 @@ def _paths(given: dict[str, Any]) -> list[str]:
     return [wanted if wanted.startswith(":") else f":(top){wanted}"]
 
 
-def _text(path: str, blob: bytes) -> str:
-    reason = content_skip(blob)
-    if reason == "binary":
-        raise CtxError(f"{path!r} is binary")
-    return decode(blob)[0].decode("utf-8", "replace")
+def _files(report: Report | None) -> Callable[[Progress], None] | None:
+    if report is None:
+        return None
+    return lambda state: report(state.files_done, state.files_total, "files")
+
+
+def _commits(report: Report, done: int, total: int) -> None:
+    report(done, total, "commits")

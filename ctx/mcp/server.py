@@ -19,9 +19,9 @@ from mcp.server.stdio import stdio_server
 from ctx._version import __version__
 from ctx.errors import CtxError, UsageError
 from ctx.mcp.arguments import checked
-from ctx.mcp.project import Project, Reply
+from ctx.mcp.project import Project
+from ctx.mcp.replies import Reply
 from ctx.mcp.tools import INSTRUCTIONS, TOOLS
-from ctx.values import Progress
 
 
 def serve(root: str) -> None:
@@ -93,12 +93,14 @@ def make_server(project: Project) -> Server[Any]:
 
 
 def _run(project: Project, name: str, arguments: dict[str, Any], context: Any) -> Reply:
-    def report(state: Progress) -> None:
+    def report(done: int, total: int, what: str) -> None:
+        # A client that has gone, or that has cancelled, waits for nothing.
+        anyio.from_thread.check_cancelled()
         anyio.from_thread.run(
             context.session.report_progress,
-            float(state.files_done),
-            float(state.files_total),
-            f"indexing: {state.files_done:,} of {state.files_total:,} files",
+            float(done),
+            float(total),
+            f"indexing: {done:,} of {total:,} {what}",
         )
 
     return project.call(name, arguments, report)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-LIMIT_MAX = 100
+LIMIT, LIMIT_MAX = 10, 100
+HISTORY_LIMIT = 5
 MAX_TOKENS = 2000
 LEAST_TOKENS, MOST_TOKENS = 200, 100_000
 
@@ -36,7 +37,7 @@ _LIMIT = {
     "type": "integer",
     "minimum": 1,
     "maximum": LIMIT_MAX,
-    "description": "At most so many hits; 10 by default.",
+    "description": f"At most so many hits; {LIMIT} by default.",
 }
 _TOKENS = {
     "type": "integer",
@@ -123,10 +124,58 @@ READ_LINES = Tool(
     },
     (),
 )
+HISTORY_SEARCH = Tool(
+    "history_search",
+    "Find the commits that did something",
+    "Finds the commits that did something, by what they say and by what they changed, and shows those lines. "
+    "Use it to learn why code is as it is, when a behaviour came or went, and how a fault of this kind was "
+    "mended before. Do not use it to find where code is now (code_search), or for the log or blame of a file "
+    "that you know (git).",
+    {
+        "text": {
+            "type": "string",
+            "description": "One clear change in natural language, in English if you can. Good: 'stop "
+            "renewing sessions that were revoked'. Bad: 'fix', or a commit id.",
+        },
+        "which": {
+            "type": "string",
+            "enum": ["best", "first", "last"],
+            "description": "best (default): the commits that answer best. first: the earliest that added it. "
+            "last: the last that removed it.",
+        },
+        "since": {
+            "type": "string",
+            "description": "Only commits after this date, as git reads it: 2024-05-01, '3 weeks ago'.",
+        },
+        "until": {"type": "string", "description": "Only commits before this date, as git reads it."},
+        "author": {
+            "type": "string",
+            "description": "Only commits whose author matches this regular expression: a name or an address.",
+        },
+        "branch": {
+            "type": "string",
+            "description": "The history of this branch; the current one if left out.",
+        },
+        "revision": {
+            "type": "string",
+            "description": "The history of this commit or tag. Not together with branch.",
+        },
+        "pathFilter": _PATHS,
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": LIMIT_MAX,
+            "description": f"At most so many commits; {HISTORY_LIMIT} by default, 1 with first and last.",
+        },
+        "maxTokens": _TOKENS,
+    },
+    ("text",),
+)
 
-TOOLS = {tool.name: tool for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES)}
+TOOLS = {tool.name: tool for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES, HISTORY_SEARCH)}
 INSTRUCTIONS = (
     "git-ctx searches this project by meaning, exactly as its files are now. When you do not know where "
     "something is: code_search with one clear question, read what was found, narrow with pathFilter, stop. "
-    "When you know the exact name or file, use grep or read instead."
+    "When you know the exact name or file, use grep or read instead. history_search finds the commits that "
+    "did something."
 )

@@ -4,57 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from conversations import FILES, start, talk, text
+from mcp import ClientSession
 from repositories import Repo
 
 from ctx.mcp.budget import counter
 from ctx.mcp.tools import TOOLS
-
-ROOT = Path(__file__).resolve().parents[2]
-FILES: dict[str | bytes, str | bytes | None] = {
-    "src/session.py": '"""Sessions."""\n\n\ndef renew_session(token):\n    """Push the expiry of a session '
-    'into the future."""\n    return store(token)\n\n\ndef forget(token):\n    """Drop a session."""\n'
-    "    drop(token)\n",
-    "src/retry.go": "package retry\n\n// Backoff waits twice as long after each failure.\n"
-    "func Backoff(n int) int {\n\treturn 2 * n\n}\n",
-    "secret.txt": "nothing\n",
-}
-
-Talk = Callable[[ClientSession], Awaitable[Any]]
-
-
-def talk(path: Path, conversation: Talk) -> Any:
-    """Start the server in a directory, shake hands, have a conversation."""
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "ctx", "mcp"],
-        cwd=path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-
-    async def run() -> Any:
-        with anyio.fail_after(120):
-            async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
-                await session.initialize()
-                return await conversation(session)
-
-    return anyio.run(run)
-
-
-def text(result: Any) -> str:
-    """The text of a reply."""
-    (block,) = result.content
-    said: str = block.text
-    return said
 
 
 @pytest.fixture
@@ -169,6 +129,18 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("read_lines", {"path": "src/none.py", "revision": "HEAD"}, "in this tree"),
     ("find_related", {"place": "src/none.py:3"}, "none.py"),
     ("open_door", {}, "there is no tool 'open_door'"),
+    ("code_search", {"text": "a\0b"}, "a character that no text has"),
+    ("code_search", {"text": "x", "pathFilter": "src\0"}, "a character that no text has"),
+    ("code_search", {"text": "x", "revision": "--output=leak"}, "--output=leak"),
+    ("code_search", {"text": "x", "changedIn": "--output=leak"}, "--output=leak"),
+    ("code_search", {"text": "x", "changedIn": "HEAD...nowhere"}, "nowhere"),
+    ("history_search", {"text": "x", "branch": "--output=leak"}, "--output=leak"),
+    ("read_lines", {"path": "src", "revision": "HEAD"}, "no file that is here"),
+    ("read_lines", {"path": "src/session.py/x", "revision": "HEAD"}, "in this tree"),
+    ("read_lines", {"path": "src/session.py", "revision": "--output=leak"}, "--output=leak"),
+    ("read_lines", {"path": ".GIT/config"}, ""),
+    ("read_lines", {"path": "pipe"}, "no file"),
+    ("read_lines", {"citation": "src/session.py"}, "citation"),
 ]
 
 
@@ -176,6 +148,7 @@ def test_what_cannot_be_is_a_tool_error_with_the_way_out(project: Repo, tmp_path
     """And the server goes on."""
     (tmp_path / "outside").write_text("secret")
     os.symlink(tmp_path / "outside", project.path / "link")
+    os.mkfifo(project.path / "pipe")
 
     async def conversation(session: ClientSession) -> Any:
         results = [await session.call_tool(name, arguments) for name, arguments, _ in BAD]
@@ -187,6 +160,8 @@ def test_what_cannot_be_is_a_tool_error_with_the_way_out(project: Repo, tmp_path
     for result, (name, arguments, words) in zip(results, BAD, strict=True):
         assert result.is_error, (name, arguments)
         assert words in text(result), (name, arguments, text(result))
+        assert "fault of git-ctx" not in text(result), (name, arguments)
+    assert not list(tmp_path.rglob("leak"))
     assert text(good).splitlines()[:2] == ["src/session.py:4-5", "4\tdef renew_session(token):"]
 
 
@@ -233,18 +208,6 @@ def test_a_project_that_disappears(project: Repo, tmp_path: Path) -> None:
     assert gone.is_error
     assert "not there any more" in text(gone)
     assert not back.is_error
-
-
-def start(path: Path) -> subprocess.Popen[bytes]:
-    """The server as a process."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "ctx", "mcp"],
-        cwd=path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
 
 
 def test_it_ends_when_its_client_goes_away_and_prints_nothing_else(project: Repo) -> None:
