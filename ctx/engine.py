@@ -114,19 +114,23 @@ class RepositoryIndex:
         trigger: str = "manual",
         background: bool = False,
         progress: Report | None = None,
+        ask_model: bool = True,
     ) -> IndexReport:
-        """Cover the tree of a revision, and whatever other processes wish for meanwhile."""
+        """Cover the tree of a revision, and whatever other processes wish for meanwhile.
+
+        Without `ask_model` nothing is sent to a remote model: what it has embedded already is used.
+        """
         started = time.monotonic()
         self.store.insist_on_disk()
         asked = self.resolve(revision, branch)
         record = self.snapshots.covered(asked.tree)
         if record is not None:
             log_snapshot(self.repository, self.snapshots, asked, trigger)
-            remote = self._embed(asked.tree, progress)
+            remote = self._embed(asked.tree, progress, ask_model)
             # Somebody waited for a remote model: there is more to say than that nothing was done.
             skipped = None if remote is not None and remote.embedded else ALREADY_INDEXED
             return self._report(asked, started, skipped, record.totals)._replace(remote=remote)
-        self._fetch(lambda: self.indexer, asked.tree, indexing=True)
+        self.take_shared(asked.tree, indexing=True)
         lock = IndexLock(self.store)
         if not lock.acquire():
             lock.wish(asked.tree)
@@ -141,7 +145,7 @@ class RepositoryIndex:
         while lock.wishes() and lock.acquire():
             with lock:
                 self.indexer.grant_wishes(lock, jobs, background)
-        remote = self._embed(asked.tree, progress) if covered.complete else None
+        remote = self._embed(asked.tree, progress, ask_model) if covered.complete else None
         return self._report(
             asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
         )._replace(remote=remote)
@@ -451,13 +455,16 @@ class RepositoryIndex:
 
         return RemoteModel(self.repository, self.store, settings)
 
-    def _embed(self, tree: bytes, progress: Report | None) -> RemoteReport | None:
+    def _embed(self, tree: bytes, progress: Report | None, may_ask: bool) -> RemoteReport | None:
         """Have a tree that is indexed embedded by the remote model too, where one is configured."""
-        if not self.repository.settings.get("ctx.embedder.url"):
+        if not self.repository.settings.get("ctx.embedder.url") or self.remote_model is None:
             return None
         from ctx.remote.indexing import embed_tree
 
-        return embed_tree(self, tree, progress)
+        if may_ask and self.remote_model.snapshots.covered(tree) is None:
+            # What somebody else has paid for is asked for first.
+            self.take_shared(tree, indexing=True)
+        return embed_tree(self, tree, progress, may_ask)
 
     @cached_property
     def indexer(self) -> Indexer:
@@ -526,7 +533,7 @@ class RepositoryIndex:
         found = self.catalog.view(asked.tree)
         if found is not None and (found.is_overlay or self.snapshots.covered(asked.tree) is not None):
             return found
-        self._fetch(indexer, asked.tree, indexing=False)
+        self.take_shared(asked.tree, indexing=False)
         named = asked.resolved_by in (REVISION, BRANCH)
         if named and announce is not None:
             from ctx.planning import plan
@@ -543,14 +550,14 @@ class RepositoryIndex:
         self.catalog.forget(tree)
         self.clusters.forget()
 
-    def _fetch(self, indexer: Callable[[], Indexer], tree: bytes, *, indexing: bool) -> None:
+    def take_shared(self, tree: bytes, *, indexing: bool) -> None:
         """Take what the tree lacks from the remote, where the user has allowed that once and for all."""
         from ctx.share import storage as share
 
         if share.may_fetch(self.repository, indexing=indexing):
             from ctx.share.fetch import fetch_on_miss
 
-            self._fetch_failed = fetch_on_miss(self, indexer(), tree)
+            self._fetch_failed = fetch_on_miss(self, tree)
 
     def _answer(
         self,

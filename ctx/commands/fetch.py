@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.commands.printable import printable
 from ctx.commands.progress import reporter_for
 from ctx.commands.search import SearchCommand
 
 if TYPE_CHECKING:
-    from ctx.share.take import FetchReport
+    from ctx.share.take import FetchReport, Taken
 
 
 @click.command(
@@ -58,45 +59,65 @@ def command(
         report = fetch(
             index, remote, revisions, paths=paths, sparse=sparse, may_ask=sys.stdin.isatty() and not silent
         )
-        if report.published and not report.lacking and not report.refused and not paths and not sparse:
-            # All vectors are here: what is left to do is counting words, which needs no model.
+        whole = not report.own.lacking and not report.own.refused
+        if report.published and whole and not paths and not sparse:
+            # All is here but the words, which need no model.
             reporter = reporter_for(silent=silent or json_output)
             with reporter:
                 for revision in revisions or (None,):
-                    index.index(revision, trigger="fetch", progress=reporter.progress)
+                    index.index(revision, trigger="fetch", progress=reporter.progress, ask_model=False)
     tell(report, silent=silent, json_output=json_output)
     return 0
 
 
 def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
     """Say what was taken, to a program or to eyes."""
-    for key, why in report.refused:
-        click.echo(f"warning: cluster {key.hex()} was refused: {why}", err=True)
+    layers = [one for one in (report.own, report.remote) if one is not None]
+    for layer in layers:
+        for key, why in layer.refused:
+            click.echo(f"warning: cluster {key.hex()} was refused: {printable(why)}", err=True)
+        if layer.problem is not None:
+            click.echo(f"warning: {printable(layer.problem)}", err=True)
     if json_output:
-        print_json(
-            {
-                "type": "fetch_result",
-                "published": report.published,
-                "clusters": report.taken,
-                "bytes": report.size,
-                "lacking": report.lacking,
-                "refused": [{"key": key.hex(), "reason": why} for key, why in report.refused],
+        found: dict[str, Any] = {"type": "fetch_result", "published": report.published, **_object(report.own)}
+        if report.remote is not None:
+            remote = {
+                "model": report.remote.model,
+                **_object(report.remote),
+                "problem": report.remote.problem,
             }
-        )
+            found["remote"] = remote
+        print_json(found)
     elif not silent:
         click.echo(summary(report))
 
 
+def _object(layer: Taken) -> dict[str, Any]:
+    return {
+        "clusters": layer.taken,
+        "bytes": layer.size,
+        "lacking": layer.lacking,
+        "refused": [{"key": key.hex(), "reason": why} for key, why in layer.refused],
+    }
+
+
 def summary(report: FetchReport) -> str:
-    """What a fetch did as one line."""
+    """What a fetch did as one line, and another one for a remote model."""
     if not report.published:
         return "the remote has no index"
-    if not report.taken and not report.lacking and not report.refused:
+    text = _line(report.own)
+    return (
+        text if report.remote is None else f"{text}\n{printable(report.remote.model)}: {_line(report.remote)}"
+    )
+
+
+def _line(layer: Taken) -> str:
+    if not layer.taken and not layer.lacking and not layer.refused:
         return "nothing was lacking"
-    text = f"took {report.taken:,} clusters ({report.size:,} bytes)"
-    if report.lacking or report.refused:
-        text += (
-            f"; {report.lacking + len(report.refused):,} are still lacking: a search or `git ctx index` "
-            "makes them"
+    text = f"took {layer.taken:,} clusters ({layer.size:,} bytes)"
+    if layer.lacking or layer.refused:
+        makes = (
+            "`git ctx index` has them embedded" if layer.model else "a search or `git ctx index` makes them"
         )
+        text += f"; {layer.lacking + len(layer.refused):,} are still lacking: {makes}"
     return text

@@ -17,6 +17,9 @@ BIT, INT8, F16, F32 = "bit", "int8", "f16", "f32"
 
 Floats = npt.NDArray[np.float32]
 
+_SAME = 0.98
+"""Two answers of one model to one text agree at least so much, whatever the machine and the batch."""
+
 
 def vector_bytes(dimensions: int, precision: str) -> int:
     """Bytes of one stored vector. Raises UsageError for what cannot be stored."""
@@ -94,3 +97,33 @@ def nearest(
         near = similarities(stored, query, precision)
     least = np.partition(near, len(near) - count)[len(near) - count]
     return np.flatnonzero(near >= least)
+
+
+def are_vectors(stored: bytes, dimensions: int, precision: str) -> bool:
+    """Whether stored vectors are such as `encode_vectors` makes: none of zeros, every component a number."""
+    if precision == BIT or not stored:
+        return True
+    kind = {INT8: "i1", F16: "<f2", F32: "<f4"}[precision]
+    rows = np.frombuffer(stored, dtype=kind).reshape(-1, dimensions)
+    return bool(np.isfinite(rows).all() and rows.any(axis=1).all())
+
+
+def is_same_answer(one: Floats, other: Floats) -> bool:
+    """Whether two unit vectors, (dimensions,) each, can be what one model says to one text."""
+    return len(one) == len(other) and float(one @ other) >= _SAME
+
+
+def agree(stored: npt.NDArray[np.uint8], vectors: Floats, precision: str) -> bool:
+    """Whether stored vectors (n, bytes) are those of a model that gives `vectors` (n, dimensions) now.
+
+    A vector that is turned by the angle that `is_same_answer` allows changes about such a part of its bits as
+    that angle is of half a circle; twice that is let through, since it varies from text to text.
+    """
+    if precision == BIT:
+        differing = np.bitwise_count(stored ^ encode_vectors(vectors, BIT)).sum(axis=1)
+        most = 2 * np.arccos(_SAME) / np.pi * vectors.shape[1]
+        return bool((differing <= most).all())
+    return all(
+        float(similarities(row[None], vector, precision)[0]) >= _SAME
+        for row, vector in zip(stored, vectors, strict=True)
+    )

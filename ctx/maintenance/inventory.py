@@ -33,6 +33,7 @@ _OWN = frozenset(
         "log.old",
         "hooks-made",
         "storage",
+        "asked",
         "share.git.lock",
         "remote.lock",
         "fit",
@@ -43,9 +44,11 @@ _OF_OTHERS = frozenset(("share.git", "words"))
 _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
-_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe)-([0-9a-f]+)")
+_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe|confirmed)-([0-9a-f]+)")
 _COMMITS_VIEW = re.compile(r"view-[0-9a-f]{40}")
-_KINDS = {"segment": SEGMENT, "view": VIEW, "overlay": OVERLAY, "vectors": SEGMENT, "probe": SEGMENT}
+_KINDS = {"view": VIEW, "overlay": OVERLAY} | dict.fromkeys(
+    ("segment", "vectors", "probe", "confirmed"), SEGMENT
+)
 """What was made with a remote model is kept and dropped with the segments of its descriptor."""
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from ctx.embed.precision import truncated
+from ctx.embed.precision import is_same_answer, truncated
 from ctx.errors import ServiceFailed, UsageError
 from ctx.git.settings import Settings
 from ctx.remote.http import Service, TooLarge
@@ -21,8 +21,6 @@ from ctx.remote.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
 from ctx.remote.settings import EmbedderSettings
 
 PROBE = "def probe(text):\n    return 'git-ctx asks whether it is still the same model'"
-_SAME = 0.98
-"""Two answers of one model to one text agree at least so much, whatever the machine and the batch."""
 _CHARACTERS = 3
 """A token of code has about so many characters, for cutting what a model cannot read."""
 _SHORTEST = 64
@@ -62,6 +60,11 @@ class RemoteEmbedder:
         self._service.close()
 
     @property
+    def url(self) -> str:
+        """The whole address that is asked."""
+        return self._service.url
+
+    @property
     def cut(self) -> int:
         """Texts of which only the beginning was read, since they were too long for the model."""
         return len(self._cuts)
@@ -87,7 +90,7 @@ class RemoteEmbedder:
     def check(self, known: Floats | None) -> Floats:
         """The vector of a text that never changes. Raises `ServiceFailed` where it has changed."""
         found: Floats = self._embed([PROBE], self.settings.document_task)[0]
-        if known is not None and (len(known) != len(found) or float(known @ found) < _SAME):
+        if known is not None and not is_same_answer(known, found):
             raise ServiceFailed(
                 f"{self._service.url} does not answer as when this index was made: another model is behind "
                 f"the name {self.settings.model!r}. Give it another name in ctx.embedder.model, or forget "

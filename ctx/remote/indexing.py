@@ -24,7 +24,7 @@ from ctx.chunking.normalise import embedded_text
 from ctx.cluster_key import cluster_key
 from ctx.clusters import Document, Stored, document_key, encode_members
 from ctx.contents import to_text
-from ctx.embed.precision import encode_vectors
+from ctx.embed.precision import agree, encode_vectors
 from ctx.errors import Damaged
 from ctx.partition import Node
 from ctx.records import decode_record
@@ -135,14 +135,20 @@ class _Seen:
 
 
 def embed_tree(
-    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None
+    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
 ) -> RemoteReport | None:
-    """Cover a tree that is indexed locally; None where another process asks the model at this moment."""
+    """Cover a tree that is indexed locally; None where another process asks the model at this moment.
+
+    Without `may_ask` the model is not asked: a tree of which all vectors are stored gets its snapshot, for
+    another one nothing is done.
+    """
     model = index.remote_model
     if model is None:
         return None
     if model.snapshots.covered(tree) is not None:
         return RemoteReport(model.settings.model, 0, 0, 0)
+    if not may_ask and VectorIndexer(index, model).lacking(tree):
+        return None
     report = progress or (lambda _: None)
 
     def step(state: RemoteProgress) -> None:
@@ -222,7 +228,52 @@ class VectorIndexer:
                 self._write_node(node)
             _, remote = self._roots(tree)
             self._model.snapshots.write_tree(tree, remote.key)
+        keys = [pair.local for _, pairs in directories for pair in pairs]
+        found = self._model.files.find(keys)
+        self.restore(tree, [key for key, rows in zip(keys, found, strict=True) if rows is None])
+        self._model.files.unite(keys)
         return covered
+
+    def stored(self, tree: bytes) -> list[bytes]:
+        """The keys of the clusters of a tree that the model has vectors for."""
+        every = [pair.remote for _, pairs in self._directories(tree) for pair in pairs]
+        absent = set(self._model.clusters.absent(every))
+        return [key for key in every if key not in absent]
+
+    def differing(self, keys: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+        """Those of some clusters that the model embeds otherwise now, and those whose files are not here.
+
+        Every text is sent again. Raises `ServiceFailed`.
+        """
+        differing: list[bytes] = []
+        impossible: list[bytes] = []
+        settings = self._model.settings
+        embedder = self._model.embedder()
+        try:
+            if keys:
+                self._model.check(embedder)
+            for key in keys:
+                try:
+                    stored = self._model.clusters.stored(key)
+                    found = self._texts(stored)
+                except Damaged:
+                    impossible.append(key)
+                    continue
+                rows = self._rows(stored)
+                hashes = b"".join(one.hashes for one in stored.of_members if one is not None)
+                same = hashes == b"".join(map(_text_hash, found)) and all(
+                    agree(
+                        rows[at : at + settings.batch],
+                        embedder.embed_documents(found[at : at + settings.batch]),
+                        settings.precision,
+                    )
+                    for at in range(0, len(found), settings.batch)
+                )
+                if not same:
+                    differing.append(key)
+        finally:
+            embedder.close()
+        return differing, impossible
 
     def restore(self, tree: bytes, lost: Sequence[bytes]) -> None:
         """Make search-ready again what is stored of clusters, given by their keys of the local descriptor."""
@@ -342,9 +393,7 @@ class VectorIndexer:
         for pair in missing:
             stored = self._index.clusters.stored(pair.local)
             found = self._texts(stored)
-            hashes = [
-                blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in found
-            ]
+            hashes = list(map(_text_hash, found))
             known: dict[bytes, bytes] = {}
             for base in bases:
                 if any(one not in known for one in hashes):
@@ -428,6 +477,10 @@ class VectorIndexer:
     def _rows(self, stored: Stored) -> Vectors:
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         return np.frombuffer(vectors, dtype=np.uint8).reshape(-1, self._model.vector_bytes)
+
+
+def _text_hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _stacked(vectors: Sequence[bytes | None], width: int) -> Vectors:

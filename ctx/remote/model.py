@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +17,7 @@ from ctx.chunking.grammar_version import grammar_version
 from ctx.cluster_store import ClusterStore
 from ctx.descriptor import CLUSTER_VERSION, SCOPE, Descriptor
 from ctx.embed.precision import vector_bytes
-from ctx.errors import Damaged
+from ctx.errors import Damaged, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
 from ctx.remote.ledger import Ledger
@@ -26,6 +28,11 @@ from ctx.views.vectors import VectorFiles
 
 if TYPE_CHECKING:
     from ctx.remote.embedder import RemoteEmbedder
+
+PROBE, CONFIRMED = "probe-0", "confirmed-"
+"""Names of files beside the vectors."""
+_CONFIRMED_FOR = 86400.0
+"""Seconds for which a model that has answered as before is not asked again."""
 
 
 class RemoteModel:
@@ -43,6 +50,7 @@ class RemoteModel:
         self.snapshots = Snapshots(store, str(self.descriptor))
         self.clusters = ClusterStore(store, self.descriptor)
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
+        self._folder = os.path.join(store.path, "views", str(self.descriptor))
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -63,15 +71,46 @@ class RemoteModel:
 
     def check(self, embedder: RemoteEmbedder) -> None:
         """Compare what the model says to a fixed text with what it said first. Raises `ServiceFailed`."""
-        path = os.path.join(self._store.path, "views", str(self.descriptor), "probe-0")
-        found = embedder.check(self._probe(path))
-        if self._probe(path) is None:
-            self._store.write_file(path, encode({"probe": found.astype("<f4")}, {"format": 1}))
+        found = embedder.check(self.probe)
+        if self.probe is None:
+            self.probe = found
+        self._confirm(embedder.url)
 
-    def _probe(self, path: str) -> npt.NDArray[np.float32] | None:
+    def check_query(self, embedder: RemoteEmbedder) -> None:
+        """The same for an address that queries go to, once a day and where there is anything to compare."""
+        if self.probe is None:
+            return
+        path = self._confirmation(embedder.url)
         try:
-            with open_regular(path) as file:
+            if time.time() - os.stat(path).st_mtime < _CONFIRMED_FOR:
+                return
+        except OSError:
+            pass
+        embedder.check(self.probe)
+        try:
+            self._confirm(embedder.url)
+        except StoreUnusable:
+            return
+
+    def _confirm(self, url: str) -> None:
+        self._store.write_file(self._confirmation(url), encode({}, {"format": 1}))
+
+    def _confirmation(self, url: str) -> str:
+        """The file whose age says when the model at an address was last found to be the same."""
+        digest = blake2b(url.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        return os.path.join(self._folder, f"{CONFIRMED}{digest}")
+
+    @property
+    def probe(self) -> npt.NDArray[np.float32] | None:
+        """What the model said to a fixed text when it was first asked, (dimensions,)."""
+        try:
+            with open_regular(os.path.join(self._folder, PROBE)) as file:
                 arrays, _ = decode(file.read())
             return arrays["probe"].astype(np.float32)
         except (OSError, Damaged, KeyError):
             return None
+
+    @probe.setter
+    def probe(self, found: npt.NDArray[np.float32]) -> None:
+        path = os.path.join(self._folder, PROBE)
+        self._store.write_file(path, encode({"probe": found.astype("<f4")}, {"format": 1}))

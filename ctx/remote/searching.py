@@ -124,6 +124,9 @@ class RemoteSearch:
         if None not in found:
             return list(found)
         lacking = indexer.lacking(tree)
+        if lacking:
+            self._index.take_shared(tree, indexing=False)
+            lacking = indexer.lacking(tree)
         try:
             chunks = indexer.chunks_of(lacking)
         except Damaged:
@@ -168,6 +171,7 @@ class RemoteSearch:
         try:
             embedder = self._model.embedder(for_queries=True)
             try:
+                self._model.check_query(embedder)
                 return embedder.embed_query(query, _scope(filters))
             finally:
                 embedder.close()

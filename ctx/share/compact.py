@@ -116,7 +116,7 @@ def _sift(
         if below is None:
             strange.add(descriptor)
             continue
-        files |= {path, *below}
+        files |= {path, layout.probe_path(descriptor), *below}
         files.add(layout.note_path(tree))
         kept += 1
     for descriptor, tree, path in snapshots:

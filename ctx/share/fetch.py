@@ -9,14 +9,14 @@ from ctx.cluster_key import Member
 from ctx.errors import CtxError
 from ctx.git.repository import Repository
 from ctx.partition import Cluster
+from ctx.share.layers import Layer, layers_of
 from ctx.share.remote import find_remote
-from ctx.share.storage import decide
-from ctx.share.take import FetchReport, Taker
+from ctx.share.storage import asked_lately, decide
+from ctx.share.take import FetchReport, Taken, take
 from ctx.share.transport import ShareRepository
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
-    from ctx.indexing.indexer import Indexer
 
 SKIPPED = b"S "
 """How `git ls-files -t` marks a file that a sparse checkout leaves out."""
@@ -35,20 +35,26 @@ def fetch(
 
     `paths` are git pathspecs; `sparse` restricts it to what the sparse checkout has. Raises `RemoteFailed`.
     """
-    missing = {}
     names: Sequence[str | None] = revisions or [None]
-    for revision in names:
-        for cluster in index.indexer.missing(index.resolve(revision).tree):
-            missing[cluster.key] = cluster
-    return _take(index, remote, list(missing.values()), _wanted(index.repository, paths, sparse), may_ask)
+    trees = [index.resolve(name).tree for name in names]
+    wishes = [
+        (
+            layer,
+            list({one.key: one for tree in trees for one in layer.missing(tree, index.repository)}.values()),
+        )
+        for layer in layers_of(index)
+    ]
+    return _take(index, remote, wishes, _wanted(index.repository, paths, sparse), may_ask)
 
 
-def fetch_on_miss(index: RepositoryIndex, indexer: Indexer, tree: bytes) -> str | None:
+def fetch_on_miss(index: RepositoryIndex, tree: bytes) -> str | None:
     """Take from the default remote what a tree lacks; a sentence when that failed. Asks for no password."""
     try:
-        missing = indexer.missing(tree)
-        if missing:
-            _take(index, None, missing, None, may_ask=False)
+        wishes = [(layer, list(layer.missing(tree, index.reader))) for layer in layers_of(index)]
+        (_, own), *others = wishes
+        if own or (any(missing for _, missing in others) and not asked_lately(index.store, tree)):
+            report = _take(index, None, wishes, None, may_ask=False)
+            return report.remote.problem if report.remote is not None else None
     except CtxError as error:
         return f"the shared index was not asked: {error}"
     return None
@@ -57,7 +63,7 @@ def fetch_on_miss(index: RepositoryIndex, indexer: Indexer, tree: bytes) -> str 
 def _take(
     index: RepositoryIndex,
     remote: str | None,
-    missing: Sequence[Cluster],
+    wishes: Sequence[tuple[Layer, Sequence[Cluster]]],
     wanted: Callable[[Member], bool] | None,
     may_ask: bool,
 ) -> FetchReport:
@@ -65,11 +71,13 @@ def _take(
     share = ShareRepository(index.repository, index.store, found, may_ask=may_ask)
     signed = index.repository.settings.get_bool("ctx.requireSigned", False)
     with share.locked():
-        taker = Taker(share, index.repository, index.clusters, index.descriptor)
-        report = taker.take(missing, wanted=wanted, signed=signed)
-    if report.taken:
+        taken = take(share, wishes, wanted=wanted, signed=signed)
+    if taken is None:
+        nothing = [Taken(layer.model_name, 0, 0, len(missing), []) for layer, missing in wishes]
+        return FetchReport(False, nothing[0], nothing[1] if len(nothing) > 1 else None)
+    if any(one.taken for one in taken):
         decide(index.store)
-    return report
+    return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None)
 
 
 def _wanted(repository: Repository, paths: Sequence[str], sparse: bool) -> Callable[[Member], bool] | None:

@@ -6,18 +6,22 @@ docs/format.md describes them. Everything read here comes from a remote and is c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
 from ctx.errors import Damaged
 from ctx.store import decode_object, encode_object
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 REF = "refs/notes/ctx"
 LARGEST_BLOB = 8 << 20
 """Bytes of a file under the ref at most: hosts refuse large ones, and nothing of ours needs to be so."""
 CLUSTERS, SNAPSHOTS = "clusters", "snapshots"
-NODES, TREES = "nodes", "trees"
+NODES, TREES, PROBE = "nodes", "trees", "probe"
 
 
 class Published(NamedTuple):
@@ -45,6 +49,11 @@ def node_path(descriptor: str, key: bytes) -> str:
 def tree_path(descriptor: str, tree: bytes) -> str:
     """The file of a snapshot."""
     return f"{SNAPSHOTS}/{descriptor}/{TREES}/{_spread(tree)}"
+
+
+def probe_path(descriptor: str) -> str:
+    """The file of what a remote model said to a fixed text."""
+    return f"{SNAPSHOTS}/{descriptor}/{PROBE}"
 
 
 def note_path(tree: bytes) -> str:
@@ -106,6 +115,27 @@ def decode_published(tree: bytes, data: bytes) -> Published:
     ):
         raise Damaged("a snapshot holds a value of a wrong type")
     return found
+
+
+def encode_probe(probe: npt.NDArray[np.float32]) -> bytes:
+    """The file of a probe, (dimensions,)."""
+    return encode_object(PROBE, probe.astype("<f4").tobytes(), compress=False)
+
+
+def decode_probe(data: bytes) -> npt.NDArray[np.float32]:
+    """Raises `Damaged` for what is none."""
+    import numpy as np
+
+    from ctx.embed.precision import truncated
+
+    payload = decode_object(PROBE, data)
+    if len(payload) % 4:
+        raise Damaged("what a model said to a fixed text cannot be read")
+    found = np.frombuffer(payload, dtype="<f4")
+    if not np.isfinite(found).all() or not found.any():
+        raise Damaged("what a model said to a fixed text holds no numbers")
+    vector: npt.NDArray[np.float32] = truncated(found[None], len(found))[0]
+    return vector
 
 
 def _is_number(value: Any) -> bool:

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 import msgpack
 
-from ctx.cluster_store import ClusterStore
-from ctx.descriptor import Descriptor
 from ctx.errors import Damaged, RemoteFailed
 from ctx.partition import PARTITION_VERSION
 from ctx.share import layout
+from ctx.share.layers import Layer, insist_on_same_model
 from ctx.share.layout import Published
 from ctx.share.transport import ShareRepository
-from ctx.snapshots import Snapshots
 
 _ATTEMPTS = 40
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
@@ -28,8 +26,9 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
 
 
 class Selected(NamedTuple):
-    """A covered tree to publish, with the commit that it is for and its committer time."""
+    """A tree to publish, covered by its layer, with the commit that it is for and its committer time."""
 
+    layer: Layer
     tree: bytes
     commit: bytes | None
     committer_time: int | None
@@ -46,15 +45,11 @@ class PushReport(NamedTuple):
 
 
 class Publisher:
-    """Puts snapshots of one store on one remote."""
+    """Puts snapshots of one store on one remote, those of all its layers at once."""
 
-    def __init__(
-        self, share: ShareRepository, snapshots: Snapshots, clusters: ClusterStore, descriptor: Descriptor
-    ) -> None:
+    def __init__(self, share: ShareRepository, layers: Sequence[Layer]) -> None:
         self._share = share
-        self._snapshots = snapshots
-        self._clusters = clusters
-        self._descriptor = descriptor
+        self._layers = {layer.name: layer for layer in layers}
 
     def publish(
         self,
@@ -67,17 +62,23 @@ class Publisher:
 
         Raises `RemoteFailed` with git's words, and `Damaged` where a snapshot is not whole here.
         """
-        files, too_large = self._files(selected)
+        files: dict[str, bytes] = {}
+        too_large: list[bytes] = []
+        for layer in self._layers.values():
+            files |= self._files(layer, [one for one in selected if one.layer is layer], too_large)
         met = self._share.has_met()
         for attempt in range(1, _ATTEMPTS + 1):
             tip = self._share.fetch_tip()
             there = self._share.listing(tip) if tip is not None else {}
+            for layer in self._layers.values():
+                insist_on_same_model(self._share, layer, there)
             new_files = self._lacking(files, there)
             if not new_files:
                 return PushReport(0, 0, 0, attempt, too_large)
-            trees = [tree for _, tree, path in layout.published_trees(new_files)]
-            new_files |= self._notes(trees, there)
-            message = f"Publish {len(trees)} snapshots of {self._descriptor}\n\n{push_id()}"
+            trees = [(name, tree) for name, tree, _ in layout.published_trees(new_files)]
+            new_files |= _notes(trees, there)
+            names = ", ".join(dict.fromkeys(name for name, _ in trees))
+            message = f"Publish {len(trees)} snapshots of {names}\n\n{push_id()}"
             if announce is not None and not met and attempt == 1:
                 announce(sum(map(len, new_files.values())))
             commit = self._share.commit(tip, new_files, message, sign=sign)
@@ -101,20 +102,19 @@ class Publisher:
         tip = self._share.fetch_tip()
         return tip is not None and files.keys() <= self._share.listing(tip).keys()
 
-    def _files(self, selected: Sequence[Selected]) -> tuple[dict[str, bytes], list[bytes]]:
-        """All files of the snapshots by their paths, clusters first, and the clusters that are too large."""
-        name = str(self._descriptor)
+    def _files(self, layer: Layer, selected: Sequence[Selected], too_large: list[bytes]) -> dict[str, bytes]:
+        """All files of snapshots of one layer by their paths, clusters first; `too_large` is added to."""
+        name = layer.name
         nodes: dict[str, bytes] = {}
         clusters: dict[str, bytes] = {}
         trees: dict[str, bytes] = {}
-        too_large: list[bytes] = []
         commits: dict[bytes, list[tuple[bytes, int | None]]] = {}
         for one in selected:
             known = commits.setdefault(one.tree, [])
             if one.commit is not None:
                 known.append((one.commit, one.committer_time))
         for tree, of_commits in commits.items():
-            root = self._snapshots.tree(tree)
+            root = layer.snapshots.tree(tree)
             if root is None:
                 raise Damaged(f"the tree {tree.hex()} has no snapshot: `git ctx index {tree.hex()}` makes it")
             open_ = [root]
@@ -123,26 +123,23 @@ class Publisher:
                 path = layout.node_path(name, key)
                 if path in nodes:
                     continue
-                record = self._snapshots.node(key)
+                record = layer.snapshots.node(key)
                 if record is None:
                     raise Damaged("a manifest node is missing: run `git ctx fsck`, then push again")
                 nodes[path] = layout.encode_shared(key, msgpack.packb(record))
                 open_ += record.nodes
                 for cluster in record.clusters:
-                    data = self._cluster(cluster)
+                    data = _cluster(layer, cluster)
                     if len(data) > layout.LARGEST_BLOB:
                         too_large.append(cluster)
                     else:
                         clusters[layout.cluster_path(name, cluster)] = data
             snapshot = Published(root, PARTITION_VERSION, int(time.time()), of_commits)
             trees[layout.tree_path(name, tree)] = layout.encode_published(tree, snapshot)
-        return clusters | nodes | trees, too_large
-
-    def _cluster(self, key: bytes) -> bytes:
-        payload = self._clusters.get(key)
-        if payload is None:
-            raise Damaged("a cluster is missing or damaged: run `git ctx fsck`, then push again")
-        return layout.encode_shared(key, payload)
+        probe = layer.model.probe if layer.model is not None and trees else None
+        if probe is not None:
+            trees[layout.probe_path(name)] = layout.encode_probe(probe)
+        return clusters | nodes | trees
 
     def _lacking(self, files: Mapping[str, bytes], there: Mapping[str, str]) -> dict[str, bytes]:
         """What the remote lacks, or has in another form that is worse than ours."""
@@ -163,19 +160,25 @@ class Publisher:
         """Of two clusters under one key the one that verifies, then the one with the lower digest."""
         key = bytes.fromhex("".join(path.split("/")[-2:]))
         try:
-            payload = layout.decode_shared(key, theirs)
-            self._clusters.decoded(key, payload)
+            payload = self._layers[path.split("/")[1]].checked(key, theirs)
         except Damaged:
             return True
         own = layout.decode_shared(key, ours)
         return own != payload and sha256(own).digest() < sha256(payload).digest()
 
-    def _notes(self, trees: Iterable[bytes], there: Mapping[str, str]) -> dict[str, bytes]:
-        names: dict[bytes, set[str]] = {}
-        for descriptor, tree, _ in layout.published_trees(there):
-            names.setdefault(tree, set()).add(descriptor)
-        own = str(self._descriptor)
-        return {layout.note_path(tree): layout.note({own, *names.get(tree, ())}) for tree in trees}
+
+def _cluster(layer: Layer, key: bytes) -> bytes:
+    payload = layer.clusters.get(key)
+    if payload is None:
+        raise Damaged("a cluster is missing or damaged: run `git ctx fsck`, then push again")
+    return layout.encode_shared(key, payload)
+
+
+def _notes(trees: Sequence[tuple[str, bytes]], there: Mapping[str, str]) -> dict[str, bytes]:
+    names: dict[bytes, set[str]] = {}
+    for descriptor, tree in [*trees, *(found[:2] for found in layout.published_trees(there))]:
+        names.setdefault(tree, set()).add(descriptor)
+    return {layout.note_path(tree): layout.note(names[tree]) for _, tree in trees}
 
 
 def push_id() -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.errors import CtxError
+from ctx.share.layers import layers_of
 from ctx.share.publish import Publisher, PushReport, Selected
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
@@ -44,12 +46,19 @@ def push(
             selection.tags and name.startswith(b"refs/tags/")
         ):
             names.append(name.decode("utf-8", "surrogateescape"))
+    layers = layers_of(index)
     selected = []
     for wanted in names or [None]:
         report = index.index(wanted, trigger="push", progress=progress)
         time = index.repository.commit_info(report.commit).committer_time if report.commit else None
-        selected.append(Selected(report.tree, report.commit, time))
+        for layer in layers:
+            whole = layer.snapshots.covered(report.tree) or not index.snapshots.covered(report.tree)
+            if layer.model is not None and not whole:
+                raise CtxError(
+                    f"another process is having {report.revision} embedded by {layer.model_name}: push again "
+                    "when it is done"
+                )
+            selected.append(Selected(layer, report.tree, report.commit, time))
     sign = index.repository.settings.get_bool("commit.gpgSign", False)
     with share.locked():
-        publisher = Publisher(share, index.snapshots, index.clusters, index.descriptor)
-        return publisher.publish(selected, sign=sign, announce=announce)
+        return Publisher(share, layers).publish(selected, sign=sign, announce=announce)

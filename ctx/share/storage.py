@@ -7,13 +7,17 @@
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 
-from ctx.errors import UsageError
+from ctx.errors import StoreUnusable, UsageError
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
 from ctx.store import Store
 
 AUTO, LOCAL, SHARED = "auto", "local", "shared"
+_ASKED_AGAIN = 600.0
+"""Seconds after which a remote is asked again for the vectors of a tree that it lacked."""
 
 
 def setting(repository: Repository) -> str:
@@ -47,6 +51,24 @@ def may_fetch(repository: Repository, *, indexing: bool) -> bool:
 def decide(store: Store) -> None:
     """Note that this index came from a remote."""
     store.write_file(_note(store), f"{SHARED}\n".encode())
+
+
+def asked_lately(store: Store, tree: bytes) -> bool:
+    """Whether a remote was asked for what a tree lacks a short while ago; if not, it counts as asked now.
+
+    What a remote model has not embedded stays lacking for long, and a search must not ask for it each time.
+    """
+    path = os.path.join(store.path, "asked")
+    try:
+        if time.time() - os.stat(path).st_mtime < _ASKED_AGAIN:
+            with open_regular(path) as file:
+                if file.read(200).strip() == tree.hex().encode():
+                    return True
+    except OSError:
+        pass  # nobody has asked, or nothing can be read here
+    with suppress(StoreUnusable):
+        store.write_file(path, f"{tree.hex()}\n".encode())
+    return False
 
 
 def _note(store: Store) -> str:

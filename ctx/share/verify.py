@@ -1,7 +1,8 @@
 """Making a sample of stored clusters anew and comparing them with what is stored.
 
 What was fetched was checked for its form; whether its vectors and symbols are those of the files only this
-can tell. The model inside the package gives the same bits everywhere, so that any difference is a fault.
+can tell. The model inside the package gives the same bits everywhere, so that any difference is a fault; a
+remote one gives nearly the same numbers.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
 
 class VerifyReport(NamedTuple):
-    """How many clusters were made anew; keys of those that differ, and of those whose blobs are not here."""
+    """How many clusters were made anew; keys of those that differ, and of those whose blobs are not here.
+
+    `model` is the name of the remote model that was asked, "" for that of the package.
+    """
 
     verified: int
     differing: list[bytes]
     impossible: list[bytes]
+    model: str = ""
 
 
 def verify(index: RepositoryIndex, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
@@ -40,3 +45,23 @@ def verify(index: RepositoryIndex, revision: str | None, sample: int | None, see
         elif made[cluster.key] != index.clusters.get(cluster.key):
             differing.append(cluster.key)
     return VerifyReport(len(clusters) - len(impossible), differing, impossible)
+
+
+def verify_remote(
+    index: RepositoryIndex, revision: str | None, sample: int, seed: int
+) -> VerifyReport | None:
+    """Have `sample` clusters of a tree embedded anew by the remote model; None where none is configured.
+
+    Nothing that comes back is stored. Raises `ServiceFailed`.
+    """
+    model = index.remote_model
+    if model is None:
+        return None
+    from ctx.remote.indexing import VectorIndexer
+
+    indexer = VectorIndexer(index, model)
+    keys = indexer.stored(index.resolve(revision).tree)
+    if sample < len(keys):
+        keys = random.Random(seed).sample(keys, sample)
+    differing, impossible = indexer.differing(keys)
+    return VerifyReport(len(keys) - len(impossible), differing, impossible, model.settings.model)

@@ -56,10 +56,13 @@ class VectorFiles:
         """All rows of a file, (rows, vector bytes)."""
         return self._arrays[file]
 
-    def add(self, clusters: Mapping[bytes, npt.NDArray[np.uint8]]) -> None:
-        """Keep the vectors of clusters, by their keys; where nothing may be written, in memory."""
+    def add(self, clusters: Mapping[bytes, npt.NDArray[np.uint8]]) -> str | None:
+        """Keep the vectors of clusters, by their keys; where nothing may be written, in memory.
+
+        The name of the file, None where there is none.
+        """
         if not clusters:
-            return
+            return None
         arrays: Arrays = {
             "cluster_key": np.frombuffer(b"".join(clusters), dtype=np.uint8).reshape(-1, 20),
             "cluster_end": np.cumsum([len(rows) for rows in clusters.values()]).astype("<u4"),
@@ -74,7 +77,8 @@ class VectorFiles:
         try:
             self._store.write_file(os.path.join(self._folder, name), encode(arrays, {"format": FORMAT}))
         except StoreUnusable:
-            return
+            return None
+        return name
 
     def unite(self, wanted: Sequence[bytes]) -> None:
         """Put the vectors of these clusters into one file where they are spread over many; the others go."""
@@ -87,8 +91,10 @@ class VectorFiles:
             for key, rows in zip(wanted, found, strict=True)
             if rows is not None
         }
-        self.add(kept)
-        for name in names:
+        united = self.add(kept)
+        for name in names if united is not None else ():
+            if name == united:
+                continue
             try:
                 os.unlink(os.path.join(self._folder, name))
             except OSError:

@@ -1,0 +1,134 @@
+"""What travels of an index: the layer of the package's model and, where one is configured, a remote model's.
+
+Each has a descriptor, clusters and snapshots of its own. What comes from elsewhere is checked here, before
+anything takes it for true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ctx.cluster_key import cluster_key
+from ctx.cluster_store import ClusterStore
+from ctx.descriptor import Descriptor
+from ctx.embed.precision import are_vectors, is_same_answer
+from ctx.errors import Damaged, RemoteFailed
+from ctx.git.repository import Repository
+from ctx.partition import Cluster
+from ctx.records import decode_record
+from ctx.share import layout
+from ctx.share.transport import ShareRepository
+from ctx.snapshots import Snapshots
+from ctx.trees import Trees
+
+if TYPE_CHECKING:
+    from ctx.clusters import Stored
+    from ctx.engine import RepositoryIndex
+    from ctx.remote.model import RemoteModel
+
+
+class Layer:
+    """What one model has made of one repository. `model` is None for the layer of the package's model."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        descriptor: Descriptor,
+        snapshots: Snapshots,
+        clusters: ClusterStore,
+        model: RemoteModel | None = None,
+        below: Layer | None = None,
+    ) -> None:
+        """`below` is the layer that has cut the files, where this one has only embedded what was cut."""
+        self._repository = repository
+        self.descriptor = descriptor
+        self.snapshots = snapshots
+        self.clusters = clusters
+        self.model = model
+        self._below = below
+
+    @property
+    def name(self) -> str:
+        """The descriptor, as the paths of files under the ref have it."""
+        return str(self.descriptor)
+
+    @property
+    def model_name(self) -> str:
+        """The name of the remote model, "" where it is that of the package."""
+        return self.model.settings.model if self.model is not None else ""
+
+    def missing(self, tree: bytes, repository: Repository) -> Iterator[Cluster]:
+        """The clusters of a tree that are not stored, known without reading a file of it."""
+        open_ = [Trees(repository, self.name).root(tree)]
+        while open_:
+            node = open_.pop()
+            if self.snapshots.has_node(node.key):
+                continue
+            content = node.read()
+            open_ += reversed(content.nodes)
+            yield from (one for one in content.clusters if self.clusters.absent([one.key]))
+
+    def checked(self, key: bytes, data: bytes) -> bytes:
+        """The payload of a cluster's file from elsewhere. Raises `Damaged` unless it is what `key` promises.
+
+        That is: these paths and blobs and no others, chunks and vectors that fit them, numbers that are some.
+        """
+        payload = layout.decode_shared(key, data)
+        stored = self.clusters.decoded(key, payload)
+        sizes = self._repository.blob_sizes([oid for oid, _ in stored.documents])
+        for size, document in zip(sizes, stored.documents.values(), strict=True):
+            # A blob may be absent in a partial clone.
+            if size is not None and decode_record(document.record).size != size:
+                raise Damaged("it describes a file of another size")
+        vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
+        if not are_vectors(vectors, self.descriptor.dimensions, self.descriptor.precision):
+            raise Damaged("it has a vector of zeros, or one that holds no numbers")
+        if self._below is not None:
+            self._below.agrees(stored)
+        return payload
+
+    def agrees(self, other: Stored) -> None:
+        """Raises `Damaged` where a cluster of another layer cuts its files in another way than this one."""
+        try:
+            own = self.clusters.stored(cluster_key(self.name, other.members))
+        except Damaged:
+            return
+        for mine, theirs in zip(own.of_members, other.of_members, strict=True):
+            if (mine is None) != (theirs is None) or (mine and theirs and mine.record != theirs.record):
+                raise Damaged("its chunks are not those of its files")
+
+
+def layers_of(index: RepositoryIndex) -> list[Layer]:
+    """The layers of an index, that which has cut the files first. Raises UsageError for wrong settings."""
+    own = Layer(index.repository, index.descriptor, index.snapshots, index.clusters)
+    model = index.remote_model
+    if model is None:
+        return [own]
+    return [own, Layer(index.repository, model.descriptor, model.snapshots, model.clusters, model, own)]
+
+
+def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[str, str]) -> None:
+    """Raises `RemoteFailed` where the vectors on a remote come from another model of the same name.
+
+    What a remote model said to a fixed text travels with its vectors. Where nothing is known of it here, that
+    of the remote is kept, and compared when the model is asked for the first time.
+    """
+    oid = there.get(layout.probe_path(layer.name))
+    if layer.model is None or oid is None:
+        return
+    share.fetch_blobs([oid])
+    (data,) = share.blobs([oid])
+    try:
+        theirs = layout.decode_probe(data or b"")
+    except Damaged:
+        return
+    own = layer.model.probe
+    if own is None and len(theirs) == layer.descriptor.dimensions:
+        layer.model.probe = theirs
+    elif own is not None and not is_same_answer(own, theirs):
+        raise RemoteFailed(
+            f"the vectors of {layer.descriptor.embed_model_id} at '{share.remote.name}' were made by another "
+            "model of the same name: give yours another name in ctx.embedder.model, or forget what was "
+            f"made with it here: `git ctx gc --drop-descriptor {layer.name}`"
+        )
