@@ -10,16 +10,31 @@ from ctx.commands import options
 from ctx.errors import CtxError
 
 
-@click.command(short_help="Serve this project to a coding agent over MCP, on stdin and stdout.")
+@click.command(short_help="Serve this project to a coding agent over MCP.")
+@click.option("--http", "over_http", is_flag=True, help="Serve over HTTP on 127.0.0.1 instead, with a token.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="With --http: listen on port N; a free one by default.",
+)
 @options.root
-def command() -> int:
+def command(over_http: bool, port: int | None) -> int:
     """Serve the project around the current directory (or -C PATH) to a coding agent, until it goes away.
 
     Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
     read_lines and history_search; none of them changes anything but the index.
+
+    With --http it prints its address, and on stderr in which file its token is. GIT_CTX_MCP_TOKEN chooses
+    the token.
     """
+    if port is not None and not over_http:
+        raise click.UsageError("--port goes with --http.")
     try:
-        from ctx.mcp.server import serve
+        if over_http:
+            from ctx.mcp.http import serve_http
+        else:
+            from ctx.mcp.server import serve
     except ImportError as error:
         raise CtxError(
             f"the server for agents needs more packages ({error.name}): `pip install 'git-ctx[mcp]'`"
@@ -27,7 +42,10 @@ def command() -> int:
     from ctx.git.repository import open_repository
 
     repository = open_repository(".")
-    root = repository.work_tree or repository.git_dir
+    root = os.path.abspath(repository.work_tree or repository.git_dir)
     repository.close()
-    serve(os.path.abspath(root))
+    if over_http:
+        serve_http(root, port or 0)
+    else:
+        serve(root)
     return 0

@@ -1,4 +1,4 @@
-"""The protocol: the SDK's server over stdin and stdout, with the tools of one project behind it.
+"""The protocol: the SDK's server with the tools of one project behind it, served on stdin and stdout.
 
 Calls run in one thread beside the protocol, one after the other, so that the server answers while it works.
 Nothing but protocol goes to stdout.
@@ -6,6 +6,8 @@ Nothing but protocol goes to stdout.
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from typing import Any
 
@@ -23,20 +25,45 @@ from ctx.mcp.project import Project
 from ctx.mcp.replies import Reply
 from ctx.mcp.tools import INSTRUCTIONS, TOOLS
 
+_LOOK_FOR_PARENT = 2.0
+"""Seconds between two looks whether the process that started this one is still there."""
+
 
 def serve(root: str) -> None:
-    """Serve one project until the client goes away."""
-    anyio.run(_serve, root)
+    """Serve one project over stdin and stdout until the client goes away."""
+    # A thread waits for stdin and cannot be called off; nothing is lost when an interrupt ends the process.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        anyio.run(_serve, root)
+    except Exception as error:
+        if not _says_that_it_is_gone(error):
+            raise
 
 
 async def _serve(root: str) -> None:
     project = Project(root)
     server = make_server(project)
     try:
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+        async with anyio.create_task_group() as group:
+            group.start_soon(_end_with, os.getppid())
+            async with stdio_server() as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+            group.cancel_scope.cancel()
     finally:
         project.close()
+
+
+async def _end_with(parent: int) -> None:
+    """End this process once its parent has, though another process may still hold stdin open."""
+    while os.getppid() == parent:
+        await anyio.sleep(_LOOK_FOR_PARENT)
+    os._exit(0)
+
+
+def _says_that_it_is_gone(error: BaseException) -> bool:
+    """Whether nothing but a client that does not read any more is to blame."""
+    inner = getattr(error, "exceptions", ())
+    return isinstance(error, ConnectionError) or (bool(inner) and all(map(_says_that_it_is_gone, inner)))
 
 
 def make_server(project: Project) -> Server[Any]:

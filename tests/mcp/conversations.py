@@ -23,6 +23,17 @@ FILES: dict[str | bytes, str | bytes | None] = {
     "secret.txt": "nothing\n",
 }
 
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+
 Talk = Callable[[ClientSession], Awaitable[Any]]
 
 
@@ -51,10 +62,10 @@ def text(result: Any) -> str:
     return said
 
 
-def start(path: Path) -> subprocess.Popen[bytes]:
+def start(path: Path, *options: str) -> subprocess.Popen[bytes]:
     """The server as a process."""
     return subprocess.Popen(
-        [sys.executable, "-m", "ctx", "mcp"],
+        [sys.executable, "-m", "ctx", "mcp", *options],
         cwd=path,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
