@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ctx.cluster_store import ClusterStore
+    from ctx.dependencies.edges import Dependencies
     from ctx.git.worktree import WorkTree
     from ctx.history.answer import Filters as HistoryFilters
     from ctx.history.results import HistoryAnswer
@@ -612,6 +613,13 @@ class RepositoryIndex:
 
         correction = load(fit_path(self.store.path))
         return PLAIN if correction is None else PLAIN._replace(correct=correction, name=correction.name)
+
+    def dependencies(self, view: View) -> Dependencies:
+        """Who uses whom among the files of a view, as long as its tree is the last one that was opened."""
+        from ctx.dependencies.edges import Dependencies
+        from ctx.search import corpus_of
+
+        return Dependencies(corpus_of(view), self.reader.read_blob, partial(self.record, view))
 
     def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
         """The record of a document of a view. Raises `Damaged`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from ctx.embed.protocol import Embedder
 from ctx.views import paths
 from ctx.words.query import Term, read_query, tokens, words_of
 from ctx.words.terms import term_hash
-from ctx.words.vocabulary import compound_hashes, exact_names
+from ctx.words.vocabulary import compound_hashes, exact_hashes
 
 MAX_LENGTH = 4096
 """Characters of a query that are read; the rest says nothing new."""
@@ -71,7 +70,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
     """Read a query."""
     text = text[:MAX_LENGTH]
     terms = read_query(text)[:_MAX_TERMS]
-    names = _exact(list(dict.fromkeys(_identifiers(text))))
+    names = exact_hashes(list(dict.fromkeys(_identifiers(text))))
     vector = embedder.embed_query(text)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
@@ -134,16 +133,6 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
     ]
     found += [
         Whole(hashed, [at])
-        for hashed, (_, at) in zip(_exact([variant for variant, _ in single]), single, strict=True)
+        for hashed, (_, at) in zip(exact_hashes([variant for variant, _ in single]), single, strict=True)
     ]
-    return found
-
-
-def _exact(names: list[str]) -> list[int]:
-    """The terms of names to the letter; each is one run."""
-    if not names:
-        return []
-    octets = [name.encode("utf-8", "surrogatepass") for name in names]
-    ends = list(accumulate((len(name) + 1 for name in octets), initial=0))
-    found: list[int] = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)]).word.tolist()
     return found

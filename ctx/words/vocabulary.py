@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -162,6 +163,16 @@ def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
     text, _ = _texts(starts, bounds)
     inside = text >= 0
     return count(text[inside], shorten(hashes[inside]) ^ EXACT)
+
+
+def exact_hashes(names: Sequence[str]) -> list[int]:
+    """The terms of names to the letter; each is one run."""
+    if not names:
+        return []
+    octets = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = list(accumulate((len(name) + 1 for name in octets), initial=0))
+    found: list[int] = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)]).word.tolist()
+    return found
 
 
 def compound_hashes(names: Sequence[str]) -> list[int]:
