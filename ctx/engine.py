@@ -100,6 +100,8 @@ class RepositoryIndex:
         """Let go of the repository's files and processes."""
         self._forget_submodules()
         self._forget_work_tree()
+        if (model := self.__dict__.get("remote_model")) is not None:
+            model.close()
         self.repository.close()
 
     def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:

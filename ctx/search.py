@@ -13,7 +13,7 @@ from ctx.embed.wordtable import sign_bits, word_table
 from ctx.errors import UsageError
 from ctx.git.repository import Repository
 from ctx.rank.corpus import Corpus
-from ctx.rank.query import prepare
+from ctx.rank.query import Query, prepare
 from ctx.rank.ranker import Ranked, rank
 from ctx.rank.tuning import PLAIN, Tuning
 from ctx.records import decode_chunk
@@ -25,7 +25,7 @@ from ctx.views.view import View
 Records = Callable[[bytes, Key], bytes]
 """Gives the record of a document of a cluster."""
 
-Refine = Callable[[Corpus, "npt.NDArray[np.bool_] | None", list[Ranked], int], list[Ranked]]
+Refine = Callable[[Corpus, Query, "npt.NDArray[np.bool_] | None", list[Ranked], int], list[Ranked]]
 """Makes another ranking of so many rows out of the local one, among the files that are allowed (files,)."""
 
 _corpora: dict[int, tuple[View, Corpus]] = {}
@@ -87,7 +87,7 @@ def search(
         ranked = rank(corpus, query, allowed, most, only, tuning)
         if scope is not None:
             return [_in_scope(corpus, scope, one) for one in ranked]
-        return ranked if refine is None else refine(corpus, allowed, ranked, most)
+        return ranked if refine is None else refine(corpus, query, allowed, ranked, most)
 
     return _hits(corpus, records, best, limit, scope), message
 

@@ -56,4 +56,6 @@ def command(json_output: bool) -> int:
     for one in found:
         key = "with a key" if one["hasKey"] else "without a key"
         click.echo(printable(f"{one['kind']}  {one['model']} at {one['url']} ({one['dialect']}), {key}"))
+        if "descriptor" in one:
+            click.echo(printable(f"  what it makes is kept as {one['descriptor']}"))
     return 0

@@ -13,7 +13,19 @@ from ctx.clusters import Stored as StoredCluster
 from ctx.clusters import decode_cluster
 from ctx.errors import Damaged
 from ctx.history.block import check_block
-from ctx.maintenance.inventory import BLOCK, BLOCK_VIEW, CLUSTER, LOG, NODE, OWN, PIN, SEGMENT, TREE, Stored
+from ctx.maintenance.inventory import (
+    ARRIVED,
+    BLOCK,
+    BLOCK_VIEW,
+    CLUSTER,
+    LOG,
+    NODE,
+    OWN,
+    PIN,
+    SEGMENT,
+    TREE,
+    Stored,
+)
 from ctx.maintenance.pins import read_pin
 from ctx.records import decode_record
 from ctx.regular_files import open_regular
@@ -133,6 +145,8 @@ class Examiner:
                 raise Damaged("the log of a snapshot has a line that cannot be read") from error
 
     def _arrays(self, file: Stored) -> None:
+        if file.name.startswith(ARRIVED):
+            return  # no array file; whoever reads it stops at what is not whole
         arrays, meta = decode(_read(file))
         if file.group != self._index.catalog.group:
             return

@@ -41,13 +41,15 @@ _OWN = frozenset(
 )
 _OF_OTHERS = frozenset(("share.git", "words"))
 """Directories that other parts of git-ctx look after."""
+ARRIVED = "arrived-"
+"""How files begin that hold vectors whose clusters are not whole yet (`ctx.remote.arrived`)."""
 _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
-_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe|confirmed)-([0-9a-f]+)")
+_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe|confirmed|arrived)-([0-9a-f]+)")
 _COMMITS_VIEW = re.compile(r"view-[0-9a-f]{40}")
 _KINDS = {"view": VIEW, "overlay": OVERLAY} | dict.fromkeys(
-    ("segment", "vectors", "probe", "confirmed"), SEGMENT
+    ("segment", "vectors", "probe", "confirmed", "arrived"), SEGMENT
 )
 """What was made with a remote model is kept and dropped with the segments of its descriptor."""
 

@@ -53,11 +53,17 @@ class RemoteEmbedder:
         what = "the text of queries" if for_queries else "the text of the indexed files"
         purpose = "query embedding" if for_queries else "embedding"
         url = full_address(wanted.query_url if for_queries else wanted.url, wanted.dialect)
-        self._service = Service(url, purpose, what, directory, settings, ledger, **service)
+        self._service = Service(
+            url, purpose, what, directory, settings, ledger, at_once=wanted.concurrency, **service
+        )
 
     def close(self) -> None:
         """Close the connections."""
         self._service.close()
+
+    def account(self) -> None:
+        """Write down what was sent, and keep the connections."""
+        self._service.account()
 
     @property
     def url(self) -> str:
@@ -94,7 +100,7 @@ class RemoteEmbedder:
             raise ServiceFailed(
                 f"{self._service.url} does not answer as when this index was made: another model is behind "
                 f"the name {self.settings.model!r}. Give it another name in ctx.embedder.model, or forget "
-                "what was made with it: `git ctx gc --drop-descriptor`"
+                "what was made with it: `git ctx gc --drop-descriptor NAME` (`git ctx account` has the name)"
             )
         return found
 

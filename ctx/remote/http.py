@@ -11,7 +11,7 @@ import email.utils
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctx.errors import CtxError, ServiceFailed
@@ -53,9 +53,10 @@ class Service:
         *,
         timeout: float = TIMEOUT,
         attempts: int = ATTEMPTS,
+        at_once: int = 64,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`what` says what is sent, in a few words for people."""
+        """`what` says what is sent, in a few words for people; `at_once` bounds the requests under way."""
         if is_offline(settings):
             raise CtxError(f"ctx.offline is set, so nothing is sent to {host_of(url)}: unset one of the two")
         self.url = url
@@ -64,6 +65,7 @@ class Service:
         self._attempts = attempts
         self._sleep = sleep
         self._gate = threading.Lock()
+        self._slots = threading.Semaphore(at_once)
         self._not_before = 0.0
         self._directory = directory
         ledger.announce(url, purpose, what)
@@ -73,6 +75,10 @@ class Service:
     def close(self) -> None:
         """Close the connections and write down what was sent."""
         self._client.close()
+        self.account()
+
+    def account(self) -> None:
+        """Write down what was sent."""
         self._ledger.write()
 
     def post(self, body: Any, texts: int) -> Any:
@@ -117,7 +123,8 @@ class Service:
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         self._ledger.add(self.url, self._purpose, len(content), texts)
-        return self._client.post(self.url, content=content, headers=headers)
+        with self._slots:
+            return self._client.post(self.url, content=content, headers=headers)
 
     def _wait_for_turn(self) -> None:
         with self._gate:
@@ -147,19 +154,22 @@ def _client(url: str, settings: Settings, timeout: float) -> httpx.Client:
         return httpx.Client(
             timeout=timeout,
             proxy=proxy or None,
-            verify=_certificates(settings.get("http.sslCAInfo")),
+            verify=_certificates((url, proxy or ""), settings.get("http.sslCAInfo")),
             follow_redirects=False,
         )
     except (OSError, ValueError) as error:
         raise CtxError(f"{url} cannot be asked: {error} (http.proxy, http.sslCAInfo)") from error
 
 
-def _certificates(file: str | None) -> ssl.SSLContext | bool:
-    if not file:
-        return True
+def _certificates(addresses: Sequence[str], file: str | None) -> ssl.SSLContext | bool:
     import os
     import ssl
 
+    if not file and not any(address.startswith("https:") for address in addresses):
+        # To read all certificates takes longer than a query; with none, nothing that has to be verified is.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not file:
+        return True
     return ssl.create_default_context(cafile=os.path.expanduser(file))
 
 

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 
 _UNIT = 32
 """Clusters whose vectors are written into one search-ready file."""
-_AHEAD = 2
-"""Batches that wait for each connection, so that no connection waits for texts."""
+_THREADS = 2
+"""For each request that may be under way: while one answer is being read, another one is waited for."""
+_AHEAD = 4
+"""Batches for each request that may be under way, so that none waits for texts."""
 
 _BASES = 4
 """Earlier trees that are looked through for vectors of equal texts."""
@@ -105,10 +107,11 @@ class _Batch(NamedTuple):
 class _Seen:
     """Texts of this run that were asked for already, so that equal ones are embedded once."""
 
-    def __init__(self) -> None:
+    def __init__(self, arrived: dict[bytes, bytes]) -> None:
+        """`arrived` are the vectors that an earlier run got and could not store."""
         self._under_way: dict[bytes, Owners] = {}
-        self._vectors: dict[bytes, bytes] = {}
-        self._size = 0
+        self._vectors = arrived
+        self._size = sum(map(len, arrived.values()))
 
     def vector(self, hashed: bytes) -> bytes | None:
         """The vector of a text, if it has arrived and was kept."""
@@ -354,15 +357,17 @@ class VectorIndexer:
             tokens += tokens_of(batch.texts)
             progress(RemoteProgress(done, len(missing), embedded, tokens, tokens * settings.price / 1e6))
 
-        def ask(texts: list[str]) -> Vectors:
-            return encode_vectors(embedder.embed_documents(texts), settings.precision)
+        def ask(batch: _Batch) -> Vectors:
+            vectors = encode_vectors(embedder.embed_documents(batch.texts), settings.precision)
+            self._model.arrived.add(batch.hashes, vectors)
+            return vectors
 
         progress(RemoteProgress(0, len(missing), 0, 0, 0.0))
-        seen = _Seen()
+        seen = _Seen(self._model.arrived.read())
         under_way: deque[tuple[_Batch, Future[Vectors]]] = deque()
         total = 0
         asked = False
-        with ThreadPoolExecutor(settings.concurrency) as pool:
+        with ThreadPoolExecutor(_THREADS * settings.concurrency) as pool:
             try:
                 for item in self._batches(tree, missing, settings.batch, seen):
                     if isinstance(item, _Waiting):
@@ -375,13 +380,14 @@ class VectorIndexer:
                         asked = True
                     while len(under_way) >= _AHEAD * settings.concurrency:
                         take(*under_way.popleft())
-                    under_way.append((item, pool.submit(ask, item.texts)))
+                    under_way.append((item, pool.submit(ask, item)))
                 while under_way:
                     take(*under_way.popleft())
             finally:
                 for _, future in under_way:
                     future.cancel()
                 self._model.files.add(ready)
+        self._model.arrived.clear()
         return RemoteCovered(len(missing), embedded, total - embedded, embedder.cut)
 
     def _batches(

@@ -20,6 +20,7 @@ from ctx.embed.precision import vector_bytes
 from ctx.errors import Damaged, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
+from ctx.remote.arrived import Arrived
 from ctx.remote.ledger import Ledger
 from ctx.remote.settings import EmbedderSettings
 from ctx.snapshots import Snapshots
@@ -51,6 +52,7 @@ class RemoteModel:
         self.clusters = ClusterStore(store, self.descriptor)
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
+        self.arrived = Arrived(store, self._folder, self.vector_bytes)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -58,7 +60,7 @@ class RemoteModel:
         return Ledger(os.path.realpath(self._repository.common_dir))
 
     def embedder(self, *, for_queries: bool = False) -> RemoteEmbedder:
-        """The service, for documents or for queries. Raises CtxError where the user is offline."""
+        """The service, for documents or for queries; close it. Raises CtxError where the user is offline."""
         from ctx.remote.embedder import RemoteEmbedder
 
         return RemoteEmbedder(
@@ -68,6 +70,16 @@ class RemoteModel:
             self.ledger,
             for_queries=for_queries,
         )
+
+    @cached_property
+    def query_embedder(self) -> RemoteEmbedder:
+        """The service for queries; its connections are kept until `close`. Raises CtxError."""
+        return self.embedder(for_queries=True)
+
+    def close(self) -> None:
+        """Close what was opened for queries."""
+        if "query_embedder" in self.__dict__:
+            self.query_embedder.close()
 
     def check(self, embedder: RemoteEmbedder) -> None:
         """Compare what the model says to a fixed text with what it said first. Raises `ServiceFailed`."""

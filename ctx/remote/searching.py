@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.embed.precision import is_absolute
-from ctx.embed.wordtable import word_table
 from ctx.errors import CtxError, Damaged, UsageError
 from ctx.rank.corpus import Corpus
-from ctx.rank.query import prepare
+from ctx.rank.query import Query
 from ctx.rank.ranker import Ranked
 from ctx.remote.embedder import refuse_threshold
 from ctx.remote.fusion import fuse, live_rows, near_rows
@@ -152,13 +151,15 @@ class RemoteSearch:
             self.ranked_with.append(model.settings.model)
         near_similarity: dict[int, float] = {}
 
-        def refine(corpus: Corpus, allowed: Allowed, local: list[Ranked], most: int) -> list[Ranked]:
+        def refine(
+            corpus: Corpus, prepared: Query, allowed: Allowed, local: list[Ranked], most: int
+        ) -> list[Ranked]:
             count = max(most, _POOL)
             near = near_rows(corpus, model.files, where, vector, model.settings.precision, allowed, count)
             near_similarity.update({one.row: one.similarity for one in near})
             lists = [[(one.row, one.file) for one in near]]
             # Without a word of the query in the whole tree the local order is one of vague likeness alone.
-            if len(corpus.find(prepare(query, word_table()).hashes).row):
+            if len(corpus.find(prepared.hashes).row):
                 lists.append([(one.row, one.file) for one in local])
             return [
                 one._replace(agreement=near_similarity.get(one.row, 0.0)) for one in fuse(corpus, lists, most)
@@ -169,12 +170,12 @@ class RemoteSearch:
     def _query_vector(self, query: str, filters: Filters) -> npt.NDArray[np.float32] | None:
         assert self._model is not None
         try:
-            embedder = self._model.embedder(for_queries=True)
+            embedder = self._model.query_embedder
             try:
                 self._model.check_query(embedder)
                 return embedder.embed_query(query, _scope(filters))
             finally:
-                embedder.close()
+                embedder.account()
         except CtxError as error:
             self._said.append(f"{error}; the embedded model answered")
             return None

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_a_rename_is_embedded_anew_only_under_a_path_header(
 
 
 def test_a_run_that_fails_goes_on_where_it_was(project: Repo, service: Service) -> None:
-    """What came back is kept, cluster by cluster, and not asked for again."""
+    """What came back is kept, also of clusters that are not whole, and not asked for again."""
     project.commit({f"lib{n}/f{m}.py": source(f"x{n}_{m}", 2) for n in range(3) for m in range(17)})
     configure(project, service, batch="4", concurrency="1")
     service.faults = {number: status(401, "no more") for number in range(14, 100)}
@@ -88,9 +89,38 @@ def test_a_run_that_fails_goes_on_where_it_was(project: Repo, service: Service) 
     every = documents(service)
     answered = half[: 4 * 12]
     again = [text for text in every[len(half) :] if text in answered]
-    # Only what was in clusters that were not whole yet.
-    assert len(again) < 4 * 12 / 2
+    assert again == []
     assert len(set(every)) == 8 + 3 * 17 * 2
+
+
+@pytest.mark.parametrize("spoilt", [lambda data: data[:-3], lambda data: data[:50] + b"x" + data[51:]])
+def test_what_is_left_of_a_killed_run_may_be_damaged(
+    project: Repo, service: Service, spoilt: Callable[[bytes], bytes]
+) -> None:
+    """What is not whole is asked for again; nothing of it is left in the end."""
+    configure(project, service, batch="2", concurrency="1")
+    service.faults = {number: status(401, "no more") for number in range(4, 100)}
+    assert git_ctx(project.path, "index").status == 128
+    (left,) = (project.path / ".git/ctx/views").glob("*/arrived-0")
+    left.write_bytes(spoilt(left.read_bytes()))
+    assert git_ctx(project.path, "fsck").status == 0
+    service.faults = {}
+    before = len(documents(service))
+    assert git_ctx(project.path, "index").status == 0
+    assert 4 < len(documents(service)) - before < 8
+    assert not list((project.path / ".git/ctx").rglob("arrived-*"))
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert run.json["results"][0]["symbol"] == "invoice_candle"
+
+
+def test_vector_files_do_not_pile_up(project: Repo, service: Service) -> None:
+    """A commit adds a small one; from time to time they are put together."""
+    for number in range(12):
+        project.commit({"src/more.py": source(f"more{number}", 1)})
+        assert git_ctx(project.path, "index").status == 0
+    assert len(list((project.path / ".git/ctx/views").glob("*/vectors-*"))) < 9
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert run.json["rankedWith"] == ["bag-of-words"]
 
 
 def test_uncommitted_files_are_embedded_when_they_are_few(project: Repo, service: Service) -> None:
