@@ -26,8 +26,6 @@ from ctx.mcp.server import make_server
 
 ADDRESS = "127.0.0.1"
 PATH = "/mcp"
-_SESSIONS = 100
-"""Clients at once; what one of them keeps does not grow without end."""
 
 
 def serve_http(root: str, port: int) -> None:
@@ -53,7 +51,6 @@ async def _serve(project: Project, listening: socket.socket, token: str) -> None
     hosts = [f"{name}:{port}" for name in (ADDRESS, "localhost")]
     app = make_server(project).streamable_http_app(
         streamable_http_path=PATH,
-        max_sessions=_SESSIONS,
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
         ),

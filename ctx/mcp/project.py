@@ -34,8 +34,9 @@ class Project:
     """One project. Calls must not overlap."""
 
     def __init__(self, root: str) -> None:
-        self.root = os.path.abspath(root)
+        self.root = os.path.realpath(root)
         self._index: RepositoryIndex | None = None
+        self._places: list[tuple[int, int]] = []
         self._calls = 0
 
     def close(self) -> None:
@@ -46,16 +47,13 @@ class Project:
 
     def call(self, name: str, arguments: dict[str, Any], progress: Report | None = None) -> Reply:
         """Run one tool with checked arguments. Raises CtxError with the way out."""
-        if not os.path.isdir(self.root):
-            self.close()
-            raise NotARepository(f"the project's directory {self.root} is not there any more")
-        if self._calls % _CALLS == 0:
+        if self._calls % _CALLS == 0 or not self._is_where_it_was():
             self.close()
         self._calls += 1
         if self._index is None:
-            self._index = ctx.open(self.root)
+            self._open()
         # A setting that was changed meanwhile counts from now on.
-        self._index.repository.__dict__.pop("settings", None)
+        self._opened.repository.__dict__.pop("settings", None)
         tools: dict[str, Callable[[dict[str, Any], Report | None], Reply]] = {
             CODE_SEARCH.name: self._search,
             FIND_RELATED.name: self._related,
@@ -63,6 +61,25 @@ class Project:
             HISTORY_SEARCH.name: self._history,
         }
         return tools[name](arguments, progress)
+
+    def _open(self) -> None:
+        """Open the repository at the root, and no other one that the root may lie in since it is gone."""
+        if not os.path.isdir(self.root):
+            raise NotARepository(f"the project's directory {self.root} is not there any more")
+        index = ctx.open(self.root)
+        if os.path.realpath(index.repository.work_tree or index.repository.git_dir) != self.root:
+            index.close()
+            raise NotARepository(
+                f"{self.root} is no git repository any more: `git init` or a clone makes it one"
+            )
+        self._index, self._places = index, _places(index, self.root)
+
+    def _is_where_it_was(self) -> bool:
+        """Whether what was opened still lies there: its git would go on reading what was moved or removed."""
+        try:
+            return self._index is None or _places(self._index, self.root) == self._places
+        except OSError:
+            return False
 
     @property
     def _opened(self) -> RepositoryIndex:
@@ -76,7 +93,7 @@ class Project:
         answer = self._opened.search(
             given["text"],
             limit=given.get("limit", LIMIT),
-            paths=_paths(given),
+            paths=_pathspecs(given),
             revision=given.get("revision"),
             within=within,
             progress=_files(progress),
@@ -85,7 +102,10 @@ class Project:
 
     def _related(self, given: dict[str, Any], progress: Report | None) -> Reply:
         answer = self._opened.related(
-            given["place"], limit=given.get("limit", LIMIT), paths=_paths(given), progress=_files(progress)
+            given["place"],
+            limit=given.get("limit", LIMIT),
+            paths=_pathspecs(given),
+            progress=_files(progress),
         )
         return self._told(answer, given, "no code is like this")
 
@@ -96,7 +116,7 @@ class Project:
         from ctx.mcp.commits import history_search
 
         told = None if progress is None else partial(_commits, progress)
-        return history_search(self._opened, given, _paths(given), told)
+        return history_search(self._opened, given, _pathspecs(given), told)
 
     def _told(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
         """An answer within the tokens that were asked for, both of its forms counted."""
@@ -116,6 +136,12 @@ class Project:
         while shown >= 2 * _FEWEST_LINES:
             shown //= 2
             yield Form(value, _shown(hit, value, lines, shown))
+
+
+def _places(index: RepositoryIndex, root: str) -> list[tuple[int, int]]:
+    """What tells the directories of a project from others under the same names."""
+    found = [os.stat(place) for place in (root, index.repository.git_dir, index.repository.common_dir)]
+    return [(one.st_dev, one.st_ino) for one in found]
 
 
 def _value(hit: Hit) -> dict[str, Any]:
@@ -138,7 +164,7 @@ def _shown(hit: Hit, value: dict[str, Any], lines: Sequence[str], shown: int) ->
     return f"{head}  [{value['citation']}]\n{numbered(lines[:shown], hit.position.start_line)}{rest}"
 
 
-def _paths(given: dict[str, Any]) -> list[str]:
+def _pathspecs(given: dict[str, Any]) -> list[str]:
     wanted = given.get("pathFilter")
     if wanted is None:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -88,3 +89,11 @@ def call(path: Path, *calls: tuple[str, dict[str, Any]] | Callable[[], None]) ->
 
     found: list[Any] = talk(path, conversation)
     return found
+
+
+def lines(*messages: dict[str, Any] | bytes) -> bytes:
+    """Messages as they go over stdin; bytes go as they are."""
+    return b"".join(
+        (one if isinstance(one, bytes) else json.dumps({"jsonrpc": "2.0", **one}).encode()) + b"\n"
+        for one in messages
+    )

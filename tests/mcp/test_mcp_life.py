@@ -1,0 +1,229 @@
+"""How a server lives and ends: with its client, its parent and its project, and stdout is protocol alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conversations import FILES, HELLO, ROOT, call, lines, start, text
+from repositories import Repo
+
+READY = {"method": "notifications/initialized"}
+SEARCH = {"name": "code_search", "arguments": {"text": "where is a session renewed"}}
+
+
+@pytest.fixture
+def project(repo: Repo) -> Repo:
+    repo.commit(FILES)
+    return repo
+
+
+@pytest.fixture
+def large(repo: Repo) -> Repo:
+    """A project whose first search takes several batches."""
+    body = "".join(f"def step_{n}(a):\n    return a + {n}\n\n\n" for n in range(40))
+    repo.commit({f"src/part{n % 30}/file{n}.py": f"# {n}\n{body}" for n in range(600)})
+    return repo
+
+
+def reply(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """The next message of the server."""
+    assert process.stdout is not None
+    message: dict[str, Any] = json.loads(process.stdout.readline())
+    assert message["jsonrpc"] == "2.0"
+    return message
+
+
+def say(process: subprocess.Popen[bytes], *messages: dict[str, Any] | bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(lines(*messages))
+    process.stdin.flush()
+
+
+def searching(process: subprocess.Popen[bytes]) -> None:
+    """Start the first search of a project, and come back when it reports how far it is."""
+    asked = SEARCH | {"_meta": {"progressToken": 7}}
+    say(process, HELLO, READY, {"id": 2, "method": "tools/call", "params": asked})
+    assert reply(process)["id"] == 1
+    assert reply(process)["method"] == "notifications/progress"
+
+
+def test_it_ends_when_its_client_goes_away_and_prints_nothing_else(project: Repo) -> None:
+    """Malformed lines are answered or left, and every line on stdout is JSON-RPC."""
+    process = start(project.path)
+    told = lines(
+        b"this is no JSON", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b"[]", b"{" * 100_000, HELLO, READY,
+        {"id": 2, "method": "no/such"}, {"id": 3, "method": "tools/call", "params": {"name": 7}},
+        {"id": 4, "method": "tools/call", "params": SEARCH},
+    )  # fmt: skip
+    out, _ = process.communicate(told, timeout=120)
+    assert process.returncode == 0
+    replies = [json.loads(line) for line in out.splitlines()]
+    assert all(one["jsonrpc"] == "2.0" for one in replies)
+    by_id = {one.get("id"): one for one in replies}
+    assert by_id[1]["result"]["serverInfo"]["name"] == "git-ctx"
+    assert {number: "error" in by_id[number] for number in (2, 3)} == {2: True, 3: True}
+
+
+def test_a_client_that_is_killed_in_the_middle_of_the_first_search(large: Repo) -> None:
+    """The server ends by itself, quietly, and what it had made is not lost."""
+    process = start(large.path)
+    searching(process)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.stdin.close()
+    assert process.wait(timeout=120) == 0
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    assert "Traceback" not in said
+    assert "fault" not in said
+    (again,) = call(large.path, ("code_search", {"text": "step_7"}))
+    assert not again.is_error
+
+
+def test_a_call_that_is_cancelled_leaves_the_server_at_work(large: Repo) -> None:
+    process = start(large.path)
+    searching(process)
+    say(process, {"method": "notifications/cancelled", "params": {"requestId": 2}})
+    say(process, {"id": 3, "method": "tools/call", "params": SEARCH})
+    while (got := reply(process)).get("id") != 3:
+        assert got.get("id") in (None, 2)
+    assert got["result"]["isError"] is False
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+
+
+def test_it_ends_with_its_parent_though_another_process_holds_stdin_open(
+    project: Repo, tmp_path: Path
+) -> None:
+    keep, held = os.pipe()
+    script = (
+        "import subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, '-m', 'ctx', 'mcp'], stdin=int(sys.argv[1]))\n"
+        "time.sleep(600)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, str(keep)],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        pass_fds=[keep],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    os.close(keep)
+    assert parent.stdout is not None
+    os.write(held, lines(HELLO))
+    assert b'"serverInfo"' in parent.stdout.readline()
+    parent.kill()
+    parent.wait()
+    # The server has its parent's stdout: that ends when the server does.
+    ended, _, _ = select.select([parent.stdout], [], [], 120)
+    assert ended
+    assert parent.stdout.read() == b""
+    os.close(held)
+    parent.stdout.close()
+
+
+def test_an_interrupt_ends_it(project: Repo) -> None:
+    process = start(project.path)
+    say(process, HELLO)
+    reply(process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == -signal.SIGINT
+    process.communicate()
+
+
+def test_progress_of_the_first_search(large: Repo) -> None:
+    """It rises to the number of files, with words beside it; the second search has none."""
+    process = start(large.path)
+    asked = SEARCH | {"_meta": {"progressToken": "p"}}
+    say(process, HELLO, READY, {"id": 2, "method": "tools/call", "params": asked})
+    reply(process)
+    told = []
+    while (got := reply(process)).get("id") != 2:
+        assert got["params"]["progressToken"] == "p"
+        told.append(got["params"])
+    done = [one["progress"] for one in told]
+    assert done == sorted(set(done))
+    assert {one["total"] for one in told} == {600}
+    assert done[-1] <= 600
+    assert told[0]["message"].endswith("of 600 files")
+    say(process, {"id": 3, "method": "tools/call", "params": asked})
+    assert reply(process)["id"] == 3
+    process.communicate(timeout=60)
+
+
+def test_a_project_that_disappears_and_comes_back(project: Repo, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    asked = ("code_search", {"text": "renew"})
+    _, gone, back = call(
+        project.path,
+        asked,
+        lambda: project.path.rename(elsewhere),
+        asked,
+        lambda: elsewhere.rename(project.path),
+        asked,
+    )
+    assert gone.is_error
+    assert "not there any more" in text(gone)
+    assert not back.is_error
+
+
+def test_another_repository_in_its_place_is_read_anew(project: Repo, tmp_path: Path) -> None:
+    """The git that was open would go on answering from the directory that was moved away."""
+
+    def replace() -> None:
+        project.path.rename(tmp_path / "moved")
+        project.path.mkdir()
+        project.git("init", "--quiet")
+        project.commit({"paint.py": "def paint_window():\n    return 'blue'\n"})
+
+    asked = ("code_search", {"text": "paint_window"})
+    before, after = call(project.path, asked, replace, asked)
+    assert "paint.py" not in text(before)
+    assert [hit["path"] for hit in after.structured_content["hits"]] == ["paint.py"]
+
+
+def test_no_repository_around_it_answers_in_its_place(project: Repo) -> None:
+    inner = Repo(project.path / "inner")
+    inner.path.mkdir()
+    inner.git("init", "--quiet")
+    inner.commit({"inside.py": "def inside(): ...\n"})
+    asked = ("code_search", {"text": "renew a session"})
+    before, after = call(inner.path, asked, lambda: shutil.rmtree(inner.path / ".git"), asked)
+    assert not before.is_error
+    assert after.is_error
+    assert "no git repository any more" in text(after)
+
+
+@pytest.mark.parametrize("options", [["--root", "repo/src"], ["-C", "repo"], ["-C", "bare.git"]])
+def test_the_root_is_the_project_around_a_directory_that_is_named(
+    project: Repo, tmp_path: Path, options: list[str]
+) -> None:
+    project.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare.git"))
+    process = start(tmp_path, *options)
+    told = lines(HELLO, READY, {"id": 2, "method": "tools/call", "params": SEARCH})
+    assert process.stdin is not None
+    process.stdin.write(told)
+    process.stdin.flush()
+    reply(process)
+    while (got := reply(process)).get("id") != 2:
+        pass
+    assert got["result"]["structuredContent"]["hits"][0]["path"] == "src/session.py"
+    process.communicate(timeout=60)
+
+
+def test_outside_of_a_repository(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    out, err = process.communicate(b"", timeout=60)
+    assert (process.returncode, out) == (128, b"")
+    assert b"git repository" in err
