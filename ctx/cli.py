@@ -23,6 +23,7 @@ COMMANDS = {
     "deinit": "deinit",
     "index": "index",
     "search": "search",
+    "pack": "pack",
     "related": "related",
     "history": "history",
     "show": "show",
@@ -111,7 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = streams.CLOSED_PIPE
     except Exception as error:
         status, message = explain(error)
-        report(message, status, as_json="--json-output" in takewhile(lambda word: word != "--", given))
+        words = set(takewhile(lambda word: word != "--", given))
+        report(message, status, as_json=not words.isdisjoint(("--json-output", "--json")))
     except KeyboardInterrupt:
         status = INTERRUPTED
     streams.finish()

@@ -60,6 +60,11 @@ if TYPE_CHECKING:
     from ctx.history.answer import Filters as HistoryFilters
     from ctx.history.results import HistoryAnswer
     from ctx.indexing.indexer import Indexer
+    from ctx.pack.making import Made
+    from ctx.pack.shelf import Shelf
+    from ctx.pack.updating import Wishes as PackWishes
+    from ctx.pack.values import Options as PackOptions
+    from ctx.pack.values import Pack
     from ctx.rank.tuning import Tuning
     from ctx.remote.model import RemoteModel
     from ctx.remote.searching import Wishes
@@ -358,6 +363,44 @@ class RepositoryIndex:
             timeline=timeline,
             told=told,
         )
+
+    def pack(
+        self,
+        task: str,
+        options: PackOptions | None = None,
+        *,
+        log: str | None = None,
+        progress: Report | None = None,
+        announce: Announce | None = None,
+    ) -> Made:
+        """A pack of excerpts for a task, and its text; `packs` keeps it. See `ctx.pack.making.make`."""
+        from ctx.pack.making import make
+        from ctx.pack.values import Options
+
+        self._forget_submodules()
+        return make(self, task, options or Options(), log, progress, announce)
+
+    def update_pack(
+        self,
+        parent: Pack,
+        wishes: PackWishes | None = None,
+        *,
+        log: str | None = None,
+        progress: Report | None = None,
+        announce: Announce | None = None,
+    ) -> Made:
+        """What has changed since a pack was made, as another pack. See `ctx.pack.updating.update`."""
+        from ctx.pack.updating import Wishes, update
+
+        self._forget_submodules()
+        return update(self, self.packs, parent, wishes or Wishes(), log, progress, announce)
+
+    @cached_property
+    def packs(self) -> Shelf:
+        """The packs that are kept in this repository."""
+        from ctx.pack.shelf import Shelf
+
+        return Shelf(self.store)
 
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None

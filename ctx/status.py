@@ -10,7 +10,7 @@ from ctx.errors import CtxError, Damaged
 from ctx.maintenance.pins import pins
 from ctx.planning import plan
 from ctx.share.storage import storage
-from ctx.values import CatchUp, SnapshotStatus, Status
+from ctx.values import CatchUp, KeptPack, SnapshotStatus, Status
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -33,6 +33,7 @@ def status(index: RepositoryIndex) -> Status:
         _catch_up(index),
         storage(index.repository, index.store),
         index.store.lent,
+        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
     )
 
 

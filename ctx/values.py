@@ -338,6 +338,14 @@ class CatchUp(NamedTuple):
     covered: bool
 
 
+class KeptPack(NamedTuple):
+    """A pack that is kept: when it was made, in seconds since 1970, and its bytes."""
+
+    slug: str
+    created_at: int
+    size: int
+
+
 class Status(NamedTuple):
     """The whole of `git ctx status`. Sizes in bytes; `lent` are the stores that are read besides."""
 
@@ -348,6 +356,7 @@ class Status(NamedTuple):
     head: CatchUp
     storage: str
     lent: list[str]
+    packs: tuple[KeptPack, ...] = ()
 
 
 class Removal(NamedTuple):

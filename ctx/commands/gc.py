@@ -20,6 +20,7 @@ REMOVED = {
     "view": "view",
     "overlay": "overlay",
     "segment": "segment",
+    "pack": "file of a pack",
     "temporary": "temporary file",
 }
 """The kinds of files that a collection removes, as they are called for people."""

@@ -1,29 +1,5 @@
-"""Which characters must not reach a terminal: they move the cursor, ring, or turn the writing."""
+"""What may reach a terminal, for the commands: see `ctx.printable`."""
 
-from __future__ import annotations
+from ctx.printable import UNSAFE, printable, printable_lines
 
-import re
-
-UNSAFE = (
-    "\\x00-\\x08\\x0a-\\x1f\\x7f-\\x9f"  # controls but the tab, C1 too
-    "\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069"  # direction (UAX #9), line ends
-    "\\ud800-\\udfff"  # halves of pairs, which stand for bytes that are not UTF-8
-)
-"""For the brackets of a regular expression."""
-
-_UNSAFE = re.compile(f"[{UNSAFE}]")
-
-
-def printable(text: str) -> str:
-    """The text with each unsafe character as its picture (Unicode block Control Pictures), or U+FFFD."""
-    return _UNSAFE.sub(_picture, text)
-
-
-def printable_lines(text: str) -> str:
-    """The same for a text of several lines, which stay apart."""
-    return "\n".join(map(printable, text.split("\n")))
-
-
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
+__all__ = ["UNSAFE", "printable", "printable_lines"]

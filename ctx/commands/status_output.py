@@ -26,6 +26,9 @@ def print_json_status(status: Status) -> None:
             "storeSizeBytes": status.store_size,
             "storage": status.storage,
             "lentStores": status.lent,
+            "packs": [
+                {"slug": one.slug, "createdAt": one.created_at, "sizeBytes": one.size} for one in status.packs
+            ],
             "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
             "catchUp": {
                 "tree": status.head.tree.hex() if status.head.tree else None,
@@ -84,6 +87,11 @@ def print_text(status: Status) -> None:
         lines = ["nothing is indexed yet", ""]
     lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
     lines += [f"read too {path}, of a repository that this one borrows objects from" for path in status.lent]
+    if status.packs:
+        newest = status.packs[0]
+        total = size(sum(one.size for one in status.packs))
+        count = f"{len(status.packs):,} pack{'' if len(status.packs) == 1 else 's'}"
+        lines.append(f"packs    {count}, {total}, the newest {newest.slug} of {when(newest.created_at)}")
     lines.append(f"HEAD     {catch_up(status.head)}")
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 

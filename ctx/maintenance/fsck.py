@@ -21,6 +21,7 @@ from ctx.maintenance.inventory import (
     FOREIGN,
     NODE,
     OWN,
+    PACK,
     TEMPORARY,
     TREE,
     WISH,
@@ -102,7 +103,7 @@ def _examined(
     index: RepositoryIndex, files: list[Stored], told: Told
 ) -> tuple[list[tuple[Stored, str]], dict[str, int]]:
     """What is wrong, what names other things first, and how many files of each kind there are."""
-    order = [file for file in files if file.kind not in (FOREIGN, TEMPORARY, WISH)]
+    order = [file for file in files if file.kind not in (FOREIGN, PACK, TEMPORARY, WISH)]
     rank = {CLUSTER: 0, NODE: 1, TREE: 2}
     order.sort(key=lambda file: rank.get(file.kind, 3))
     examiner = examine.Examiner(index)

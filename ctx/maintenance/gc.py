@@ -19,6 +19,7 @@ from ctx.maintenance.inventory import (
     HISTORY,
     NODE,
     OBJECTS,
+    PACKS,
     SNAPSHOTS,
     TMP,
     TREE,
@@ -35,7 +36,7 @@ from ctx.maintenance.sweep import remove_empty_directories, sweep
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
 
-AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, TMP)
+AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP)
 _LOCK_WAITS = 5.0
 """Seconds to wait for a process that indexes."""
 _LONGEST_WORK = 86_400.0

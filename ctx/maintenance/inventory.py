@@ -15,10 +15,11 @@ from ctx.store import Store
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
 SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
 BLOCK, BLOCK_VIEW = "commits", "commits-view"
-PIN, WISH, TEMPORARY, OWN, FOREIGN = "pin", "wish", "temporary", "own", "foreign"
+PIN, WISH, PACK, TEMPORARY, OWN, FOREIGN = "pin", "wish", "pack", "temporary", "own", "foreign"
 
 OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
 HISTORY = "history"
+PACKS = "packs"
 
 _OWN = frozenset(
     (
@@ -78,6 +79,8 @@ def inventory(store: Store) -> Iterator[Stored]:
             yield from _named(entry.path, PIN if entry.name == PINS else WISH, "")
         elif entry.name == HISTORY:
             yield from _history(entry.path)
+        elif entry.name == PACKS:
+            yield from _all(entry.path, PACK)
         elif entry.name in (OBJECTS, SNAPSHOTS, VIEWS):
             for group in _entries(entry.path):
                 if not group.is_dir(follow_symlinks=False):

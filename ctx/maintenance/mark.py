@@ -17,6 +17,7 @@ from ctx.maintenance.inventory import (
     LOG,
     NODE,
     OVERLAY,
+    PACK,
     SEGMENT,
     TEMPORARY,
     TREE,
@@ -71,7 +72,7 @@ def condemned(
     groups: dict[str, list[Stored]] = {}
     views: dict[str, list[Stored]] = {}
     scraps: list[Stored] = []
-    ends = {TEMPORARY: now - ABANDONED, WISH: min(cutoff, now - ABANDONED)}
+    ends = {TEMPORARY: now - ABANDONED, WISH: min(cutoff, now - ABANDONED), PACK: cutoff}
     for file in found:
         if file.kind in (CLUSTER, NODE, TREE, LOG):
             groups.setdefault(file.group, []).append(file)

@@ -10,9 +10,9 @@ from ctx.commands.printable import printable
 from ctx.contents import MAX_SIZE, content_skip, decode
 from ctx.engine import RepositoryIndex
 from ctx.errors import CtxError, UsageError
-from ctx.mcp.budget import counter
 from ctx.mcp.replies import Reply, as_json, numbered
 from ctx.mcp.tools import MAX_TOKENS
+from ctx.tokens import counter
 
 
 def read_lines(index: RepositoryIndex, given: dict[str, Any]) -> Reply:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ctx.commands.printable import printable
-from ctx.mcp.budget import counter
+from ctx.tokens import counter
 
 
 class Reply(NamedTuple):

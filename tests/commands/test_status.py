@@ -11,8 +11,8 @@ def test_status_before_anything_is_indexed(git_ctx, project):
     assert (run.status, run.err) == (0, "")
     status = run.json
     assert list(status) == [
-        "type", "repositoryId", "storePath", "storeSizeBytes", "storage", "lentStores", "snapshots",
-        "catchUp",
+        "type", "repositoryId", "storePath", "storeSizeBytes", "storage", "lentStores", "packs",
+        "snapshots", "catchUp",
     ]  # fmt: skip
     assert status["type"] == "status_result"
     assert status["snapshots"] == []

@@ -9,7 +9,7 @@ import pytest
 from conversations import call, text
 from repositories import Repo
 
-from ctx.mcp.budget import counter
+from ctx.tokens import counter
 
 CACHE = "def cached(key):\n    entry = cache_lookup(key)\n    return entry\n"
 

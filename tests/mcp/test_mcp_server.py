@@ -15,8 +15,8 @@ from conversations import FILES, call, talk, text
 from mcp import ClientSession
 from repositories import Repo
 
-from ctx.mcp.budget import counter
 from ctx.mcp.tools import TOOLS
+from ctx.tokens import counter
 
 
 @pytest.fixture

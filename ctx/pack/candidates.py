@@ -1,0 +1,272 @@
+"""The places that could go into a pack, each with how likely the task is about it and what speaks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ctx.pack.hints import find_paths
+from ctx.pack.values import Hint
+from ctx.pack.worth import Place, chance, log_odds
+from ctx.rank.corpus import Corpus
+from ctx.rank.explain import COMMON, Explained
+from ctx.rank.query import Query
+from ctx.records import TEST, Record, decode_record
+from ctx.values import KINDS, Change, Position
+from ctx.views import paths as path_flags
+from ctx.views.segments import Key
+from ctx.words.terms import DEFINITION
+from ctx.words.vocabulary import exact_names
+
+_NAMED_FILE, _NAMED_SYMBOL, _NAMED_LINE, _IN_CHANGE = 3.0, 4.0, 6.0, 6.0
+"""What a hint adds to the logarithm of the odds."""
+_NAMED_TWICE = 1.5
+"""What a symbol adds where the file is named too."""
+_MOST_DEFINERS = 6
+"""A name that more places define says little about which of them is meant."""
+_NAMED_AT_LEAST, _UNRANKED = -4.0, -6.0
+"""The logarithm of the odds of what is named, before its hints: at least, and where it has no rank."""
+_IMPORTS = KINDS.index("imports")
+
+
+class Candidate(NamedTuple):
+    """A chunk that could be shown. `row` is that of the corpus, `file` that of the view.
+
+    `score` is the ranker's margin with what hints add, the sum of `contributions`; `odds` are the logarithm
+    of those that the task is about it, `chance` the same in 0..1.
+    """
+
+    row: int
+    file: int
+    path: bytes
+    blob: bytes
+    language: str | None
+    position: Position
+    symbol: str
+    names: tuple[str, ...]
+    kind: str
+    is_test: bool
+    odds: float
+    score: float
+    contributions: dict[str, float]
+    evidence: tuple[dict[str, Any], ...]
+
+    @property
+    def chance(self) -> float:
+        """The probability that the task is about it."""
+        return chance(self.odds)
+
+
+class Shelves:
+    """The records of documents that were looked into so far, and the candidates that their rows make."""
+
+    def __init__(self, corpus: Corpus, record: Callable[[bytes, Key], bytes]) -> None:
+        self.corpus = corpus
+        self._record = record
+        self._records: dict[int, tuple[Key, Record]] = {}
+
+    def record(self, document: int, file: int) -> tuple[Key, Record]:
+        """A document's key and record. Raises `Damaged`."""
+        known = self._records.get(document)
+        if known is None:
+            segment, place = self.corpus.place(document)
+            key = segment.key(place)
+            record = decode_record(self._record(self.corpus.view.cluster_of(file), key))
+            known = self._records[document] = (key, record)
+        return known
+
+    def candidate(
+        self,
+        row: int,
+        file: int,
+        odds: float,
+        score: float,
+        contributions: Mapping[str, float],
+        evidence: Sequence[dict[str, Any]],
+    ) -> Candidate:
+        """A row of a file as a candidate."""
+        corpus = self.corpus
+        document = int(corpus.document_of[row])
+        (blob, language), record = self.record(document, file)
+        chunk = row - int(corpus.document_start[document])
+        return Candidate(
+            row,
+            file,
+            corpus.view.path(file),
+            blob,
+            language or None,
+            record.positions[chunk],
+            record.symbols[chunk],
+            tuple(record.names[chunk]),
+            record.kinds[chunk],
+            record.tests[chunk],
+            odds,
+            score,
+            dict(contributions),
+            tuple(evidence),
+        )
+
+    def row_at(self, file: int, line: int) -> int | None:
+        """The row of a file that has a line, or the nearest one before it."""
+        document = int(self.corpus.file_document[file])
+        if document < 0:
+            return None
+        record = self.record(document, file)[1]
+        found = [at for at, position in enumerate(record.positions) if position.start_line <= line]
+        return int(self.corpus.document_start[document]) + found[-1] if found else None
+
+
+def candidates(
+    shelves: Shelves,
+    query: Query,
+    explained: Sequence[Explained],
+    hints: Sequence[Hint],
+    changes: Mapping[int, Mapping[int, Change]],
+) -> list[Candidate]:
+    """The rows of a ranking and those that hints and changes name, the likeliest first."""
+    corpus = shelves.corpus
+    boosts, evidence = _boosts(shelves, hints, changes)
+    found: list[Candidate] = []
+    ranks: dict[int, int] = {}
+    ordinals: dict[int, int] = {}
+    best = max((one.margin for one in explained), default=0.0)
+    seen: set[int] = set()
+    for one in explained:
+        row, file = one.hit.row, one.hit.file
+        seen.add(row)
+        rank = ranks.setdefault(file, len(ranks))
+        ordinal = ordinals[file] = ordinals.get(file, -1) + 1
+        loses = one.parts.get("further chunk of the file", 0.0)
+        place = Place(
+            one.margin - loses - best,
+            rank,
+            ordinal,
+            loses,
+            _size(shelves, row, file),
+            _is_beside(corpus, query, file) or bool(corpus.kinds[row] & (TEST - 1) == _IMPORTS),
+        )
+        found.append(
+            _boosted(
+                shelves, row, file, log_odds(place), one.parts, boosts, [_ranked(one), *evidence.get(row, ())]
+            )
+        )
+    for row in sorted(boosts.keys() - seen):
+        file = int(corpus.shown[corpus.document_of[row]])
+        if file < 0:
+            continue
+        found.append(_boosted(shelves, row, file, _UNRANKED, {}, boosts, evidence.get(row, [])))
+    found.sort(key=lambda one: (-one.odds, one.path, one.row))
+    return found
+
+
+def _boosted(
+    shelves: Shelves,
+    row: int,
+    file: int,
+    odds: float,
+    parts: Mapping[str, float],
+    boosts: Mapping[int, dict[str, float]],
+    evidence: Sequence[dict[str, Any]],
+) -> Candidate:
+    added = boosts.get(row, {})
+    if len(added.keys() - {"named file"}):
+        odds = max(odds, _NAMED_AT_LEAST)
+    contributions = {name: round(value, 6) for name, value in {**parts, **added}.items()}
+    score = round(sum(contributions.values()), 6)
+    return shelves.candidate(row, file, odds + sum(added.values()), score, contributions, evidence)
+
+
+def _ranked(one: Explained) -> dict[str, Any]:
+    """What the ranker had for a row: the kinds of evidence that spoke for it, the strongest first."""
+    speaks = {name: value for name, value in one.parts.items() if value > 0 and name != COMMON}
+    kinds = sorted(speaks, key=lambda name: (-speaks[name], name))
+    return {"kind": "ranking", "for": kinds[:4], "agreement": round(one.hit.agreement, 4)}
+
+
+def _size(shelves: Shelves, row: int, file: int) -> int:
+    document = int(shelves.corpus.document_of[row])
+    position = shelves.record(document, file)[1].positions[row - int(shelves.corpus.document_start[document])]
+    return position.end - position.start
+
+
+def _is_beside(corpus: Corpus, query: Query, file: int) -> bool:
+    flags = int(corpus.view.file_flags[file])
+    return bool(flags & (path_flags.TEST | path_flags.DOCS) & ~query.asked)
+
+
+def _boosts(
+    shelves: Shelves, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, Change]]
+) -> tuple[dict[int, dict[str, float]], dict[int, list[dict[str, Any]]]]:
+    """For each row what hints and changes add, by the name of it, and the evidence for that."""
+    corpus = shelves.corpus
+    boosts: dict[int, dict[str, float]] = {}
+    evidence: dict[int, list[dict[str, Any]]] = {}
+
+    def add(row: int, name: str, value: float, said: dict[str, Any]) -> None:
+        own = boosts.setdefault(row, {})
+        if value > own.get(name, 0.0):
+            own[name] = value
+        if said not in evidence.setdefault(row, []):
+            evidence[row].append(said)
+
+    by_file = find_paths(hints, corpus.view.paths)
+    for file, named in sorted(by_file.items()):
+        document = int(corpus.file_document[file])
+        if document < 0:
+            continue
+        start = int(corpus.document_start[document])
+        for hint in named:
+            said = {"kind": "named", "origin": hint.origin, "path": hint.path}
+            for row in range(start, start + int(corpus.document_rows[document])):
+                add(row, "named file", _NAMED_FILE, said)
+            if hint.line is not None and (at := shelves.row_at(file, hint.line)) is not None:
+                add(at, "named line", _NAMED_LINE, {**said, "line": hint.line})
+    for symbol, origin, rows in _definers(corpus, hints):
+        for row in rows:
+            document = int(corpus.document_of[row])
+            value = _NAMED_SYMBOL - np.log(len(rows)) / 2
+            in_named = any(int(corpus.file_document[file]) == document for file in by_file)
+            value = float(value) + (_NAMED_TWICE if in_named else 0.0)
+            add(row, "named symbol", round(value, 6), {"kind": "named", "origin": origin, "symbol": symbol})
+    for file, chunks in changes.items():
+        document = int(corpus.file_document[file])
+        for chunk, change in chunks.items():
+            row = int(corpus.document_start[document]) + chunk
+            add(row, "in the range", _IN_CHANGE, {"kind": "change", "state": change.state})
+    return boosts, evidence
+
+
+def _definers(corpus: Corpus, hints: Sequence[Hint]) -> list[tuple[str, str, list[int]]]:
+    """The live rows that define each symbol that is named to the letter, where they are few."""
+    symbols = dict.fromkeys((hint.symbol, hint.origin) for hint in hints if hint.symbol)
+    return [
+        (symbol, origin, rows)
+        for (symbol, origin), rows in zip(
+            symbols, definers(corpus, [symbol for symbol, _ in symbols]), strict=True
+        )
+        if 0 < len(rows) <= _MOST_DEFINERS
+    ]
+
+
+def definers(corpus: Corpus, names: Sequence[str]) -> list[list[int]]:
+    """For each name the live rows that define it to the letter."""
+    if not names:
+        return []
+    octets = [name.encode("utf-8", "surrogatepass") for name in names]
+    bounds, at = [], 0
+    for name in octets:
+        bounds.append((at, at + len(name)))
+        at += len(name) + 1
+    counted = exact_names(b"\n".join(octets), bounds)
+    hashes: list[int | None] = [None] * len(names)
+    for text, word in zip(counted.text.tolist(), counted.word.tolist(), strict=True):
+        hashes[text] = word
+    wanted = [number for number, hashed in enumerate(hashes) if hashed is not None]
+    sought = np.array([hashes[number] for number in wanted], dtype=np.int64) ^ DEFINITION
+    found = corpus.find(sought)
+    rows: list[list[int]] = [[] for _ in names]
+    for term, row in zip(found.term.tolist(), found.row.tolist(), strict=True):
+        rows[wanted[term]].append(row)
+    return rows

@@ -1,0 +1,125 @@
+"""What a task or an error log names: files, symbols and lines, in whatever form a stack trace has them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from ctx.pack.values import Hint
+
+MOST = 200
+"""Hints that are kept of one text; the frames nearest to the fault stand at either end of a trace."""
+_MOST_SAME = 4
+"""A name that so many files end in says which of them is meant no more."""
+
+# All of these take time in proportion to the text: what repeats is bounded, or can begin in one place only.
+_RUN = re.compile(r"(?:(?<![A-Za-z0-9])[A-Za-z]:(?=[/\\]))?[\w@$+~.\-/\\]+")
+_FILE = re.compile(r"[^/]*[\w@$+\-]\.[A-Za-z][A-Za-z0-9]{0,9}")
+_LINE = re.compile(r"(?:\"?,? (?:on )?line (\d{1,8})|:line (\d{1,8})|[:(](\d{1,8}))")
+_LONGEST_RUN = 1_000
+_FRAMES = (
+    re.compile(r"\bline \d+, in ([A-Za-z_][\w.<>]*)"),  # Python
+    re.compile(
+        r"\bat (?:async |new )?([A-Za-z_$][\w$.<>/:]*)(?: \[as [\w$]+\])? ?\("
+    ),  # JavaScript, Java, C#
+    re.compile(r"^#\d+ [^\n]{0,400}?\b([A-Za-z_]\w{0,80}(?:->|::)\w{1,80})\(", re.MULTILINE),  # PHP
+    re.compile(r"^\s*\d+:\s+(?:0x[0-9a-f]+ - )?([A-Za-z_<][\w:<>]{0,200}::\w+)", re.MULTILINE),  # Rust
+    re.compile(r"^[\w./\-]{1,200}\.(?:\(\*?\w{1,80}\)\.)?(\w{1,120})\(.*\)$", re.MULTILINE),  # Go
+)
+_QUOTED = re.compile(r"`([^`\n]{2,80})`")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+
+
+def read_task(text: str) -> list[Hint]:
+    """The paths and the symbols that a task names."""
+    found = _paths(text, "task")
+    named = [match.group() for match in _WORD.finditer(text) if _is_code(match, text)]
+    named += [match[1] for match in _QUOTED.finditer(text) if _NAME.fullmatch(match[1])]
+    found += [Hint(None, name, None, "task") for name in map(_last_name, named) if name is not None]
+    return list(dict.fromkeys(found))[:MOST]
+
+
+def read_log(text: str) -> list[Hint]:
+    """The paths with their lines, and the functions, that an error log names."""
+    found = _paths(text, "error_log")
+    for pattern in _FRAMES:
+        names = [_last_name(match[1]) for match in pattern.finditer(text)]
+        found += [Hint(None, name, None, "error_log") for name in names if name is not None]
+    kept = list(dict.fromkeys(found))
+    return kept if len(kept) <= MOST else kept[: MOST // 2] + kept[-MOST // 2 :]
+
+
+def _paths(text: str, origin: str) -> list[Hint]:
+    found = []
+    for match in _RUN.finditer(text):
+        path = match.group().replace("\\", "/").rstrip(".")
+        if len(path) > _LONGEST_RUN or "." not in path or _FILE.fullmatch(path.rpartition("/")[2]) is None:
+            continue
+        after = _LINE.match(text, match.end())
+        line = after and (after[1] or after[2] or after[3])
+        found.append(Hint(path, None, int(line) or None if line else None, origin))
+    return found
+
+
+def _is_code(word: re.Match[str], text: str) -> bool:
+    """Whether a word looks like a name in code: by its letters, or by what stands around it."""
+    name, after, before = (
+        word.group(),
+        text[word.end() : word.end() + 2],
+        text[max(0, word.start() - 2) : word.start()],
+    )
+    inner = name.strip("_")
+    by_letters = "_" in inner or any(a.islower() and b.isupper() for a, b in pairwise(inner))
+    called = after.startswith("(") and not name.isupper()
+    qualified = (
+        after in ("::", "->") or before in ("::", "->") or (before[-1:] == "#" and not before[:1].isspace())
+    )
+    return len(name) > 1 and len(name) <= 120 and (by_letters or called or qualified)
+
+
+def _last_name(symbol: str) -> str | None:
+    """The name at the end of a qualified one; None for what names nothing (`<lambda>`)."""
+    names = _NAME.findall(symbol)
+    return names[-1] if names and len(names[-1]) > 1 else None
+
+
+def find_paths(hints: Iterable[Hint], paths: Sequence[bytes]) -> dict[int, list[Hint]]:
+    """For each file that a hint names, by its place among `paths`, the hints.
+
+    A trace has paths of another machine, so the longest common end decides; the file name has to agree.
+    """
+    wanted = [hint for hint in hints if hint.path is not None]
+    by_name: dict[bytes, list[int]] = defaultdict(list)
+    names = {_parts(hint)[-1] for hint in wanted}
+    for number, path in enumerate(paths):
+        name = path.rpartition(b"/")[2]
+        if name in names:
+            by_name[name].append(number)
+    found: dict[int, list[Hint]] = defaultdict(list)
+    for hint in wanted:
+        parts = _parts(hint)
+        candidates = by_name.get(parts[-1], [])
+        common = {number: _common_end(parts, paths[number].split(b"/")) for number in candidates}
+        longest = max(common.values(), default=0)
+        meant = [number for number, length in common.items() if length == longest]
+        if len(meant) <= _MOST_SAME:
+            for number in meant:
+                found[number].append(hint)
+    return found
+
+
+def _parts(hint: Hint) -> list[bytes]:
+    assert hint.path is not None
+    return [part for part in hint.path.encode("utf-8", "surrogateescape").split(b"/") if part]
+
+
+def _common_end(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    length = 0
+    for a, b in zip(reversed(one), reversed(other), strict=False):
+        if a != b:
+            break
+        length += 1
+    return length

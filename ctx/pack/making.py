@@ -1,0 +1,342 @@
+"""From a task to a pack: the tree is opened and ranked, places are chosen, the text is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.coverage import lacks_in_words
+from ctx.embed.wordtable import word_table
+from ctx.errors import UsageError
+from ctx.opened import Mend, Opened, mending, open_tree
+from ctx.pack.candidates import Candidate, Shelves, candidates
+from ctx.pack.hints import find_paths, read_log, read_task
+from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, users
+from ctx.pack.render import FORMS, prompt
+from ctx.pack.selection import Selection
+from ctx.pack.shelf import slug_for
+from ctx.pack.sources import Source, Sources, text_of
+from ctx.pack.values import (
+    BUDGET_MAX,
+    FILES_MAX,
+    FORMATS,
+    SCHEMA,
+    STRATEGY,
+    Excerpt,
+    Hint,
+    Options,
+    Pack,
+    PackedFile,
+    QueryTerm,
+)
+from ctx.rank.explain import explain
+from ctx.rank.query import Query, prepare
+from ctx.search import corpus_of
+from ctx.tokens import TOKENIZERS, Count, counter
+from ctx.values import Change, Plan, Progress
+from ctx.words.query import read_query, tokens
+from ctx.words.terms import STOP_WORDS
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+_ROWS, _ROWS_MAX = 250, 2_000
+_TOKENS_A_ROW = 30
+"""A row is looked at for each so many tokens of the budget, within these bounds."""
+_FOR_THE_BEST = 0.88
+"""The share of the budget that goes to what the task is about before what that needs has its turn."""
+_TESTS, _CALLERS, _DEFINITIONS = 3, 2, 8
+"""How many neighbours of each kind a pack of 8,000 tokens has at most; larger ones have more."""
+_LONGEST_TASK = 100_000
+"""Characters of a task."""
+
+
+class Made(NamedTuple):
+    """A pack and its text."""
+
+    pack: Pack
+    prompt: str
+
+
+class Ranking(NamedTuple):
+    """A tree that is open, with the candidates for a task."""
+
+    opened: Opened
+    shelves: Shelves
+    query: Query
+    found: list[Candidate]
+    sources: Sources
+
+
+def check(task: str, options: Options) -> None:
+    """Raises UsageError for what no pack can be made of."""
+    if not task.strip():
+        raise UsageError("the task is empty: say in a sentence what is to be done")
+    if len(task) > _LONGEST_TASK:
+        raise UsageError(f"the task has {len(task):,} characters; {_LONGEST_TASK:,} are the most")
+    said = [token for token in tokens(task) if token.lower() not in STOP_WORDS]
+    if not said:
+        raise UsageError(
+            f"the task '{task.strip()}' says nothing that code could be about: say what is to be done"
+        )
+    if not 1 <= options.budget <= BUDGET_MAX:
+        raise UsageError(f"a budget of {options.budget:,} tokens: give 1 to {BUDGET_MAX:,}")
+    if not 1 <= options.max_files <= FILES_MAX:
+        raise UsageError(f"at most {options.max_files:,} files: give 1 to {FILES_MAX:,}")
+    if options.tokenizer not in TOKENIZERS:
+        raise UsageError(f"unknown tokenizer {options.tokenizer!r}: one of {', '.join(TOKENIZERS)}")
+    if options.format not in FORMATS:
+        raise UsageError(f"unknown format {options.format!r}: one of {', '.join(FORMATS)}")
+    if options.within is not None and options.revision is not None:
+        raise UsageError("a range names its trees by itself: leave out the revision")
+
+
+def make(
+    index: RepositoryIndex,
+    task: str,
+    options: Options,
+    log: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    announce: Callable[[Plan], None] | None = None,
+) -> Made:
+    """Make a pack; nothing is stored. `log` is the text of an error log.
+
+    Raises UsageError for a task or options that no pack can be made with, CtxError where there is no tree.
+    """
+    check(task, options)
+    count = counter(options.tokenizer)
+    hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
+
+    def built(ranking: Ranking) -> Made:
+        return _made(ranking, index, task, options, hints, count)
+
+    return ranked(index, task, options, hints, built, progress, announce)
+
+
+def ranked(
+    index: RepositoryIndex,
+    task: str,
+    options: Options,
+    hints: Sequence[Hint],
+    use: Callable[[Ranking], Made],
+    progress: Callable[[Progress], None] | None = None,
+    announce: Callable[[Plan], None] | None = None,
+) -> Made:
+    """What `use` makes of the candidates for a task in its tree; damage that is met is mended."""
+
+    def ask() -> tuple[Mend, Callable[[], Made]]:
+        opened, changes, mend = _opened(index, options, progress, announce)
+        return mend, lambda: use(_ranking(index, opened, changes(), task, options, hints))
+
+    return mending(ask)
+
+
+def _opened(
+    index: RepositoryIndex,
+    options: Options,
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Mend]:
+    """The tree of a pack, and what a range changed in it."""
+    if options.within is None:
+        opened = open_tree(index, options.revision, None, None, progress, announce)
+        return opened, dict, opened.mend
+    from ctx.changes import compare, open_ends
+
+    old, new = open_ends(index, options.within, False, progress, announce)
+
+    def mend(everything: bool) -> None:
+        new.mend(everything)
+        old.mend(everything)
+
+    return new, lambda: compare(index, old, new).new, mend
+
+
+def _ranking(
+    index: RepositoryIndex,
+    opened: Opened,
+    changes: Mapping[int, Mapping[int, Change]],
+    task: str,
+    options: Options,
+    hints: Sequence[Hint],
+) -> Ranking:
+    corpus = corpus_of(opened.view)
+    query = prepare(task, word_table())
+    rows = max(_ROWS, min(_ROWS_MAX, options.budget // _TOKENS_A_ROW))
+    explained = explain(corpus, query, None, rows, tuning=index.tuning)
+    shelves = Shelves(corpus, partial(index.record, opened.view))
+    found = candidates(shelves, index.tuning.read(query), explained, hints, changes)
+    return Ranking(opened, shelves, query, found, Sources(index.reader.read_blob))
+
+
+def blank(
+    ranking: Ranking,
+    index: RepositoryIndex,
+    task: str,
+    options: Options,
+    hints: tuple[Hint, ...],
+    parent: str | None = None,
+) -> Pack:
+    """A pack without files yet; `parent` is the slug of the pack that it updates."""
+    about = ranking.opened.about
+    identity = json.dumps([about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY])
+    lacking = lacks_in_words(about, index.repository.settings.is_partial_clone)
+    message = about.message or lacking or _unknown_files(ranking, hints)
+    return Pack(
+        slug_for(task, identity),
+        task,
+        options,
+        hints,
+        terms_of(task),
+        about.revision,
+        about.commit.hex() if about.commit else None,
+        about.tree.hex(),
+        (),
+        (),
+        message,
+        0,
+    )
+
+
+def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
+    """What to say where the task names files that the tree has not."""
+    named = [hint for hint in hints if hint.origin == "task" and hint.path and "/" in hint.path.strip("/")]
+    paths = ranking.opened.view.paths
+    known = {hint for own in find_paths(named, paths).values() for hint in own}
+    lacking = [hint.path for hint in named if hint not in known and not str(hint.path).startswith("/")]
+    if not lacking:
+        return None
+    return f"the task names {', '.join(map(str, lacking[:3]))}, which is no indexed file of this tree"
+
+
+def terms_of(task: str) -> tuple[QueryTerm, ...]:
+    """What the task is searched by."""
+    return tuple(
+        QueryTerm(term.word, "literal" if term.weight >= 1.0 else "compound", term.word, term.weight)
+        for term in read_query(task)
+    )
+
+
+def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
+    """An empty selection with the frame of a pack counted. Raises UsageError where not even that fits."""
+    frame = count(prompt(pack, lambda _, __: ""))
+    budget = pack.options.budget
+    if frame > budget:
+        raise UsageError(
+            f"a budget of {budget:,} tokens cannot hold the frame of this pack, which has {frame:,}: "
+            "raise --budget-tokens, or shorten the task"
+        )
+    weights = dict(zip(ranking.query.hashes.tolist(), ranking.query.weights.tolist(), strict=True))
+    form = FORMS[pack.options.format]
+    # The heading of the list of files is in no file's own part.
+    return Selection(ranking.sources, form, count, weights, budget, frame + 6, pack.options.max_files)
+
+
+def choose(ranking: Ranking, selection: Selection) -> None:
+    """Fill a selection: what the task is about, what that needs, and what else there is room for."""
+    selection.fill(ranking.found, _FOR_THE_BEST)
+    chosen = [shown.candidate for own in selection.shown.values() for shown in own]
+    if chosen:
+        scale = max(1.0, (selection.budget / 8_000) ** 0.5)
+        known = {one.row: one for one in ranking.found}
+        beside = users(ranking.shelves, ranking.query, chosen, 100)
+        for relation, most in ((TEST_OF, _TESTS), (CALLER_OF, _CALLERS)):
+            own = [one for one in beside if one.relation == relation]
+            _add(ranking, selection, known, own, int(most * scale), None)
+        texts = {one.row: _text(ranking, one) for one in chosen}
+        used = definitions_used(ranking.shelves, chosen, texts, 60)
+        _add(ranking, selection, known, used, int(_DEFINITIONS * scale), "signature")
+    selection.fill(ranking.found)
+
+
+def _add(
+    ranking: Ranking,
+    selection: Selection,
+    known: Mapping[int, Candidate],
+    found: Sequence[Neighbour],
+    most: int,
+    form: str | None,
+) -> None:
+    for one in found:
+        if most <= 0:
+            return
+        said = {
+            "kind": "dependency",
+            "relation": one.relation,
+            "symbol": one.symbol,
+            "sourcePath": one.source.decode("utf-8", "replace"),
+            "hops": 1,
+        }
+        candidate = known.get(one.row)
+        if candidate is None:
+            parts = {"dependency": round(one.weight, 6)}
+            candidate = ranking.shelves.candidate(one.row, one.file, -5.0, parts["dependency"], parts, [said])
+        else:
+            candidate = candidate._replace(evidence=(*candidate.evidence, said))
+        before = selection.used
+        only = one.symbol if form else None
+        if (
+            selection.add(candidate, only=only, why=f"{one.relation} {one.symbol}")
+            and selection.used > before
+        ):
+            most -= 1
+
+
+def _text(ranking: Ranking, one: Candidate) -> str:
+    source = ranking.sources.get(one.blob, one.language)
+    assert isinstance(source, Source), "it was shown"
+    return "\n".join(source.lines[one.position.start_line - 1 : one.position.end_line])
+
+
+def _made(
+    ranking: Ranking,
+    index: RepositoryIndex,
+    task: str,
+    options: Options,
+    hints: tuple[Hint, ...],
+    count: Count,
+) -> Made:
+    pack = blank(ranking, index, task, options, hints)
+    selection = selection_for(ranking, pack, count)
+    choose(ranking, selection)
+    return finished(ranking.sources, pack, selection, count)
+
+
+def finished(
+    sources: Sources,
+    pack: Pack,
+    selection: Selection,
+    count: Count,
+    against: Callable[[Pack], Pack] = lambda pack: pack,
+) -> Made:
+    """A pack with what was selected, within its budget: what was estimated is counted, and cut where it must.
+
+    `against` compares it with the pack before.
+    """
+    mentioned = len(selection.left_out())
+    while True:
+        left_out = selection.left_out()
+        files = (*selection.files(), *left_out)
+        whole = against(pack._replace(files=files, considered=tuple(selection.considered())))
+        silent = {file.path for file in left_out[mentioned:]}
+        told = whole._replace(files=tuple(file for file in whole.files if file.path not in silent))
+        text = prompt(told, partial(excerpt_text, sources))
+        tokens_used = count(text)
+        if tokens_used <= pack.options.budget:
+            return Made(whole._replace(tokens=tokens_used), text)
+        if mentioned:
+            mentioned -= 1
+        elif not selection.drop_last():
+            raise UsageError(
+                f"a budget of {pack.options.budget:,} tokens cannot hold what this update has to say, "
+                f"{tokens_used:,}: raise --budget-tokens, or pack the task anew"
+            )
+
+
+def excerpt_text(sources: Sources, file: PackedFile, excerpt: Excerpt) -> str:
+    """The text of an excerpt."""
+    source = sources.get(bytes.fromhex(file.blob or ""), file.language)
+    assert isinstance(source, Source), "what is shown was read"
+    return text_of(source, excerpt.ranges) or ""

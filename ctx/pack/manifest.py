@@ -1,0 +1,226 @@
+"""Manifests: a pack as JSON and back. docs/packs.md has the fields.
+
+What is read may come from another version or be damaged: what cannot be read is no manifest.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ctx.errors import CtxError, Damaged
+from ctx.pack.values import (
+    ADDED,
+    CHANGED,
+    FORMATS,
+    SCHEMA,
+    UNCHANGED,
+    Considered,
+    Delta,
+    Excerpt,
+    Gone,
+    Hint,
+    Lines,
+    Options,
+    Pack,
+    PackedFile,
+    QueryTerm,
+    Stale,
+)
+
+
+def encode(pack: Pack) -> bytes:
+    """A manifest; the same pack gives the same bytes."""
+    return (json.dumps(manifest(pack), ensure_ascii=True, indent=1) + "\n").encode()
+
+
+def manifest(pack: Pack) -> dict[str, Any]:
+    """A manifest as plain values."""
+    options = pack.options
+    found: dict[str, Any] = {
+        "schemaVersion": pack.schema,
+        "excerptStrategy": pack.strategy,
+        "slug": pack.slug,
+        "task": pack.task,
+        "revision": pack.revision,
+        "commit": pack.commit,
+        "tree": pack.tree,
+        "budget": options.budget,
+        "tokens": pack.tokens,
+        "maxFiles": options.max_files,
+        "tokenizer": options.tokenizer,
+        "format": options.format,
+        "options": {"revision": options.revision, "in": options.within},
+        "hints": [hint._asdict() for hint in pack.hints],
+        "queryTerms": [term._asdict() for term in pack.query_terms],
+        "message": pack.message,
+        "files": [_file(file) for file in pack.files],
+        "considered": [
+            {**_path("path", one.path), "blob": one.blob, "status": one.status} for one in pack.considered
+        ],
+    }
+    if pack.delta is not None:
+        by_state = {
+            state: [_text(file.path) for file in pack.files if file.state == state]
+            for state in (ADDED, CHANGED, UNCHANGED)
+        }
+        found["parentPack"] = pack.delta.parent
+        found["completeRefresh"] = pack.delta.complete
+        found["changes"] = {
+            **by_state,
+            "removed": [{**_path("path", one.path), "reason": one.reason} for one in pack.delta.removed],
+        }
+        found["staleReferences"] = [
+            {**_path("path", one.path), "citation": one.citation} for one in pack.delta.stale
+        ]
+    return found
+
+
+def _file(file: PackedFile) -> dict[str, Any]:
+    return {
+        **_path("path", file.path),
+        "language": file.language,
+        "state": file.state,
+        "sourceHash": None
+        if file.blob is None
+        else {"blob": file.blob, **({"blake2b": file.digest} if file.digest else {})},
+        "score": file.score,
+        "contributions": dict(file.contributions),
+        "evidence": [dict(one) for one in file.evidence],
+        "excerptRanges": [
+            {
+                "ranges": [_lines(one) for one in excerpt.ranges],
+                "symbol": excerpt.symbol,
+                "reason": excerpt.why,
+            }
+            for excerpt in file.excerpts
+        ],
+        "excerptRange": None if file.best is None else _lines(file.best),
+        "omissionReason": file.omission,
+        "tokens": file.tokens,
+    }
+
+
+def _lines(lines: Lines) -> dict[str, int]:
+    return {"startLine": lines.first, "endLine": lines.last}
+
+
+def _text(path: bytes) -> str:
+    return path.decode("utf-8", "replace")
+
+
+def _path(name: str, path: bytes) -> dict[str, str]:
+    """A path as text, and where it is not UTF-8 its bytes in base64 too."""
+    try:
+        return {name: path.decode()}
+    except UnicodeDecodeError:
+        return {name: _text(path), f"{name}Bytes": base64.b64encode(path).decode()}
+
+
+def decode(data: bytes) -> Pack:
+    """The pack of a manifest. Raises `Damaged` for what is none, CtxError for one of a later version."""
+    try:
+        value = json.loads(data)
+        schema = value["schemaVersion"]
+        if not isinstance(schema, int) or schema < 1:
+            raise Damaged("a manifest does not say its version")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Damaged("a manifest is no JSON object of a pack") from error
+    if schema > SCHEMA:
+        raise CtxError(
+            f"the pack was made by a newer git-ctx (manifest version {schema}, this one reads {SCHEMA}): "
+            "use that one, or pack again"
+        )
+    try:
+        return _decode(value)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise Damaged(f"a manifest lacks what it should have: {error}") from error
+
+
+def _decode(value: dict[str, Any]) -> Pack:
+    options = value["options"]
+    delta = None
+    if value.get("parentPack") is not None:
+        delta = Delta(
+            _str(value["parentPack"]),
+            tuple(Gone(_bytes("path", one), _str(one["reason"])) for one in value["changes"]["removed"]),
+            tuple(Stale(_bytes("path", one), _str(one["citation"])) for one in value["staleReferences"]),
+            value.get("completeRefresh"),
+        )
+    if value["format"] not in FORMATS:
+        raise ValueError("format")
+    strategy = value.get("excerptStrategy")
+    return Pack(
+        _str(value["slug"]),
+        _str(value["task"]),
+        Options(
+            _int(value["budget"]),
+            _int(value["maxFiles"]),
+            _str(value["tokenizer"]),
+            value["format"],
+            options.get("revision"),
+            options.get("in"),
+        ),
+        tuple(Hint(**one) for one in value["hints"]),
+        tuple(QueryTerm(**one) for one in value["queryTerms"]),
+        _str(value["revision"]),
+        value.get("commit"),
+        _str(value["tree"]),
+        tuple(_read_file(one) for one in value["files"]),
+        tuple(
+            Considered(_bytes("path", one), _str(one["blob"]), _str(one["status"]))
+            for one in value["considered"]
+        ),
+        value.get("message"),
+        _int(value["tokens"]),
+        delta,
+        _int(value["schemaVersion"]),
+        strategy if isinstance(strategy, int) else None,
+    )
+
+
+def _read_file(value: Mapping[str, Any]) -> PackedFile:
+    source = value.get("sourceHash") or {}
+    best = value["excerptRange"]
+    return PackedFile(
+        _bytes("path", value),
+        value.get("language"),
+        source.get("blob"),
+        source.get("blake2b"),
+        float(value["score"]),
+        {_str(name): float(part) for name, part in value["contributions"].items()},
+        tuple(dict(one) for one in value["evidence"]),
+        tuple(
+            Excerpt(
+                tuple(_read_lines(lines) for lines in one["ranges"]), _str(one["symbol"]), _str(one["reason"])
+            )
+            for one in value["excerptRanges"]
+        ),
+        None if best is None else _read_lines(best),
+        value.get("omissionReason"),
+        _int(value.get("tokens", 0)),
+        value.get("state"),
+    )
+
+
+def _read_lines(value: Mapping[str, Any]) -> Lines:
+    return Lines(_int(value["startLine"]), _int(value["endLine"]))
+
+
+def _bytes(name: str, value: Mapping[str, Any]) -> bytes:
+    written = value.get(f"{name}Bytes")
+    return _str(value[name]).encode() if written is None else base64.b64decode(written, validate=True)
+
+
+def _str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is missing")
+    return value
+
+
+def _int(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError("a number is missing")
+    return value

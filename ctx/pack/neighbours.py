@@ -1,0 +1,128 @@
+"""What chosen code needs beside it: the tests that name it, who calls it, and what it calls itself.
+
+Found through the words and names of the index, so that no file has to be read that is not shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ctx.pack.candidates import Candidate, Shelves, definers
+from ctx.rank.query import Query
+from ctx.views import paths as path_flags
+from ctx.words.query import words_of
+from ctx.words.terms import STOP_WORDS, term_hash
+from ctx.words.vocabulary import compound_hashes
+
+TEST_OF, CALLER_OF, DEFINITION_OF = "test of", "caller of", "definition of"
+"""What a neighbour is to the symbol that it was found by."""
+
+_NEEDED = re.compile(r"\b(?:([A-Za-z_$][\w$]{2,})\(|([A-Za-z]\w*(?:[a-z][A-Z]|_)\w*|[A-Z][a-z]\w+))")
+"""What a piece of code needs: what it calls, and names that are no plain words."""
+_MOST_DEFINERS = 2
+"""Names that more places define are not looked up: which one is meant is not known."""
+_MOST_USERS = 40
+"""A name in more places than these is too common for its callers to say anything."""
+_CALLABLE = frozenset(
+    ("function", "method", "class", "struct", "interface", "trait", "object", "type", "macro")
+)
+_NO_SOURCE = path_flags.TEST | path_flags.DOCS | path_flags.CONFIG | path_flags.DATA
+
+
+class Neighbour(NamedTuple):
+    """A row beside a chosen one: what it is to which symbol of it, and how much speaks for showing it."""
+
+    row: int
+    file: int
+    relation: str
+    symbol: str
+    source: bytes
+    weight: float
+
+
+def definitions_used(
+    shelves: Shelves, chosen: Sequence[Candidate], texts: Mapping[int, str], most: int
+) -> list[Neighbour]:
+    """Definitions of what the texts of chosen rows (by row) name, those first that most of them need."""
+    uses: Counter[str] = Counter()
+    first: dict[str, Candidate] = {}
+    for one in chosen:
+        if one.kind == "section" or one.is_test:
+            continue
+        needed = (match[1] or match[2] for match in _NEEDED.finditer(texts.get(one.row, "")))
+        for name in dict.fromkeys(needed):
+            if name.lower() in STOP_WORDS or name in one.names:
+                continue
+            uses[name] += 1
+            first.setdefault(name, one)
+    names = list(uses)
+    known = {one.row for one in chosen}
+    found = []
+    for name, rows in zip(names, definers(shelves.corpus, names), strict=True):
+        rows = [row for row in rows if row not in known]
+        if not 0 < len(rows) <= _MOST_DEFINERS:
+            continue
+        for row in rows:
+            file = _file(shelves, row)
+            if file >= 0 and not int(shelves.corpus.view.file_flags[file]) & _NO_SOURCE:
+                weight = uses[name] * first[name].chance / len(rows)
+                found.append(Neighbour(row, file, DEFINITION_OF, name, first[name].path, weight))
+    return _best(shelves, found, most)
+
+
+def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int) -> list[Neighbour]:
+    """Tests that name what chosen rows define, and other code that does, the likeliest first."""
+    corpus = shelves.corpus
+    symbols: dict[str, Candidate] = {}
+    for one in chosen:
+        if one.kind in _CALLABLE and one.names and not one.is_test:
+            symbols.setdefault(one.names[0], one)
+    names = [name for name in symbols if name.isascii() and len(name) > 3]
+    if not names:
+        return []
+    terms = [
+        hashed if len(words_of(name)) > 1 else term_hash(name.lower())
+        for name, hashed in zip(names, compound_hashes(names), strict=True)
+    ]
+    postings = corpus.find(np.array(terms, dtype=np.int64))
+    on_task = np.zeros(corpus.rows)
+    own = corpus.find(query.hashes)
+    np.add.at(on_task, own.row, query.weights[own.term])
+    known = {one.row for one in chosen}
+    found = []
+    for number, name in enumerate(names):
+        rows = postings.row[postings.term == number].tolist()
+        if len(rows) > _MOST_USERS:
+            continue
+        definition = symbols[name]
+        for row in rows:
+            if row in known:
+                continue
+            file = _file(shelves, row)
+            if file < 0:
+                continue
+            flags = int(corpus.view.file_flags[file])
+            if flags & _NO_SOURCE & ~path_flags.TEST:
+                continue
+            relation = TEST_OF if flags & path_flags.TEST else CALLER_OF
+            weight = definition.chance * (1.0 + float(on_task[row])) / (1.0 + len(rows)) ** 0.5
+            found.append(Neighbour(row, file, relation, name, definition.path, weight))
+    return _best(shelves, found, most)
+
+
+def _file(shelves: Shelves, row: int) -> int:
+    return int(shelves.corpus.shown[shelves.corpus.document_of[row]])
+
+
+def _best(shelves: Shelves, found: Sequence[Neighbour], most: int) -> list[Neighbour]:
+    """Each row once, with what speaks most for it."""
+    view = shelves.corpus.view
+    kept: dict[int, Neighbour] = {}
+    for one in sorted(found, key=lambda one: (-one.weight, view.path(one.file), one.row, one.symbol)):
+        kept.setdefault(one.row, one)
+    return list(kept.values())[:most]

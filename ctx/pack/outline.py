@@ -1,0 +1,179 @@
+"""The definitions of a file by its syntax: where each begins with its documentation, where its body begins.
+
+What the file is cut into for the index says where answers lie; this says what belongs to a place so that it
+can be read alone. A file without a grammar has no outline.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.contents import decode
+from ctx.pack.values import Lines
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from ctx.chunking.rules import Grammar
+
+_DEPTH = 40
+_SETUP = re.compile(
+    rb"\b(?:set_?up\w*|before_?(?:each|all|class|test|method)?|fixture|test_?initialize|one_?time_?set_?up)\b",
+    re.IGNORECASE,
+)
+_MOST_SETUP_HEAD = 200
+"""Bytes of a definition in which it says that it prepares tests."""
+
+
+class Item(NamedTuple):
+    """A definition: all of its lines with the documentation before it, and those before its body.
+
+    `parent` is the place of the definition around it in the outline, -1 for none. `is_setup`: it prepares the
+    tests beside it. `named` is the line with its name.
+    """
+
+    lines: Lines
+    head: Lines
+    name: str
+    kind: str
+    is_test: bool
+    is_setup: bool
+    members: bool
+    parent: int
+    named: int
+
+
+class Outline(NamedTuple):
+    """The definitions of a file in the order of their places, those around before those inside."""
+
+    items: tuple[Item, ...]
+
+    def around(self, first: int, last: int) -> list[int]:
+        """The innermost definitions that some lines lie in or reach into, leaves before what is around."""
+        touched = [
+            number
+            for number, item in enumerate(self.items)
+            if item.lines.first <= last and item.lines.last >= first
+        ]
+        outer = {self.items[number].parent for number in touched}
+        return [number for number in touched if number not in outer]
+
+    def above(self, number: int) -> list[int]:
+        """The definitions around one, outermost first."""
+        found = []
+        at = self.items[number].parent
+        while at >= 0:
+            found.append(at)
+            at = self.items[at].parent
+        return found[::-1]
+
+
+NONE = Outline(())
+
+
+def outline(source: bytes, language: str | None) -> Outline:
+    """The outline of a file; none where there is no grammar for it, or the parser gives up."""
+    if language is None:
+        return NONE
+    from ctx.chunking import documents, embedded
+    from ctx.chunking.grammars import parse
+    from ctx.chunking.lines import has_long_line
+
+    text = decode(source)[0]
+    if language in documents.LANGUAGES or language in embedded.LANGUAGES or has_long_line(text):
+        return NONE
+    parsed = parse(text, language)
+    if parsed is None:
+        return NONE
+    tree, grammar = parsed
+    walker = _Walker(text, grammar)
+    walker.sequence(tree.root_node.children, len(text), "module", -1, 0)
+    return Outline(tuple(walker.items))
+
+
+class _Walker:
+    def __init__(self, source: bytes, grammar: Grammar) -> None:
+        self.source = source
+        self.grammar = grammar
+        self.items: list[Item] = []
+        self.newlines = [at for at, byte in enumerate(source) if byte == 10]
+
+    def line(self, offset: int) -> int:
+        return bisect_right(self.newlines, offset - 1) + 1
+
+    def sequence(self, children: list[Node], end: int, kind: str, parent: int, depth: int) -> None:
+        from ctx.chunking.units import Scope, Unit, group
+
+        if depth > _DEPTH or not children:
+            return
+        start = children[0].start_byte
+        # The opening syntax of a body belongs to the definition around it, not to its first member.
+        header = Unit(start, start) if parent >= 0 or depth else None
+        scope = Scope("", kind, True, False)
+        for unit in group(children, self.source, self.grammar, scope, header, end):
+            definition = unit.definition
+            if definition is None or unit.node is None:
+                continue
+            inside = self.inside(unit.node)
+            own = parent
+            if definition.name:
+                body = unit.end if inside is None else inside.start_byte
+                own = len(self.items)
+                first = self.line(unit.start)
+                last = max(first, self.line(max(unit.start, unit.end - 1)))
+                head = self.head_end(unit.start, body, inside)
+                self.items.append(
+                    Item(
+                        Lines(first, last),
+                        Lines(first, min(last, max(first, head))),
+                        definition.name,
+                        definition.kind,
+                        definition.is_test,
+                        bool(
+                            _SETUP.search(self.source, unit.start, min(body, unit.start + _MOST_SETUP_HEAD))
+                        ),
+                        definition.members,
+                        parent,
+                        min(last, max(first, self.name_line(unit.node, body, definition.name))),
+                    )
+                )
+            if definition.members and inside is not None:
+                self.sequence(inside.children, inside.end_byte, definition.kind or kind, own, depth + 1)
+
+    def name_line(self, node: Node, body: int, name: str) -> int:
+        """The line that a definition is named in; comments and decorators may stand before it."""
+        inner: Node | None = node
+        for _ in range(4):
+            if inner is None:
+                break
+            found = inner.child_by_field_name("name")
+            if found is not None:
+                return self.line(found.start_byte)
+            inner = next((child for child in inner.children if child.kind_id in self.grammar.defines), None)
+        letters = name.rpartition(".")[2].encode("utf-8", "replace")
+        at = self.source.find(letters, node.start_byte, body)
+        return self.line(at if at >= 0 else node.start_byte)
+
+    def inside(self, node: Node) -> Node | None:
+        """The sequence of members or statements that a definition holds."""
+        for _ in range(_DEPTH):
+            if node.kind_id in self.grammar.sequences:
+                return node
+            children = node.children
+            if not children:
+                return None
+            body = node.child_by_field_name("body")
+            node = body if body is not None else max(children, key=lambda one: one.end_byte - one.start_byte)
+        return None
+
+    def head_end(self, start: int, body: int, inside: Node | None) -> int:
+        """The last line of signature and documentation: before the first statement of the body."""
+        if inside is not None and self.grammar.rules.docstrings is not None:
+            for child in inside.children[:2]:
+                if self.grammar.rules.docstrings(child, self.source):
+                    return self.line(child.end_byte)
+        while body > start and self.source[body - 1 : body].isspace():
+            body -= 1
+        return self.line(max(start, body - 1))

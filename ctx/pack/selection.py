@@ -1,0 +1,236 @@
+"""Filling a budget of tokens with the excerpts that are worth most for each token.
+
+What is shown already costs nothing again and is never shown twice. The same candidates in the same order give
+the same selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ctx.pack.candidates import Candidate
+from ctx.pack.excerpts import cut, signature, without
+from ctx.pack.render import Form
+from ctx.pack.sources import Source, Sources, text_of
+from ctx.pack.values import (
+    BELOW_LIMIT,
+    LOW_VALUE,
+    NO_ROOM,
+    OVERSIZED_LINE,
+    SELECTED,
+    SOURCE_MEMORY,
+    TOKEN_BUDGET,
+    Considered,
+    Excerpt,
+    Lines,
+    PackedFile,
+)
+from ctx.pack.worth import LEAST
+from ctx.tokens import Count
+from ctx.words.query import terms_in
+
+_HEADING = 40
+"""About the tokens around an excerpt, for the order in which excerpts are tried."""
+_BYTES_A_TOKEN = 3.8
+_NOT_FULL = 40
+"""With fewer tokens left than these nothing more is tried."""
+_WORTH_A_SIGNATURE = 0.03
+"""What does not fit as a whole is shown by its signature where it is at least so likely."""
+_MOST_OMITTED = 5
+"""Files that are named although no excerpt of them fitted."""
+
+
+class Shown(NamedTuple):
+    """An excerpt that was taken, of which candidate, and the tokens that it costs."""
+
+    candidate: Candidate
+    excerpt: Excerpt
+    tokens: int
+
+
+class Selection:
+    """What was chosen so far, within `budget` tokens of which `used` are spoken for."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        form: Form,
+        count: Count,
+        terms: dict[int, float],
+        budget: int,
+        used: int,
+        max_files: int,
+    ) -> None:
+        """`terms` are the weights of the task's terms by their hashes."""
+        self.sources = sources
+        self.budget = budget
+        self.used = used
+        self.shown: dict[bytes, list[Shown]] = {}
+        self.omitted: dict[bytes, tuple[Candidate, str]] = {}
+        self.status: dict[bytes, tuple[str, str]] = {}
+        self._form = form
+        self._count = count
+        self._terms = terms
+        self.max_files = max_files
+        self._lines: dict[bytes, list[Lines]] = {}
+        self._order: list[bytes] = []
+
+    def fill(self, candidates: Sequence[Candidate], share: float = 1.0) -> None:
+        """Take candidates, best first for their size, until a share of the budget is used."""
+        most = self.used + int((self.budget - self.used) * share)
+        for one in sorted(candidates, key=_order):
+            if one.chance < LEAST:
+                self._note(one, LOW_VALUE)
+            elif most - self.used < _NOT_FULL:
+                self._note(one, NO_ROOM, TOKEN_BUDGET)
+            else:
+                self.add(one, most)
+
+    def add(self, one: Candidate, most: int | None = None, only: str | None = None, why: str = "") -> bool:
+        """Show a candidate, or of the definition called `only` the signature, if it fits; whether it does."""
+        most = self.budget if most is None else most
+        if one.path not in self.shown and len(self.shown) >= self.max_files:
+            self._note(one, BELOW_LIMIT)
+            return False
+        source = self._source(one)
+        if source is None:
+            return False
+        lines = Lines(one.position.start_line, one.position.end_line)
+        if only is not None:
+            return self._show(one, source, signature(source.outline, lines, only), most, only, why)
+        ranges = cut(source.outline, lines, one.is_test, lambda a, b: self._weigh(source, a, b))
+        if self._show(one, source, ranges, most, one.symbol, why):
+            return True
+        name = one.names[0] if one.names else ""
+        if name and one.chance >= _WORTH_A_SIGNATURE:
+            return self._show(
+                one, source, signature(source.outline, lines, name), most, one.symbol, "signature"
+            )
+        return False
+
+    def _source(self, one: Candidate) -> Source | None:
+        try:
+            source = self.sources.get(one.blob, one.language)
+        except KeyError:
+            return None
+        if isinstance(source, str):
+            self._note(one, NO_ROOM, SOURCE_MEMORY)
+            return None
+        return source
+
+    def _weigh(self, source: Source, first: int, last: int) -> float:
+        found = terms_in("\n".join(source.lines[first - 1 : last]))
+        return sum(weight for term, weight in self._terms.items() if term in found)
+
+    def _show(
+        self, one: Candidate, source: Source, ranges: tuple[Lines, ...], most: int, symbol: str, why: str
+    ) -> bool:
+        ranges = without(_within(ranges, len(source.lines)), self._lines.get(one.path, ()))
+        ranges = tuple(a for a in ranges if any(line.strip() for line in source.lines[a.first - 1 : a.last]))
+        if not ranges:
+            return one.path in self.shown
+        text = text_of(source, ranges)
+        excerpt = Excerpt(ranges, symbol, why)
+        if text is None:
+            self._note(one, NO_ROOM, OVERSIZED_LINE)
+            return False
+        file = packed(source, [Shown(one, excerpt, 0)])
+        tokens = self._count(self._form.excerpt(file, excerpt, text)) + 2
+        if one.path not in self.shown:
+            tokens += self._count(self._form.file(file)) + 2
+        if self.used + tokens > most:
+            self._note(one, NO_ROOM, TOKEN_BUDGET)
+            return False
+        self.used += tokens
+        self.shown.setdefault(one.path, []).append(Shown(one, excerpt, tokens))
+        self._lines.setdefault(one.path, []).extend(ranges)
+        self._order.append(one.path)
+        self.status[one.path] = (SELECTED, one.blob.hex())
+        self.omitted.pop(one.path, None)
+        return True
+
+    def _note(self, one: Candidate, status: str, omission: str | None = None) -> None:
+        """Remember why a file is not there, unless it is; what was said first holds."""
+        if one.path in self.shown:
+            return
+        self.status.setdefault(one.path, (status, one.blob.hex()))
+        if omission is not None:
+            self.omitted.setdefault(one.path, (one, omission))
+
+    def drop_last(self) -> bool:
+        """Take the last excerpt back; whether there was one."""
+        if not self._order:
+            return False
+        path = self._order.pop()
+        last = self.shown[path].pop()
+        self.used -= last.tokens
+        self._lines[path] = [one for kept in self.shown[path] for one in kept.excerpt.ranges]
+        if not self.shown[path]:
+            del self.shown[path]
+            self.status[path] = (NO_ROOM, last.candidate.blob.hex())
+            self.omitted[path] = (last.candidate, TOKEN_BUDGET)
+        return True
+
+    def files(self) -> list[PackedFile]:
+        """The files in the order in which they were first taken, then the likeliest without an excerpt."""
+        found = []
+        for shown in self.shown.values():
+            source = self._source(shown[0].candidate)
+            assert source is not None
+            found.append(packed(source, shown))
+        return found
+
+    def left_out(self) -> list[PackedFile]:
+        """The likeliest files of which no excerpt fitted."""
+        likely = list(self.omitted.values())
+        likely.sort(key=lambda pair: (-pair[0].odds, pair[0].path))
+        return [self._omitted(one, omission) for one, omission in likely[:_MOST_OMITTED]]
+
+    def _omitted(self, one: Candidate, omission: str) -> PackedFile:
+        try:
+            source = self.sources.get(one.blob, one.language)
+        except KeyError:
+            source = omission
+        digest = source.digest if isinstance(source, Source) else None
+        return PackedFile(
+            one.path, one.language, one.blob.hex(), digest, one.score, one.contributions, one.evidence, (),
+            None, omission,
+        )  # fmt: skip
+
+    def considered(self) -> list[Considered]:
+        """What became of each file that was weighed, in the order in which that was known."""
+        return [Considered(path, blob, status) for path, (status, blob) in self.status.items()]
+
+
+def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
+    """The file of some excerpts; the first of them speaks most for it."""
+    best = shown[0].candidate
+    evidence = {str(said): said for one in shown for said in one.candidate.evidence}
+    excerpts = sorted((one.excerpt for one in shown), key=lambda one: one.ranges[0])
+    return PackedFile(
+        best.path,
+        best.language,
+        best.blob.hex(),
+        source.digest,
+        best.score,
+        best.contributions,
+        tuple(evidence.values()),
+        tuple(excerpts),
+        max(shown[0].excerpt.ranges, key=lambda one: (one.last - one.first, -one.first)),
+        None,
+        sum(one.tokens for one in shown),
+    )
+
+
+def _order(one: Candidate) -> tuple[float, bytes, int]:
+    """By worth for the size: between a candidate's chance and its chance for each token.
+
+    A few large excerpts that are likely are better than many small ones that are not.
+    """
+    tokens = _HEADING + (one.position.end - one.position.start) / _BYTES_A_TOKEN
+    return -one.chance / tokens**0.5, one.path, one.row
+
+
+def _within(ranges: Iterable[Lines], lines: int) -> tuple[Lines, ...]:
+    return tuple(Lines(one.first, min(one.last, lines)) for one in ranges if one.first <= lines)

@@ -1,0 +1,71 @@
+"""The files that a pack is made of, read when they are needed and kept as lines, within bounds of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from hashlib import blake2b
+
+from ctx.contents import to_text
+from ctx.pack.excerpts import LONGEST_LINE
+from ctx.pack.outline import Outline, outline
+from ctx.pack.values import SOURCE_MEMORY, Lines
+
+MOST_BYTES = 64 << 20
+"""Bytes of all files together that are kept in memory."""
+
+
+class Source:
+    """A file: its bytes' digest (BLAKE2b, 32 bytes, hexadecimal), its lines without ends, its outline."""
+
+    def __init__(self, content: bytes, language: str | None) -> None:
+        self._content = content
+        self._language = language
+        self.digest = blake2b(content, digest_size=32).hexdigest()
+        text = to_text(content, 0, len(content)).split("\n")
+        if text and not text[-1]:
+            text.pop()
+        self.lines = tuple(line.removesuffix("\r") for line in text)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The definitions by syntax; parsing is most of what a file costs."""
+        return outline(self._content, self._language)
+
+
+class Sources:
+    """The files that were read so far; `read` gives the bytes of a blob and raises KeyError."""
+
+    def __init__(self, read: Callable[[bytes], bytes], most: int = MOST_BYTES) -> None:
+        self._read = read
+        self._left = most
+        self._found: dict[tuple[bytes, str | None], Source | str] = {}
+
+    def get(self, blob: bytes, language: str | None) -> Source | str:
+        """A file, or why it cannot be shown. Raises KeyError where the blob is gone."""
+        known = self._found.get((blob, language))
+        if known is None:
+            known = self._found[blob, language] = self._make(blob, language)
+        return known
+
+    def _make(self, blob: bytes, language: str | None) -> Source | str:
+        content = self._read(blob)
+        if len(content) > self._left:
+            return SOURCE_MEMORY
+        self._left -= len(content)
+        return Source(content, language)
+
+
+def text_of(source: Source, ranges: Sequence[Lines]) -> str | None:
+    """The text of some ranges with a sign between them; None where a line is too long to be shown."""
+    pieces = []
+    for first, last in ranges:
+        lines = source.lines[first - 1 : last]
+        if any(len(line) > LONGEST_LINE for line in lines):
+            return None
+        pieces.append("\n".join(lines))
+    return f"\n{GAP}\n".join(pieces)
+
+
+GAP = "…"
+"""The sign for lines that are left out."""

@@ -1,0 +1,27 @@
+"""A repository with the shop in it, and its index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from shop_project import FILES
+
+import ctx
+from ctx.engine import RepositoryIndex
+
+
+@pytest.fixture
+def shop(make_repo: Callable[..., Any]) -> Any:
+    """A repository with FILES in one commit."""
+    made = make_repo("shop")
+    made.commit(dict(FILES))
+    return made
+
+
+@pytest.fixture
+def index(shop: Any) -> Iterator[RepositoryIndex]:
+    """The index of the shop."""
+    with ctx.open(shop.path) as opened:
+        yield opened

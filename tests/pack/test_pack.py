@@ -1,0 +1,207 @@
+"""A pack has what a task needs, keeps to its budget, and is the same for the same tree, task and options."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, given, settings
+from shop_project import FILES, TASK
+
+import ctx
+from ctx.citations import citation
+from ctx.errors import UsageError
+from ctx.pack.manifest import manifest
+from ctx.pack.values import BELOW_LIMIT, FORMATS, SELECTED, TOKEN_BUDGET, Options
+from ctx.tokens import TOKENIZERS, counter
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def paths(made):
+    return [file.path.decode() for file in made.pack.files]
+
+
+def test_pack_is_as_it_was(index):
+    """The whole text, so that a change of it is seen. The file was read through by a person."""
+    made = index.pack(TASK)
+    assert made.prompt == (GOLDEN / "PACK.md").read_text(encoding="utf-8")
+
+
+def test_what_the_task_names_comes_first_with_what_it_needs(index):
+    made = index.pack(TASK)
+    assert paths(made)[0] == "shop/session.py"
+    assert "def renew_session(self, token: str)" in made.prompt
+    assert "class UnknownSession(Exception)" in made.prompt
+    related = {
+        (said["relation"], said["symbol"])
+        for file in made.pack.files
+        for said in file.evidence
+        if said["kind"] == "dependency"
+    }
+    assert ("definition of", "monotonic_seconds") in related
+    assert "def monotonic_seconds() -> float:" in made.prompt
+
+
+def test_a_test_brings_its_setup_and_not_its_siblings(index):
+    made = index.pack("test that renew_session pushes the expiry of sessions")
+    assert "test_renew_session_pushes_expiry" in made.prompt
+    assert "self.store = SessionStore(lifetime=60)" in made.prompt
+    assert "test_colours_of_buttons" not in made.prompt
+
+
+def test_same_tree_task_and_options_give_the_same_pack(index, shop):
+    one = index.pack(TASK)
+    with ctx.open(shop.path) as other:
+        again = other.pack(TASK)
+    assert (again.prompt, again.pack) == (one.prompt, one.pack)
+    assert index.pack(TASK, Options(budget=500)).pack.slug != one.pack.slug
+
+
+def test_excerpts_are_the_lines_that_they_cite(index):
+    made = index.pack(TASK)
+    for file in made.pack.files:
+        lines = str(FILES[file.path.decode()]).split("\n")
+        for excerpt in file.excerpts:
+            for first, last in excerpt.ranges:
+                text = "\n".join(lines[first - 1 : last])
+                assert text in made.prompt
+                cited = index.cited(citation(bytes.fromhex(file.blob), first, last))
+                assert cited.text == text
+
+
+def test_contributions_add_up_and_files_say_what_they_were(index, shop):
+    made = index.pack(TASK)
+    for file in made.pack.files:
+        assert sum(file.contributions.values()) == pytest.approx(file.score, abs=1e-4)
+        assert file.blob == shop.git("rev-parse", f"HEAD:{file.path.decode()}").decode()
+        assert len(file.digest) == 64
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    budget=st.integers(1, 2_500),
+    files=st.integers(1, 8),
+    form=st.sampled_from(FORMATS),
+    tokenizer=st.sampled_from(TOKENIZERS),
+    task=st.sampled_from([TASK, "how are invoices rendered", "éclair 会话 basket", "sum `a` <b> & ]]> ```c"]),
+)
+def test_text_never_has_more_tokens_than_its_budget(index, budget, files, form, tokenizer, task):
+    count = counter(tokenizer)
+    try:
+        made = index.pack(task, Options(budget, files, tokenizer, form))
+    except UsageError:
+        assert budget < 250  # what the frame needs at most
+        return
+    assert count(made.prompt) == made.pack.tokens <= budget
+    assert sum(1 for file in made.pack.files if file.excerpts) <= files
+
+
+def test_each_format_can_be_read(index):
+    made = index.pack(TASK, Options(format="json"))
+    value = json.loads(made.prompt)
+    assert value["files"][0]["path"] == "shop/session.py"
+    assert "renew_session" in "".join(one["text"] for one in value["files"][0]["excerpts"])
+    root = ElementTree.fromstring(index.pack("end ]]> of <b> & renew_session", Options(format="xml")).prompt)
+    assert root.findtext("task") == "end ]]> of <b> & renew_session"
+    assert {one.get("path") for one in root.iter("file")} >= {"shop/session.py"}
+
+
+def test_what_became_of_the_others(index):
+    made = index.pack(TASK, Options(max_files=1))
+    status = {one.path.decode(): one.status for one in made.pack.considered}
+    assert status["shop/session.py"] == SELECTED
+    assert BELOW_LIMIT in status.values()
+
+
+def test_a_file_without_room_says_so(index):
+    made = index.pack(TASK, Options(budget=200))
+    left_out = [file for file in made.pack.files if not file.excerpts]
+    assert b"shop/login.py" in {file.path for file in left_out}
+    for file in left_out:
+        assert (file.omission, file.best) == (TOKEN_BUDGET, None)
+    written = manifest(made.pack)["files"][-1]
+    assert (written["excerptRange"], written["omissionReason"]) == (None, TOKEN_BUDGET)
+
+
+def test_a_line_that_nobody_can_read_is_left_out(make_repo):
+    repo = make_repo("long")
+    letters = " ".join(f"renew{n}" for n in range(900))
+    repo.commit(
+        {"a.py": f"def renew_session():\n    return '{letters}'\n", "b.py": "def other():\n    pass\n"}
+    )
+    with ctx.open(repo.path) as index:
+        made = index.pack("fix renew_session in a.py")
+    (file,) = [file for file in made.pack.files if file.path == b"a.py"]
+    assert letters not in made.prompt
+    assert file.omission == "oversized_line" or all(
+        last < 2 for one in file.excerpts for _, last in one.ranges
+    )
+
+
+def test_an_error_log_is_a_hint(index):
+    task = "customers see an error page"
+    log = """Traceback (most recent call last):
+  File "/srv/app/shop/clock.py", line 13, in wall_clock
+    return time.time()
+OverflowError: no
+    at Invoice.Total (C:\\\\build\\\\shop\\\\invoice.go:13:2)
+"""
+    made = index.pack(task, log=log)
+    assert {"shop/clock.py", "shop/invoice.go"} <= set(paths(made)[:2])
+    assert "def wall_clock" in made.prompt
+    (said, *_) = [one for one in made.pack.files[0].evidence if one["kind"] == "named"]
+    assert said["origin"] == "error_log"
+
+
+def test_what_a_range_changed_comes_first(index, shop):
+    text = str(FILES["shop/basket.ts"]).replace("+ 1", "+ 2")
+    shop.commit({"shop/basket.ts": text})
+    made = index.pack("review what happens to customers", Options(within="HEAD~1..HEAD"))
+    assert paths(made)[0] == "shop/basket.ts"
+    assert {"kind": "change", "state": "modified"} in made.pack.files[0].evidence
+
+
+def test_a_revision_is_packed_as_it_was(index, shop):
+    shop.commit({"shop/session.py": "gone = True\n"})
+    assert "def renew_session" in index.pack(TASK, Options(revision="HEAD~1")).prompt
+    assert "def renew_session(self" not in index.pack(TASK).prompt
+
+
+def test_what_is_not_committed_is_packed(index, shop):
+    shop.write({"shop/fresh.py": "def renew_session_twice():\n    return 'never committed'\n"})
+    assert "never committed" in index.pack("renew_session_twice").prompt
+
+
+@pytest.mark.parametrize("task", ["", "   ", "the", "of the"])
+def test_a_task_without_a_word_is_refused(index, task):
+    with pytest.raises(UsageError, match="task"):
+        index.pack(task)
+
+
+def test_a_file_that_is_not_in_the_tree_is_told(index):
+    message = index.pack("fix shop/sesion.py where sessions end").pack.message
+    assert message is not None
+    assert "shop/sesion.py" in message
+    assert index.pack("fix shop/session.py where sessions end").pack.message is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(budget=0),
+        Options(budget=1_000_001),
+        Options(max_files=0),
+        Options(max_files=1_001),
+        Options(tokenizer="p50k"),
+        Options(format="html"),
+        Options(revision="HEAD", within="HEAD"),
+        Options(budget=20),
+    ],
+)
+def test_options_that_cannot_be_are_refused(index, options):
+    with pytest.raises(UsageError):
+        index.pack(TASK, options)

@@ -1,0 +1,170 @@
+"""An update sends what was touched, refers to what was not, and says what to discard."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, given, settings
+from shop_project import FILES, TASK
+
+from ctx.pack.manifest import decode, encode, manifest
+from ctx.pack.updating import Wishes
+from ctx.pack.values import Options
+
+SESSION = str(FILES["shop/session.py"])
+
+
+@pytest.fixture
+def parent(index):
+    made = index.pack(TASK)
+    index.packs.write(made.pack, made.prompt)
+    return made.pack
+
+
+def states(made):
+    return {file.path.decode(): file.state for file in made.pack.files}
+
+
+def test_nothing_touched_sends_nothing(index, parent):
+    made = index.update_pack(parent)
+    assert set(states(made).values()) == {"unchanged"}
+    assert "def renew_session" not in made.prompt
+    assert f"An update of pack {parent.slug}" in made.prompt
+    assert made.pack.delta is not None
+    assert (made.pack.delta.removed, made.pack.delta.stale) == ((), ())
+
+
+def test_an_edit_sends_its_file_alone(index, parent, shop):
+    shop.write({"shop/session.py": SESSION.replace("raise UnknownSession(token)", "raise UnknownSession()")})
+    made = index.update_pack(parent)
+    assert states(made) == {
+        file.path.decode(): "changed" if file.path == b"shop/session.py" else "unchanged"
+        for file in parent.files
+    }
+    assert "raise UnknownSession()" in made.prompt
+    assert "def touch_on_request" not in made.prompt
+    assert "Discard its excerpts of shop/session.py" in made.prompt
+    old = next(file for file in parent.files if file.path == b"shop/session.py")
+    (stale,) = made.pack.delta.stale
+    assert stale.citation.startswith(old.blob[:12])
+    assert manifest(made.pack)["changes"]["changed"] == ["shop/session.py"]
+
+
+def test_what_is_gone_and_what_is_new(index, parent, shop):
+    shop.write({
+        "shop/login.py": None,
+        "shop/again.py": "def renew_session_again(token):\n    raise UnknownSession(token)\n",
+    })  # fmt: skip
+    made = index.update_pack(parent)
+    written = manifest(made.pack)
+    assert written["changes"]["added"] == ["shop/again.py"]
+    assert written["changes"]["removed"] == [{"path": "shop/login.py", "reason": "deleted"}]
+    assert "shop/login.py (deleted)" in made.prompt
+    assert "def renew_session_again" in made.prompt
+    assert [one["path"] for one in written["staleReferences"]] == ["shop/login.py"]
+
+
+def test_a_file_is_compared_by_hash_when_size_and_time_are_equal(index, parent, shop):
+    path = shop.path / "shop/clock.py"
+    before = path.stat()
+    path.write_text(path.read_text().replace("time.monotonic()", "time.monolithic"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size - 1
+    path.write_text(path.read_text() + "#")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert states(index.update_pack(parent))["shop/clock.py"] == "changed"
+
+
+def test_unset_options_are_those_before(index, shop):
+    options = Options(700, 3, "cl100k_base", "xml")
+    first = index.pack(TASK, options, log='  File "shop/clock.py", line 8, in monotonic_seconds\n')
+    index.packs.write(first.pack, first.prompt)
+    made = index.update_pack(first.pack)
+    assert (made.pack.options, made.pack.task, made.pack.hints) == (options, TASK, first.pack.hints)
+    made = index.update_pack(first.pack, Wishes(budget=900))
+    assert made.pack.options == options._replace(budget=900)
+
+
+def test_another_task_chooses_anew_and_still_refers_to_what_is_the_same(index, parent):
+    made = index.update_pack(parent, Wishes(task=TASK + ", and how is the Invoice rendered"))
+    assert states(made)["shop/session.py"] == "unchanged"
+    assert states(made)["shop/invoice.go"] == "added"
+    assert "func (i Invoice) Total" in made.prompt
+    assert "def renew_session" not in made.prompt
+    made = index.update_pack(parent, Wishes(task="how is an Invoice rendered", max_files=1))
+    gone = {(one.path, one.reason) for one in made.pack.delta.removed}
+    assert (b"shop/login.py", "not selected") in gone
+
+
+def test_another_tokenizer_counts_with_it(index, parent):
+    made = index.update_pack(parent, Wishes(tokenizer="cl100k_base"))
+    assert made.pack.options.tokenizer == "cl100k_base"
+    assert set(states(made).values()) == {"unchanged"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"excerptStrategy": 0}, "another way"),
+        ({"excerptStrategy": None}, "another way"),
+        ({}, "what its sources were"),
+    ],
+)
+def test_what_cannot_be_compared_is_sent_again_once(index, parent, change, words):
+    value = json.loads(encode(parent)) | change
+    if not change:
+        for file in value["files"]:
+            file["sourceHash"] = None
+    made = index.update_pack(decode(json.dumps(value).encode()))
+    assert words in made.pack.delta.complete
+    assert "unchanged" not in states(made).values()
+    assert "def renew_session" in made.prompt
+    assert "discard all of its excerpts" in made.prompt
+    index.packs.write(made.pack, made.prompt)
+    again = index.update_pack(made.pack)
+    assert again.pack.delta.complete is None
+    assert set(states(again).values()) == {"unchanged"}
+
+
+def test_an_update_of_an_update_whose_parent_is_gone_is_whole(index, parent, shop):
+    made = index.update_pack(parent)
+    index.packs.write(made.pack, made.prompt)
+    assert index.update_pack(made.pack).pack.delta.complete is None
+    folder = shop.path / ".git/ctx/packs" / parent.slug
+    for file in folder.iterdir():
+        file.unlink()
+    again = index.update_pack(made.pack)
+    assert again.pack.delta.complete == f"it is an update of {parent.slug}, which is gone"
+    assert "def renew_session" in again.prompt
+
+
+EDITS = {
+    "shop/session.py": ("self.lifetime = lifetime", "self.lifetime = lifetime + 1"),
+    "shop/clock.py": ("return time.time()", "return time.time_ns()"),
+    "shop/login.py": ("store.renew_session(token)", "store.renew_session(str(token))"),
+    "tests/test_session.py": ("> 60", "> 61"),
+    "shop/invoice.go": ("Cents  int", "Cents  int64"),
+    "docs/guide.md": ("once a month", "twice a month"),
+}
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edits=st.sets(st.sampled_from(sorted(EDITS))), budget=st.sampled_from([400, 700, 8_000]))
+def test_only_what_was_touched_is_sent(index, shop, edits, budget):
+    shop.write(dict(FILES))
+    first = index.pack(TASK, Options(budget))
+    shop.write({name: str(FILES[name]).replace(*EDITS[name]) for name in edits})
+    made = index.update_pack(first.pack)
+    assert made.pack.tokens <= budget
+    sent = {path for path, state in states(made).items() if state != "unchanged"}
+    assert sent <= edits
+    had = {file.path.decode() for file in first.pack.files if file.excerpts}
+    assert had & edits <= sent | {one.path.decode() for one in made.pack.delta.removed}
+    for path in had - edits:
+        assert f"## {path}" not in made.prompt
+    assert made.pack == index.update_pack(first.pack).pack
