@@ -77,6 +77,8 @@ __all__ = ["BASE", "COMMITTED", "OURS", "STAGED", "THEIRS", "WORK_TREE", "Reposi
 Report = Callable[[Progress], None]
 Announce = Callable[[Plan], None]
 
+_LOCAL_ONLY = "what differs, and submodules, are searched by the model of the package alone"
+
 
 class RepositoryIndex:
     """The index of one repository. Close it, or use it as a context manager."""
@@ -240,7 +242,7 @@ class RepositoryIndex:
                 raise UsageError("a range names its trees by itself: leave out what names another one")
             if recurse_submodules:
                 raise UsageError("what differs is searched in one repository: leave the submodules out")
-            return search_changes(
+            found = search_changes(
                 self,
                 query,
                 within,
@@ -253,6 +255,9 @@ class RepositoryIndex:
                 progress=progress,
                 announce=announce,
             )
+            if not self._has_remote_models:
+                return found
+            return found._replace(message=f"{found.message}; {_LOCAL_ONLY}" if found.message else _LOCAL_ONLY)
 
         def ask() -> tuple[Mend, Callable[[], Answer]]:
             self._forget_submodules()
@@ -618,13 +623,14 @@ class RepositoryIndex:
 
         chosen = Filters(*filters)
         ranked_with: list[str] = []
+        further_queries: list[str] = []
         # The vectors of submodules are in their own indexes, and so are the settings of their models.
         if self._joined is None and (wishes is not None or self._has_remote_models):
             from ctx.remote.searching import RemoteSearch, Wishes
 
             remote = RemoteSearch(self, opened.view, wishes or Wishes())
             hits, message = remote.answer(query, limit, chosen)
-            ranked_with = remote.ranked_with
+            ranked_with, further_queries = remote.ranked_with, remote.further_queries
         else:
             records = partial(self.record, opened.view)
             hits, message = search(opened.view, records, query, limit, chosen, tuning=self.tuning)
@@ -638,9 +644,15 @@ class RepositoryIndex:
             )
         if self._joined is not None and (below := self._joined.in_words(opened.about)):
             message = f"{message}; {below}" if message else below
+        if self._joined is not None and self._has_remote_models:
+            message = f"{message}; {_LOCAL_ONLY}" if message else _LOCAL_ONLY
         seconds = time.monotonic() - started
         return opened.about._replace(
-            hits=hits, message=message, seconds=seconds, ranked_with=tuple(ranked_with)
+            hits=hits,
+            message=message,
+            seconds=seconds,
+            ranked_with=tuple(ranked_with),
+            further_queries=tuple(further_queries),
         )
 
     @property

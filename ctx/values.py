@@ -199,7 +199,7 @@ class Answer(NamedTuple):
     the tree that was asked for is indexed, and where nothing else is. `message` is one sentence for the user
     where there is something to say. `submodules` is empty where they were not asked for. `comparison` is
     there where only what differs was searched: then the tree is the newer of two. `ranked_with` names what
-    had a part in the order besides the tree and the package.
+    had a part in the order besides the tree and the package; `further_queries` are those of a chat model.
     """
 
     hits: list[Hit]
@@ -215,6 +215,7 @@ class Answer(NamedTuple):
     submodules: tuple[Submodule, ...] = ()
     comparison: Comparison | None = None
     ranked_with: tuple[str, ...] = ()
+    further_queries: tuple[str, ...] = ()
 
 
 class Cited(NamedTuple):

@@ -22,6 +22,7 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
             "results": [hit_object(hit, text_of) for hit in answer.hits],
             "message": answer.message,
             "rankedWith": list(answer.ranked_with),
+            "furtherQueries": list(answer.further_queries),
             "revision": answer.revision,
             "commit": answer.commit.hex() if answer.commit else None,
             "tree": answer.tree.hex(),

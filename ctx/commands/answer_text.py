@@ -104,6 +104,9 @@ def closing_line(answer: Answer) -> str:
         parts.append(f"{left_out:,} left out")
     if answer.ranked_with:
         parts.append(f"ranked with {', '.join(answer.ranked_with)}")
+    if answer.further_queries:
+        asked = ", ".join(f'"{query}"' for query in answer.further_queries)
+        parts.append(f"also asked {asked}")
     if uncommitted and uncommitted.left_out:
         parts.append(f"{_files(uncommitted.left_out)} of many untracked not looked at")
     return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")

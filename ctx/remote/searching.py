@@ -66,6 +66,8 @@ class RemoteSearch:
         self._said: list[str] = []
         self.ranked_with: list[str] = []
         """The models that had a part in the order."""
+        self.further_queries: list[str] = []
+        """What a chat model proposed to ask too."""
         settings = index.repository.settings
         wanted = embedder_settings(settings)
         self._model = index.remote_model if wanted is not None else None
@@ -202,6 +204,7 @@ class RemoteSearch:
             self._said.append(f"no further queries: {error}")
             return hits
         self.ranked_with.append(settings.model)
+        self.further_queries = queries
         lists = [hits, *(self._retrieve(one, limit, filters, where)[0] for one in queries)]
         return merged(lists)[:limit]
 

@@ -45,6 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """One request: vectors for texts, or with GET what was counted."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     latency = 0.0
     lock = threading.Lock()
     texts = 0

@@ -42,6 +42,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
         "results",
         "message",
         "rankedWith",
+        "furtherQueries",
         "revision",
         "commit",
         "tree",

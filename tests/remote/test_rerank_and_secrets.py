@@ -103,6 +103,9 @@ def test_further_queries(project: Repo, service: Service) -> None:
     assert run.json["rankedWith"] == ["thinker"]
     assert "session_drawer" in symbols(run)[:3]
     assert len(service.requests) == 1
+    assert run.json["furtherQueries"] == ["session_drawer", "invoice"]
+    run = git_ctx(project.path, "search", "compute the", "--expand")
+    assert 'also asked "session_drawer", "invoice"' in run.out + run.err
 
 
 def test_keys_are_with_gits_credential_helper(project: Repo, service: Service, tmp_path: Path) -> None:
@@ -112,7 +115,9 @@ def test_keys_are_with_gits_credential_helper(project: Repo, service: Service, t
     assert "credential.helper" in run.err
     project.git("config", "credential.helper", f"store --file={tmp_path / 'keys'}")
     assert git_ctx(project.path, "login", stdin="very-secret\n").status == 0
-    assert git_ctx(project.path, "account").out.endswith(", with a key\n")
+    known = git_ctx(project.path, "account").out.splitlines()
+    assert known[0].endswith(", with a key")
+    assert "CODE_BLOCKS-bag-of-words-64-bit-" in known[1]
     run = git_ctx(project.path, "index")
     assert run.status == 0
     assert {headers.get("Authorization") for _, _, headers in service.requests} == {"Bearer very-secret"}
@@ -127,7 +132,7 @@ def test_keys_are_with_gits_credential_helper(project: Repo, service: Service, t
                 everything += file.read_bytes().decode("latin-1")
     assert "very-secret" not in everything
     assert git_ctx(project.path, "logout").status == 0
-    assert git_ctx(project.path, "account").out.endswith(", without a key\n")
+    assert ", without a key\n" in git_ctx(project.path, "account").out
 
 
 def test_a_key_from_the_environment(project: Repo, service: Service) -> None:
