@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ctx.rank.corpus import Corpus
 from ctx.rank.features import FEATURES, GROUPS
 from ctx.rank.query import Query
-from ctx.rank.ranker import PRIORS, Ranked, place_rows, pool_of, ranked
+from ctx.rank.ranker import PRIORS, Ranked, place_rows, pool_of, ranked, settled
 from ctx.rank.trees import UNIT, file_ranker
 from ctx.rank.tuning import PLAIN, Tuning
 from ctx.views import paths
@@ -59,7 +59,7 @@ def explain(
     tuning: Tuning = PLAIN,
 ) -> list[Explained]:
     """The answer of `ranker.rank` with the reasons of each hit."""
-    query = tuning.read(query)
+    query = settled(corpus, tuning.read(query))
     pool = pool_of(corpus, query, allowed, limit, only, tuning)
     placed = place_rows(corpus, query, pool, limit, only)
     hits = ranked(corpus, pool, placed)

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.embed.protocol import Embedder
+from ctx.rank.translated import Alternatives, translated
 from ctx.views import paths
 from ctx.words.query import Term, read_query, tokens, words_of
 from ctx.words.terms import term_hash
+from ctx.words.translation import render
 from ctx.words.vocabulary import compound_hashes, exact_hashes
 
 MAX_LENGTH = 4096
@@ -43,13 +45,13 @@ class Whole(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A query made ready.
+    """A query made ready, in English where it was in another language that is known.
 
     `hashes` and `weights` are those of `terms`, both (terms,). `words` are the places of those that are plain
     words and no compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the
     identifiers in it, as they would be defined to the letter. `asked` are the path flags that the words ask
-    for; `is_symbol` means one bare name, `is_question` a text that begins with a question word; `tokens` are
-    counted as they stand.
+    for; `alternatives` are the terms of each translated word. `is_symbol` means one bare name, `is_question`
+    a text that begins with a question word; `tokens` are counted as they stand.
     """
 
     terms: list[Term]
@@ -61,6 +63,7 @@ class Query(NamedTuple):
     vector: npt.NDArray[np.float32]
     bits: npt.NDArray[np.uint64]
     asked: int
+    alternatives: list[Alternatives]
     is_symbol: bool
     is_question: bool
     tokens: int
@@ -69,32 +72,48 @@ class Query(NamedTuple):
 def prepare(text: str, embedder: Embedder) -> Query:
     """Read a query."""
     text = text[:MAX_LENGTH]
+    rendering = render(text)
+    embedded = text
+    if rendering:
+        # The vectors know words of other languages too, and comments may be in this one.
+        text, embedded = rendering.text, f"{rendering.text} {text}"
     terms = read_query(text)[:_MAX_TERMS]
+    alternatives: list[Alternatives] = []
+    if rendering:
+        terms, alternatives = translated(terms, rendering)
     names = exact_hashes(list(dict.fromkeys(_identifiers(text))))
-    vector = embedder.embed_query(text)
+    vector = embedder.embed_query(embedded)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
     asked = 0
     for flag, pattern in _ASKS_FOR:
         if pattern.search(text):
             asked |= flag
-    words = [
-        place for place, term in enumerate(terms) if term.weight >= 1.0 and len(words_of(term.word)) == 1
-    ]
+    weights = np.array([term.weight for term in terms], dtype=np.float64)
     return Query(
         terms,
         np.array([term.hash for term in terms], dtype=np.int64),
-        np.array([term.weight for term in terms], dtype=np.float64),
-        words,
+        weights,
+        plain_words(terms, weights),
         names,
         _wholes(text, terms),
         vector,
         np.packbits(vector >= 0).view("<u8"),
         asked,
+        alternatives,
         is_symbol,
         bool(_QUESTION.match(stripped)),
         len(stripped.split()),
     )
+
+
+def plain_words(terms: list[Term], weights: npt.NDArray[np.float64]) -> list[int]:
+    """The places of the terms that are words, no compounds, and weigh as much as words of the query do."""
+    return [
+        place
+        for place, (term, weight) in enumerate(zip(terms, weights.tolist(), strict=True))
+        if weight >= 1.0 and len(words_of(term.word)) == 1
+    ]
 
 
 def _identifiers(text: str) -> list[str]:

@@ -12,8 +12,9 @@ from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Evidence, Floats, gather
 from ctx.rank.features import FEATURES, file_features
 from ctx.rank.groups import Groups
-from ctx.rank.query import Query
+from ctx.rank.query import Query, plain_words
 from ctx.rank.rows import row_features
+from ctx.rank.translated import settle
 from ctx.rank.trees import file_ranker, row_ranker
 from ctx.rank.tuning import PLAIN, Tuning
 from ctx.views import paths
@@ -86,9 +87,19 @@ def rank(
 
     Each file that is allowed has a row of `only`.
     """
-    query = tuning.read(query)
+    query = settled(corpus, tuning.read(query))
     pool = pool_of(corpus, query, allowed, limit, only, tuning)
     return ranked(corpus, pool, place_rows(corpus, query, pool, limit, only))
+
+
+def settled(corpus: Corpus, query: Query) -> Query:
+    """The query with the weights that translated words have in a tree; any other query as it is."""
+    if not query.alternatives:
+        return query
+    occurs = np.zeros(len(query.terms), dtype=bool)
+    occurs[corpus.find(query.hashes).term] = True
+    weights = settle(query.weights, query.alternatives, occurs)
+    return query._replace(weights=weights, words=plain_words(query.terms, weights))
 
 
 def pool_of(
@@ -99,7 +110,7 @@ def pool_of(
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
 ) -> Pool:
-    """The candidates and their scores, see `rank`; the query is one that the tuning has read."""
+    """The candidates and their scores, see `rank`; the query is `settled` after the tuning has read it."""
     evidence = gather(corpus, query)
     if only is not None:
         evidence = evidence.among(only)

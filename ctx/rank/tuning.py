@@ -47,7 +47,12 @@ class Tuning(NamedTuple):
         if WORDS in self.without:
             # Where no term is left, no word counts, and no name that is made of words.
             query = query._replace(
-                terms=[], hashes=query.hashes[:0], weights=query.weights[:0], words=[], wholes=[]
+                terms=[],
+                hashes=query.hashes[:0],
+                weights=query.weights[:0],
+                words=[],
+                wholes=[],
+                alternatives=[],
             )
         if NAMES in self.without:
             query = query._replace(names=[], wholes=[])

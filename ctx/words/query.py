@@ -16,12 +16,20 @@ _NEIGHBOUR = 0.5
 """The weight of two neighbouring words tried as one compound."""
 
 
+WORD, IDENTIFIER, TRANSLATION = "word", "identifier", "translation"
+"""Where a term of a query comes from: a word of it, a compound that its words make, or another language."""
+
+
 class Term(NamedTuple):
-    """A term of a query: what it was read from, its hash in the field TEXT, its weight."""
+    """A term of a query: the lower-case word or the compound that it stands for, its hash in the field TEXT,
+    its weight, its origin, and what stands in the query, "" where that is the word itself.
+    """
 
     word: str
     hash: int
     weight: float
+    origin: str = WORD
+    source: str = ""
 
 
 def tokens(text: str) -> list[str]:
@@ -63,7 +71,7 @@ def read_query(text: str) -> list[Term]:
     whole = {word: weight for word, weight in compounds.items() if word.isascii()}
     for (word, weight), hashed in zip(whole.items(), compound_hashes(list(whole)), strict=True):
         if hashed not in found or weight > found[hashed].weight:
-            found[hashed] = Term(word, hashed, weight)
+            found[hashed] = Term(word, hashed, weight, IDENTIFIER)
     return list(found.values())
 
 
