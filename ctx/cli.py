@@ -41,11 +41,13 @@ COMMANDS = {
     "account": "account",
     "privacy": "privacy",
     "mcp": "mcp",
+    "setup-agent": "setup_agent",
+    "remove-agent": "remove_agent",
     "remove-index": "remove_index",
 }
 """Each command with the module of ctx.commands that holds it."""
 
-FOR_HOOKS = {"hook-run": "hook_run"}
+FOR_HOOKS = {"hook-run": "hook_run", "agent-hook": "agent_hook"}
 """What hooks call and people do not."""
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}

@@ -43,9 +43,13 @@ def event_of(arguments: Sequence[str]) -> str | None:
 def run_detached(arguments: Sequence[str]) -> None:
     """Leave the calling process, which ends at once, and run in the background if a run is due."""
     trigger = event_of(arguments)
+    if trigger is not None:
+        run_detached_for(trigger)
+
+
+def run_detached_for(trigger: str) -> None:
+    """Leave the calling process, which ends at once, and run in the background."""
     detach()
-    if trigger is None:
-        return
     forget_surroundings()
     try:
         place = locate(".")

@@ -18,8 +18,9 @@ from ctx.errors import CtxError
     metavar="N",
     help="With --http: listen on port N; a free one by default.",
 )
+@click.option("--minimal", is_flag=True, help="Offer code_search alone.")
 @options.root
-def command(over_http: bool, port: int | None) -> int:
+def command(over_http: bool, port: int | None, minimal: bool) -> int:
     """Serve the project around the current directory (or -C PATH) to a coding agent, until it goes away.
 
     Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
@@ -45,7 +46,7 @@ def command(over_http: bool, port: int | None) -> int:
     root = os.path.abspath(repository.work_tree or repository.git_dir)
     repository.close()
     if over_http:
-        serve_http(root, port or 0)
+        serve_http(root, port or 0, minimal=minimal)
     else:
-        serve(root)
+        serve(root, minimal=minimal)
     return 0

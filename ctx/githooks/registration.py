@@ -41,8 +41,8 @@ def program() -> str:
         if os.path.basename(path) == "git-ctx" and os.access(path, os.X_OK):
             return os.path.abspath(path)
     raise CtxError(
-        "the hooks need `git-ctx` as a program of its own, and there is none; install it, for example with "
-        "`pipx install git-ctx`, and run `git ctx init` again"
+        "hooks need `git-ctx` as a program of its own, and there is none; install it, for example with "
+        "`pipx install git-ctx`, and run the command again"
     )
 
 

@@ -40,7 +40,7 @@ _OWN = frozenset(
         "fit",
     )
 )
-_OF_OTHERS = frozenset(("share.git", "words"))
+_OF_OTHERS = frozenset(("share.git", "words", "agents"))
 """Directories that other parts of git-ctx look after."""
 ARRIVED = "arrived-"
 """How files begin that hold vectors whose clusters are not whole yet (`ctx.remote.arrived`)."""

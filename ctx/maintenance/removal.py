@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _WAITS = 1.0
 """Seconds that a removal waits for a process that indexes."""
 
+_KEPT = "agents"
+"""What set-up of agents wrote in their files: no index, and needed to restore them."""
+
 _ATTEMPTS, _PAUSE = 100, 0.01
 """How often a directory that others still write in is removed, and the seconds between."""
 
@@ -43,9 +46,12 @@ def remove(index: RepositoryIndex) -> Removal:
                 # First and at once: a removal that is killed leaves nothing that names what is gone.
                 _move_aside(os.path.join(index.store.path, name), index.store.path)
             for name in names:
-                if name != "lock":
+                if name not in ("lock", _KEPT):
                     remove_tree(os.path.join(index.store.path, name))
-            shutil.rmtree(index.store.path, ignore_errors=True)
+            if _KEPT in names:
+                remove_tree(os.path.join(index.store.path, "lock"))
+            else:
+                shutil.rmtree(index.store.path, ignore_errors=True)
     elif os.path.lexists(index.store.path):
         remove_tree(index.store.path)
     remain = os.path.exists(os.path.join(index.store.path, "snapshots"))

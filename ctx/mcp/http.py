@@ -28,7 +28,7 @@ ADDRESS = "127.0.0.1"
 PATH = "/mcp"
 
 
-def serve_http(root: str, port: int) -> None:
+def serve_http(root: str, port: int, *, minimal: bool = False) -> None:
     """Serve one project until a signal ends it; port 0 is any free one. Raises CtxError."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         # So that the file with the token goes too.
@@ -43,13 +43,13 @@ def serve_http(root: str, port: int) -> None:
         stack.callback(project.close)
         print(url, flush=True)
         print(f"git-ctx: serving {project.root}; the token is {place}", file=sys.stderr, flush=True)
-        anyio.run(_serve, project, listening, token)
+        anyio.run(_serve, project, listening, token, minimal)
 
 
-async def _serve(project: Project, listening: socket.socket, token: str) -> None:
+async def _serve(project: Project, listening: socket.socket, token: str, minimal: bool) -> None:
     port = listening.getsockname()[1]
     hosts = [f"{name}:{port}" for name in (ADDRESS, "localhost")]
-    app = make_server(project).streamable_http_app(
+    app = make_server(project, minimal=minimal).streamable_http_app(
         streamable_http_path=PATH,
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]

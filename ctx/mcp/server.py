@@ -23,26 +23,26 @@ from ctx.errors import CtxError, UsageError
 from ctx.mcp.arguments import checked
 from ctx.mcp.project import Project
 from ctx.mcp.replies import Reply
-from ctx.mcp.tools import INSTRUCTIONS, TOOLS
+from ctx.mcp.tools import MINIMAL, TOOLS, instructions
 
 _LOOK_FOR_PARENT = 2.0
 """Seconds between two looks whether the process that started this one is still there."""
 
 
-def serve(root: str) -> None:
+def serve(root: str, *, minimal: bool = False) -> None:
     """Serve one project over stdin and stdout until the client goes away."""
     # A thread waits for stdin and cannot be called off; nothing is lost when an interrupt ends the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        anyio.run(_serve, root)
+        anyio.run(_serve, root, minimal)
     except Exception as error:
         if not _says_that_it_is_gone(error):
             raise
 
 
-async def _serve(root: str) -> None:
+async def _serve(root: str, minimal: bool) -> None:
     project = Project(root)
-    server = make_server(project)
+    server = make_server(project, minimal=minimal)
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_end_with, os.getppid())
@@ -66,8 +66,9 @@ def _says_that_it_is_gone(error: BaseException) -> bool:
     return isinstance(error, ConnectionError) or (bool(inner) and all(map(_says_that_it_is_gone, inner)))
 
 
-def make_server(project: Project) -> Server[Any]:
-    """A server of the SDK with the tools of a project."""
+def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
+    """A server of the SDK with the tools of a project, all of them or those of MINIMAL."""
+    tools = MINIMAL if minimal else TOOLS
     turn = anyio.Lock()
 
     async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -85,15 +86,15 @@ def make_server(project: Project) -> Server[Any]:
                         open_world_hint=False,
                     ),
                 )
-                for tool in TOOLS.values()
+                for tool in tools.values()
             ]
         )
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = TOOLS.get(params.name)
+        tool = tools.get(params.name)
         try:
             if tool is None:
-                raise UsageError(f"there is no tool {params.name!r}; there are {', '.join(TOOLS)}")
+                raise UsageError(f"there is no tool {params.name!r}; there are {', '.join(tools)}")
             arguments = checked(tool, params.arguments)
             async with turn:
                 reply = await anyio.to_thread.run_sync(_run, project, tool.name, arguments, context)
@@ -113,7 +114,7 @@ def make_server(project: Project) -> Server[Any]:
         "git-ctx",
         version=__version__,
         title="git-ctx",
-        instructions=INSTRUCTIONS,
+        instructions=instructions(tools),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )

@@ -5,6 +5,7 @@ A description says when to use a tool and when not, since a model reads nothing 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 LIMIT, LIMIT_MAX = 10, 100
@@ -173,9 +174,17 @@ HISTORY_SEARCH = Tool(
 )
 
 TOOLS = {tool.name: tool for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES, HISTORY_SEARCH)}
-INSTRUCTIONS = (
+MINIMAL = {CODE_SEARCH.name: CODE_SEARCH}
+"""For agents that read files and histories by themselves: each tool costs them words in every session."""
+
+_INSTRUCTIONS = (
     "git-ctx searches this project by meaning, exactly as its files are now. When you do not know where "
     "something is: code_search with one clear question, read what was found, narrow with pathFilter, stop. "
-    "When you know the exact name or file, use grep or read instead. history_search finds the commits that "
-    "did something."
+    "When you know the exact name or file, use grep or read instead."
 )
+_OF_HISTORY = " history_search finds the commits that did something."
+
+
+def instructions(tools: Mapping[str, Tool]) -> str:
+    """What a client tells its model of a server with these tools."""
+    return _INSTRUCTIONS + (_OF_HISTORY if HISTORY_SEARCH.name in tools else "")

@@ -1,0 +1,51 @@
+"""Agents for the tests: a home without any, and the command line that sets them up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+SCRIPT = os.path.join(os.path.dirname(sys.executable), "git-ctx")
+
+
+class Done(NamedTuple):
+    """What a command printed and ended with."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture(autouse=True)
+def no_agents(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No agent of this machine is found, and nothing is kept outside of the test."""
+    monkeypatch.setenv("PATH", os.pathsep.join((os.path.dirname(SCRIPT), "/usr/bin", "/bin")))
+    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    runtime = tmp_path_factory.mktemp("runtime")
+    runtime.chmod(0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+
+
+@pytest.fixture
+def git_ctx(repo) -> Callable[..., Done]:
+    """Run the real program in the repository: `git_ctx("setup-agent", "--yes")`."""
+
+    def run(*arguments: str, cwd: Path | None = None, said: str = "", program: str = SCRIPT) -> Done:
+        done = subprocess.run(
+            [program, *arguments], cwd=cwd or repo.path, input=said, capture_output=True, text=True
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -1,0 +1,161 @@
+"""What agents' hooks do: index in the background, say a word once, and never keep an agent from its work."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ctx.agents import exploration
+from ctx.agents.exploration import BROAD, OTHER, SEARCHED, Exploration, classify
+from ctx.git.repository import open_repository
+from ctx.githooks.registration import program
+
+
+def event(name: str, **more: object) -> str:
+    return json.dumps({"session_id": "s-1", "hook_event_name": name, **more})
+
+
+def tool(name: str, **arguments: object) -> str:
+    return event("PreToolUse", tool_name=name, tool_input=arguments)
+
+
+GREP = tool("Grep", pattern="session.*(renew|refresh)")
+EXACT = tool("Grep", pattern="renew_session")
+
+
+def test_a_session_has_its_project_indexed_in_the_background(repo, git_ctx, tmp_path):
+    repo.commit({"a.py": "def renew_session():\n    pass\n"})
+    done = git_ctx("agent-hook", "claude", "session", cwd=tmp_path, said=json.dumps({"cwd": str(repo.path)}))
+    assert done == (0, "", "")
+    for _ in range(600):
+        found = git_ctx("status", "--log", "--json-output").json
+        if found["runs"]:
+            break
+        time.sleep(0.1)
+    (run,) = found["runs"]
+    assert (run["trigger"], run["outcome"]) == ("session", "done")
+    assert git_ctx("status", "--json-output").json["catchUp"]["covered"]
+
+
+@pytest.mark.parametrize(
+    "said", ["", "{", "[]", '{"cwd": "/nowhere", "tool_input": 3}', '{"session_id": {}}', "\0"]
+)
+@pytest.mark.parametrize("what", ["session", "prompt", "tool", "unknown"])
+def test_a_hook_fails_open(tmp_path, git_ctx, said, what):
+    (tmp_path / "no repository").mkdir()
+    done = git_ctx("agent-hook", "codex", what, cwd=tmp_path / "no repository", said=said)
+    assert (done.status, done.err) == (0, "")
+    assert "additionalContext" not in done.out or json.loads(done.out)
+
+
+def test_a_word_is_said_once_an_exploration_and_nothing_is_ever_blocked(git_ctx, repo):
+    def hook(said: str, *words: str) -> str:
+        done = git_ctx("agent-hook", "claude", *(words or ("tool",)), said=said)
+        assert (done.status, done.err) == (0, "")
+        return done.out
+
+    assert [hook(GREP) for _ in range(2)] == ["", ""]
+    assert hook(EXACT) == ""
+    found = json.loads(hook(GREP, "tool", "mcp"))
+    assert found.keys() == {"hookSpecificOutput"}
+    assert found["hookSpecificOutput"].keys() == {"hookEventName", "additionalContext"}
+    assert found["hookSpecificOutput"]["hookEventName"] == "PreToolUse"
+    assert "code_search" in found["hookSpecificOutput"]["additionalContext"]
+    assert [hook(GREP) for _ in range(4)] == [""] * 4
+    # The next question of the user begins a new exploration; a search by MCP ends it.
+    first = json.loads(hook(event("UserPromptSubmit"), "prompt"))
+    assert "git ctx search" in first["hookSpecificOutput"]["additionalContext"]
+    assert hook(event("UserPromptSubmit"), "prompt") == ""
+    assert hook(GREP) == ""
+    assert hook(tool("mcp__git-ctx__code_search", text="x")) == ""
+    assert [hook(GREP) for _ in range(4)] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "kind"),
+    [
+        ("mcp__git-ctx__code_search", {"text": "x"}, SEARCHED),
+        ("mcp_git-ctx_find_related", {}, SEARCHED),
+        ("Bash", {"command": 'git ctx search "where"'}, SEARCHED),
+        ("Bash", {"command": "cd src && git ctx -C . related a.py:3"}, SEARCHED),
+        ("Bash", {"command": ["git", "ctx", "history", "x"]}, SEARCHED),
+        ("Grep", {"pattern": "renew_session"}, OTHER),
+        ("Grep", {"pattern": r"Session\.renew\b"}, OTHER),
+        ("Grep", {"pattern": "renew|refresh"}, BROAD),
+        ("grep_search", {"pattern": "renew the session"}, BROAD),
+        ("Glob", {"pattern": "**/*.py"}, BROAD),
+        ("Glob", {"pattern": "**/session.py"}, OTHER),
+        ("Bash", {"command": "rg -n renew_session src"}, OTHER),
+        ("Bash", {"command": "git grep -n 'renew.*session'"}, BROAD),
+        ("Bash", {"command": "grep -rn 'a b' ."}, BROAD),
+        ("Bash", {"command": "find . -name session.py"}, OTHER),
+        ("Bash", {"command": "find . -name '*.py'"}, BROAD),
+        ("Bash", {"command": "ls -laR src"}, BROAD),
+        ("Bash", {"command": "ls -la src"}, OTHER),
+        ("Bash", {"command": "grep 'unclosed"}, OTHER),
+        ("Bash", {"command": ""}, OTHER),
+        ("Read", {"file_path": "a.py"}, OTHER),
+        ("Bash", {}, OTHER),
+    ],
+)
+def test_kinds_of_searches(name, arguments, kind):
+    assert classify(name, arguments) == kind
+
+
+def test_where_nothing_can_be_kept_nothing_is_said(git_ctx, repo, monkeypatch, tmp_path):
+    shared = Path(os.environ["XDG_RUNTIME_DIR"]) / "git-ctx-agents"
+    shared.mkdir(mode=0o700)
+    shared.chmod(0o777)
+    for _ in range(4):
+        assert git_ctx("agent-hook", "claude", "tool", said=GREP).out == ""
+    assert not any(shared.iterdir())
+    shared.rmdir()
+    shared.symlink_to(tmp_path)
+    for _ in range(4):
+        assert git_ctx("agent-hook", "claude", "tool", said=GREP).out == ""
+
+
+def test_state_is_small_private_and_goes_after_a_day(tmp_path, monkeypatch):
+    directory = exploration.runtime_directory()
+    assert exploration.keep("claude", "one/../session", Exploration(True, 2))
+    assert exploration.load("claude", "one/../session") == Exploration(True, 2)
+    assert exploration.load("codex", "one/../session") == Exploration()
+    (file,) = Path(directory).iterdir()
+    assert b"session" not in file.read_bytes()
+    old = time.time() - 90000
+    os.utime(file, (old, old))
+    assert exploration.keep("claude", "other", Exploration())
+    assert file not in list(Path(directory).iterdir())
+    (file,) = Path(directory).iterdir()
+    for damaged in (b"{", b'{"x": 1}', b'{"broad": "many"}', b"[]"):
+        file.write_bytes(damaged)
+        assert exploration.load("claude", "other") == Exploration()
+
+
+def test_searches_work_where_an_agent_may_write_nothing(repo, git_ctx):
+    """As in the sandbox of Codex: a read-only git directory, and no network (nothing here needs any)."""
+    repo.commit({"a.py": "def renew_session():\n    '''Renew an expired session.'''\n"})
+    hidden = [repo.path / ".git", *(repo.path / ".git").rglob("*")]
+    modes = {path: path.stat().st_mode for path in hidden}
+    before = {path: path.stat().st_mtime_ns for path in hidden}
+    for path in reversed(hidden):
+        path.chmod(modes[path] & ~0o222)
+    try:
+        done = git_ctx("search", "where is an expired session renewed", "--json-output")
+    finally:
+        for path in hidden:
+            path.chmod(modes[path])
+    assert done.status == 0
+    assert done.json["results"][0]["result"]["sourcePosition"]["relativePath"] == "a.py"
+    if os.geteuid():
+        assert {path: path.stat().st_mtime_ns for path in hidden} == before
+
+
+def test_the_program_for_hooks_is_absolute(repo):
+    assert os.path.isabs(program())
+    with open_repository(repo.path) as repository:
+        assert repository.work_tree is not None
