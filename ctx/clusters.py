@@ -37,6 +37,16 @@ class Stored(NamedTuple):
     of_members: Sequence[Document | None] = ()
 
 
+def contents(stored: Stored) -> dict[Key, Document | str]:
+    """What is known of each blob of a cluster: its document, or why its content keeps it out."""
+    skipped = {
+        document_key(member): skip
+        for member, skip in zip(stored.members, stored.skips, strict=True)
+        if skip is not None
+    }
+    return {**stored.documents, **skipped}
+
+
 def document_key(member: Member) -> Key:
     """Members with equal keys have equal documents."""
     return member.oid, member.language or ""

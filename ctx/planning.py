@@ -49,10 +49,8 @@ def plan(index: RepositoryIndex, asked: Resolution) -> Plan:
 
 
 def _new_blobs(index: RepositoryIndex, clusters: Sequence[Cluster]) -> set[bytes]:
-    wanted = list({document_key(member) for cluster in clusters for member in cluster.members})
-    for _, segment in index.catalog.segments():
-        wanted = [key for key, place in zip(wanted, segment.find(wanted).tolist(), strict=True) if place < 0]
-    return {oid for oid, _ in wanted}
+    wanted = {document_key(member) for cluster in clusters for member in cluster.members}
+    return {oid for oid, _ in wanted - index.indexer.coverer.known(list(wanted)).keys()}
 
 
 def _chunk_bytes(index: RepositoryIndex) -> float:

@@ -186,6 +186,10 @@ class Store:
         """Forget a payload; nothing happens where there is none."""
         _remove(self.file(area, name))
 
+    def remove_file(self, path: str) -> None:
+        """Remove a file that `write_file` wrote; nothing happens where there is none."""
+        _remove(path)
+
     def names(self, area: str) -> Iterator[str]:
         """The names stored in an area, in no order: 20 or 32 bytes each. Other files are not ours."""
         for folder, _, files in os.walk(os.path.join(self.path, area)):

@@ -32,19 +32,19 @@ class Made(NamedTuple):
 
 def make_batch(
     clusters: Sequence[Cluster],
-    known: Mapping[Key, Document],
+    known: Mapping[Key, Document | str],
     maker: Maker,
     write: Callable[[bytes, bytes], None],
     descriptor: str,
 ) -> Made:
-    """Make and store clusters; `known` are documents that need no work, `write` takes key and payload."""
-    documents = dict(known)
-    skips: dict[Key, str] = {}
+    """Make and store clusters; `known` are those of a `Task`, `write` takes key and payload."""
+    documents = {key: found for key, found in known.items() if not isinstance(found, str)}
+    skips = {key: found for key, found in known.items() if isinstance(found, str)}
     parts: list[Part] = []
     sources: list[Source] = []
     size = 0
     keys = dict.fromkeys(document_key(member) for cluster in clusters for member in cluster.members)
-    wanted = [key for key in keys if key not in documents]
+    wanted = [key for key in keys if key not in known]
     for key, source in zip(wanted, maker.cut(wanted), strict=True):
         if isinstance(source, str):
             skips[key] = source

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document, document_key
+from ctx.clusters import Document, contents, document_key
 from ctx.descriptor import Descriptor
+from ctx.document_index import DocumentIndex
 from ctx.errors import Damaged
 from ctx.indexing.batch import Made, cluster_totals
 from ctx.indexing.lock import at_work
@@ -49,6 +50,7 @@ class Coverer:
         self._catalog = catalog
         self._place = place
         self._clusters = ClusterStore(store, descriptor)
+        self._documents = DocumentIndex(store, str(descriptor))
         self._worker: Worker | None = None
 
     @property
@@ -123,6 +125,7 @@ class Coverer:
             files += sum(len(cluster.members) for cluster in task.clusters)
             done += len(task.clusters)
             segment.add(made.parts)
+            self._documents.add(_new(task, made), self._clusters)
             report(Progress(files, files_total, embedded, done, len(clusters)))
         segment.flush()
         for directory in reversed(directories):
@@ -181,27 +184,35 @@ class Coverer:
             for key in own:
                 if key in taken and key not in again:
                     try:
-                        again[key] = self._clusters.stored(taken[key]).documents[key]
+                        again[key] = contents(self._clusters.stored(taken[key]))[key]
                     except (Damaged, KeyError):
                         continue
             task_ = Task([cluster], again)
             yield task_, self.worker.run(task_)
+            taken |= dict.fromkeys(own, cluster.key)
 
-    def known(self, keys: Sequence[Key]) -> dict[Key, Document]:
-        """Documents that the clusters of earlier trees have: no file that stays is cut or embedded anew."""
-        found: dict[Key, Document] = {}
+    def known(self, keys: Sequence[Key]) -> dict[Key, Document | str]:
+        """What stored clusters have of these, or why they have none: no blob is cut or embedded twice."""
+        found: dict[Key, Document | str] = {}
         wanted = list(dict.fromkeys(keys))
-        for view in self._catalog.views():
-            if not wanted:
-                break
-            for cluster in dict.fromkeys(view.clusters_of(wanted).values()):
+        for clusters in self._having(wanted):
+            for cluster in dict.fromkeys(clusters.values()):
                 try:
-                    documents = self._clusters.stored(cluster).documents
+                    there = contents(self._clusters.stored(cluster))
                 except Damaged:
                     continue
-                found |= {key: documents[key] for key in wanted if key in documents}
-            wanted = [key for key in wanted if key not in found]
+                found |= {key: there[key] for key in wanted if key in there}
+            wanted[:] = [key for key in wanted if key not in found]
+            if not wanted:
+                break
         return found
+
+    def _having(self, keys: list[Key]) -> Iterator[dict[Key, bytes]]:
+        """Where documents may be: those of the tree that was used last need no search."""
+        latest = self._catalog.latest()
+        if latest is not None:
+            yield latest.clusters_of(keys)
+        yield self._documents.clusters_of(keys)
 
     def _write_node(self, directory: _Directory, made: dict[bytes, Totals], incomplete: set[bytes]) -> None:
         """Store a directory's node, or count it to what is incomplete; its totals go to `made`."""
@@ -231,6 +242,17 @@ class Coverer:
         except Damaged:
             return None
         return cluster_totals(stored.members, stored.skips, stored.documents)
+
+
+def _new(task: Task, made: Made) -> dict[Key, bytes]:
+    """The documents that a task has made, and the cluster of each."""
+    return {
+        document_key(member): cluster.key
+        for cluster in task.clusters
+        if cluster.key not in made.incomplete
+        for member in cluster.members
+        if document_key(member) not in task.known
+    }
 
 
 class _SegmentWriter:

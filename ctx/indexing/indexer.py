@@ -163,7 +163,8 @@ class Indexer:
         """The documents of the clusters that a tree lacks, and those of them that other trees have."""
         _, clusters = self.coverer.missing(root)
         keys = list(dict.fromkeys(document_key(member) for one in clusters for member in one.members))
-        return keys, self.coverer.known(keys)
+        known = self.coverer.known(keys)
+        return keys, {key: found for key, found in known.items() if not isinstance(found, str)}
 
     def _borrow(self, tree: bytes, root: Node, known: dict[Key, Document]) -> View:
         from ctx.indexing.borrow import borrow_view

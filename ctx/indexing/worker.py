@@ -20,10 +20,13 @@ from ctx.views.segments import Key
 
 
 class Task(NamedTuple):
-    """A batch for a worker: clusters to make, and documents in them that are known already."""
+    """A batch for a worker: clusters to make, and what is known already of blobs in them.
+
+    That is a document, or the reason why the content keeps the file out.
+    """
 
     clusters: list[Cluster]
-    known: Mapping[Key, Document]
+    known: Mapping[Key, Document | str]
 
 
 class Place(NamedTuple):

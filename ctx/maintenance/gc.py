@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.document_index import DocumentIndex
 from ctx.errors import StoreUnusable, UsageError
 from ctx.indexing.lock import IndexLock, nobody_is_at_work
 from ctx.maintenance.due import stamp
@@ -129,6 +130,7 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
         if drop is not None:
             _drop(index, drop)
         gone = sweep(index.store, marked)
+        _forget(index, {file.group for file in marked.clusters})
         stamp(index)
     gone += dropped
     others: Counter[str] = Counter()
@@ -147,6 +149,16 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
         dict(others),
         marked.spared,
     )
+
+
+def _forget(index: RepositoryIndex, descriptors: Iterable[str]) -> None:
+    """Have the indexes of documents no longer name clusters that are gone."""
+    for descriptor in descriptors:
+        documents = DocumentIndex(index.store, descriptor)
+        if descriptor == str(index.descriptor):
+            documents.renew(index.clusters)
+        else:
+            documents.drop()
 
 
 def _sizes(index: RepositoryIndex, files: Iterable[Stored]) -> dict[str, int]:
@@ -177,4 +189,5 @@ def _drop(index: RepositoryIndex, drop: str) -> None:
     folders += [os.path.join(views, name) for name in names if name.rpartition("-w")[0] == drop]
     for folder in folders:
         remove_tree(folder)
+    DocumentIndex(index.store, drop).drop()
     remove_empty_directories(index.store)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ctx.document_index import AREA as DOCUMENTS
 from ctx.store import Store
 
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
@@ -77,6 +78,8 @@ def inventory(store: Store) -> Iterator[Stored]:
             yield from _all(entry.path, TEMPORARY)
         elif entry.name in (PINS, WISHES):
             yield from _named(entry.path, PIN if entry.name == PINS else WISH, "")
+        elif entry.name == DOCUMENTS:
+            yield from _all(entry.path, OWN)
         elif entry.name == HISTORY:
             yield from _history(entry.path)
         elif entry.name == PACKS:

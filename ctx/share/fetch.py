@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctx.cluster_key import Member
+from ctx.clusters import document_key
+from ctx.document_index import DocumentIndex
 from ctx.errors import CtxError
 from ctx.git.repository import Repository
 from ctx.partition import Cluster
@@ -77,7 +79,17 @@ def _take(
         return FetchReport(False, nothing[0], nothing[1] if len(nothing) > 1 else None)
     if any(one.taken for one in taken):
         decide(index.store)
+        _note_documents(index, wishes[0][1])
     return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None)
+
+
+def _note_documents(index: RepositoryIndex, wished: Sequence[Cluster]) -> None:
+    """Have what was fetched of a blob serve other trees too."""
+    lacking = set(index.clusters.absent(one.key for one in wished))
+    documents = {
+        document_key(member): one.key for one in wished if one.key not in lacking for member in one.members
+    }
+    DocumentIndex(index.store, str(index.descriptor)).add(documents, index.clusters)
 
 
 def _wanted(repository: Repository, paths: Sequence[str], sparse: bool) -> Callable[[Member], bool] | None:

@@ -24,6 +24,8 @@ from teams import (
     tree,
 )
 
+import ctx
+
 
 def without_time(found: list[Any]) -> list[Any]:
     """Answers without the time that they took."""
@@ -66,6 +68,21 @@ def test_a_fresh_clone_answers_offline_without_embedding(ada: Repo, remote: Path
         for path in (ada.path, fresh.path)
     ]
     assert objects[0] == objects[1]
+
+
+def test_what_was_fetched_of_one_tree_serves_the_next(ada: Repo, bob: Repo) -> None:
+    """Only the file that changed is embedded, though nobody has searched the tree that was fetched."""
+    ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
+    ada.git("push", "--quiet", "origin", "HEAD")
+    done(ada.path, "push")
+    done(bob.path, "fetch")
+    bob.git("pull", "--quiet", "--ff-only")
+    bob.commit({"src/f2.py": "def once_more():\n    return 2\n"})
+    done(bob.path, "fetch")
+    with ctx.open(bob.path) as index:
+        report = index.index()
+    assert report.processed_new_clusters
+    assert report.embedded_chunks == 1
 
 
 def test_nothing_of_the_users_changes(ada: Repo, bob: Repo) -> None:
