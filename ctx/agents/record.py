@@ -104,7 +104,8 @@ class Record:
             places.remove(path)
             self._drop_copies(set())
             places.remove(os.path.join(self.directory, _LOCK))
-            places.remove_empty([os.path.join(self.directory, _COPIES), self.directory])
+            above = os.path.dirname(self.directory)
+            places.remove_empty([os.path.join(self.directory, _COPIES), self.directory, above])
             return
         content = {
             "version": _VERSION,

@@ -139,7 +139,9 @@ def _hooks(one: Agent, wish: Wish, words: texts.Wording) -> Iterator[Piece]:
         if first and one.base is not None:
             yield Piece(BASE, SESSION_HOOKS, tuple(one.base["keys"]), one.base["value"])
         first = False
-        command = f"{shlex.quote(wish.program)} {HOOK} {one.name} {hook['does']}"
+        program = shlex.quote(wish.program)
+        # Where the program is gone, or on another machine, a hook does nothing.
+        command = f"[ ! -x {program} ] || {program} {HOOK} {one.name} {hook['does']}"
         if component == HOOKS and words.server:
             command += " mcp"
         yield Piece(ITEM, component, tuple(hook["keys"]), _filled(hook["entry"], hook=command))

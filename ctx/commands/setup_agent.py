@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from shutil import which
 from typing import TYPE_CHECKING
 
 import click
@@ -90,7 +91,6 @@ def command(
         components = set(wishes.COMPONENTS)
     if no_session_hooks:
         components.discard(wishes.SESSION_HOOKS)
-    root = root_of(scope) if scope == "user" or not print_instructions else os.getcwd()
     if print_instructions:
         from ctx.agents import texts
 
@@ -102,6 +102,7 @@ def command(
             raise CtxError("the server for agents needs more packages: `pip install 'git-ctx[mcp]'`")
         components.discard(wishes.MCP)
         click.echo("note: without the server, which needs `pip install 'git-ctx[mcp]'`", err=True)
+    root = root_of(scope)
     chosen = list(agents) or catalog.detected(root)
     if not chosen:
         raise CtxError(f"no agent was found here; name one with --agent ({', '.join(NAMES)})")
@@ -109,6 +110,10 @@ def command(
     for agent, component in wishes.lacking(wish):
         if named[component]:
             click.echo(f"note: {agent} has no place for {component} with --{scope}", err=True)
+    if which("git-ctx") is None:
+        click.echo(
+            "note: git-ctx is not on the PATH, so agents cannot run `git ctx`: add its directory", err=True
+        )
     quiet = dry_run or dump_auto
     return set_up(wish, dry_run=quiet, yes=yes, as_json=json_output or dump_auto)
 

@@ -3,7 +3,12 @@ mark, no last line end, one line, tabs, nothing at all, a link."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+
+SCRIPT = os.path.join(os.path.dirname(sys.executable), "git-ctx")
+"""The program under test."""
 
 FILES: dict[str, bytes] = {
     ".mcp.json": b"""{

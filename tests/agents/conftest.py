@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
-SCRIPT = os.path.join(os.path.dirname(sys.executable), "git-ctx")
+from configurations import SCRIPT
 
 
 class Done(NamedTuple):

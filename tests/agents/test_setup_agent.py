@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
-from configurations import FILES, lay, tree
+from configurations import FILES, SCRIPT, lay, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,9 +155,7 @@ def test_as_a_user_would(repo, git_ctx):
     removed = git_ctx("remove-agent", "--yes")
     assert (removed.status, removed.err) == (0, "")
     assert tree(repo.path) == before
-    assert not (repo.path / ".git" / "ctx" / "agents").exists() or not any(
-        (repo.path / ".git" / "ctx" / "agents").iterdir()
-    )
+    assert not (repo.path / ".git" / "ctx" / "agents").exists()
     assert git_ctx("remove-agent").out == "nothing of git-ctx is set up here\n"
 
 
@@ -179,6 +178,32 @@ def test_in_the_home_of_a_user(repo, git_ctx, monkeypatch):
     assert tree(repo.path) == {}
     assert git_ctx("remove-agent", "--user", "--yes").status == 0
     assert {name: kept for name, kept in tree(home).items() if not name.startswith("state")} == before
+
+
+def test_it_asks_on_a_terminal(repo, git_ctx):
+    for answer, status in (b"n\n", 1), (b"y\n", 0):
+        process, terminal = pty.fork()
+        if not process:
+            os.execv(SCRIPT, ["git-ctx", "-C", str(repo.path), "setup-agent", "--agent", "generic"])
+        os.write(terminal, answer)
+        said = b""
+        try:
+            while more := os.read(terminal, 4096):
+                said += more
+        except OSError:
+            pass  # how a terminal ends on Linux
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == status
+        os.close(terminal)
+        assert b"AGENTS.md (new)" in said
+        assert b"Write this?" in said
+        assert (repo.path / "AGENTS.md").exists() == (status == 0)
+
+
+def test_instructions_are_printed_without_a_project(git_ctx, tmp_path):
+    done = git_ctx("setup-agent", "--print-instructions", cwd=tmp_path)
+    assert done.out.startswith("## Finding code\n")
+    assert "### Required" in git_ctx("setup-agent", "--print-instructions", "--strong", cwd=tmp_path).out
+    assert (done.status, done.err, list(tmp_path.glob("*.md"))) == (0, "", [])
 
 
 def test_agents_are_found(repo, git_ctx, tmp_path, monkeypatch):
@@ -282,7 +307,11 @@ def test_another_program_is_brought_up_to_date(repo):
             assert b"/old/" not in path.read_bytes()
     settings_of_claude = json.loads((repo.path / ".claude" / "settings.json").read_text())
     command = settings_of_claude["hooks"]["SessionStart"][0]["hooks"][0]["command"]
-    assert command == "'/opt/git ctx/bin/git-ctx' agent-hook claude session"
+    quoted = "'/opt/git ctx/bin/git-ctx'"
+    assert command == f"[ ! -x {quoted} ] || {quoted} agent-hook claude session"
+    # Where the program is gone the agent does not notice.
+    assert subprocess.run(["sh", "-c", command], capture_output=True).stderr == b""
+    assert subprocess.run(["sh", "-c", command]).returncode == 0
     take_out(repo.path, record, catalog.NAMES)
     assert tree(repo.path) == {}
 
