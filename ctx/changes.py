@@ -6,17 +6,20 @@ search of that tree would, were there nothing else to answer with. Then both lis
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ctx.contents import MISSING
 from ctx.coverage import lacks_in_words
 from ctx.differing import Differing, Side, differing
-from ctx.errors import CtxError, UsageError
+from ctx.errors import CtxError, GitFailed, UsageError
 from ctx.git.worktree import has_work_tree
 from ctx.opened import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open_resolved, open_tree
 from ctx.ranges import read_range
+from ctx.resolve import REVISION
 from ctx.search import Filters, search
 from ctx.values import ADDED, MODIFIED, REMOVED, Answer, Change, Comparison, Hit, Plan, Progress
 from ctx.views.view import View
@@ -112,8 +115,27 @@ def open_ends(
 
 
 def compare(index: RepositoryIndex, old: Opened, new: Opened) -> Differing:
-    """Which chunks of two trees differ."""
-    return differing(index.reader, _side(index, old.view), _side(index, new.view))
+    """Which chunks of two trees differ. Raises GitFailed, with what brings what a partial clone lacks."""
+    try:
+        return differing(index.reader, _side(index, old.view), _side(index, new.view))
+    except GitFailed:
+        if not index.repository.settings.is_partial_clone:
+            raise
+    lacking = [end.about for end in (old, new) if end.about.coverage.skipped.get(MISSING)]
+    names = [_resolvable(about) for about in lacking or [old.about, new.about]]
+    raise GitFailed(
+        f"{' and '.join(names)} cannot be compared, since this partial clone lacks objects of "
+        f"{'them' if len(names) > 1 else 'it'}: "
+        + " and ".join(f"`git ctx index --fetch {shlex.quote(name)}`" for name in names)
+        + f" get{'' if len(names) > 1 else 's'} them"
+    )
+
+
+def _resolvable(about: Answer) -> str:
+    """A name of the tree of an answer that git understands; a merge base has none but its id."""
+    if about.resolved_by == REVISION and not about.revision.startswith("merge base "):
+        return about.revision
+    return (about.commit or about.tree).hex()[:12]
 
 
 def _side(index: RepositoryIndex, view: View) -> Side:

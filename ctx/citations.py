@@ -14,6 +14,7 @@ from ctx.contents import BINARY, MAX_SIZE, content_skip, to_text
 from ctx.errors import CtxError, GitFailed, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.formats import DIRECTORY_MODE
 from ctx.git.repository import Repository
+from ctx.git.unknown import FETCH_ALL
 from ctx.git.worktree import has_work_tree
 from ctx.opened import WORK_TREE
 from ctx.values import Cited
@@ -116,7 +117,7 @@ def find_blob(repository: Repository, name: str) -> bytes:
             raise UnknownRevision(f"several blobs begin with {name}: {several}; write more digits")
     raise UnknownRevision(
         f"there is no blob {name} in {repository.git_dir}: it was never committed here, git collected it, or "
-        "it is to be fetched (`git fetch`, in a partial clone `git fetch --refetch`)"
+        f"it is to be fetched (`git fetch`, in a partial clone `{FETCH_ALL}`)"
     )
 
 
@@ -142,8 +143,8 @@ def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
         content = repository.read_blob(blob)
     except KeyError:
         raise CtxError(
-            f"the blob {blob.hex()[:SHORT]} is not in this clone: `git fetch --refetch` brings it, or "
-            "`git checkout` of a revision that has it"
+            f"the blob {blob.hex()[:SHORT]} is not in this clone: `git cat-file -e {blob.hex()}` fetches it "
+            f"into a partial clone, `{FETCH_ALL}` brings all that is missing"
         ) from None
     if content_skip(content[:MAX_SIZE]) == BINARY:
         raise CtxError(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctx.contents import MISSING
+from ctx.git.unknown import FETCH_ALL
 from ctx.resolve import HEAD
 from ctx.values import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Behind, Coverage, Submodule
 
@@ -34,7 +35,7 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
         way_out = (
             f"`git ctx index --fetch{revision}` gets them"
             if is_partial_clone
-            else "`git fetch --refetch` may bring them, `git fsck` looks for damage"
+            else f"`{FETCH_ALL}` may bring them, `git fsck` looks for damage"
         )
         return f"{missing:,} files of this tree are not in this clone and were not searched: {way_out}"
     if not coverage.scanned and not coverage.uncovered:

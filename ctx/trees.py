@@ -8,6 +8,7 @@ from ctx.errors import GitFailed
 from ctx.files import PathRules
 from ctx.git.formats import TreeEntry
 from ctx.git.repository import Repository
+from ctx.git.unknown import FETCH_ALL
 from ctx.partition import Node, root_node
 
 
@@ -45,6 +46,6 @@ class Trees:
             way_out = (
                 "`git ctx index --fetch` of this revision gets all that it lacks"
                 if self._repository.settings.is_partial_clone
-                else "`git fetch --refetch` may bring it, `git fsck` looks for damage"
+                else f"`{FETCH_ALL}` may bring it, `git fsck` looks for damage"
             )
             raise GitFailed(f"the tree {tree.hex()} is not in this repository: {way_out}") from None

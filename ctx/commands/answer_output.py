@@ -109,15 +109,20 @@ def coverage_object(coverage: Coverage) -> dict[str, Any]:
 
 
 def print_records(answer: Answer, prefix: bytes) -> None:
-    """Print five NUL-ended fields a hit: path, first line, last line, symbol, score (`xargs -0 -n 5`)."""
+    """Print five NUL-ended fields a hit: path, first line, last line, symbol, score (`xargs -0 -n 5`).
+
+    A hit of what differs has two more: what became of it, and which text has these lines, new or old.
+    """
     if answer.message:
         print(printable(answer.message), file=sys.stderr)
     for hit in answer.hits:
+        change = (hit.change.state, hit.change.side) if hit.change is not None else ()
         fields = (
             from_here(hit.path, prefix).decode("utf-8", "surrogateescape"),
             str(hit.position.start_line),
             str(hit.position.end_line),
             hit.symbol.replace("\0", "\ufffd"),
             f"{hit.score:.4f}",
+            *change,
         )
         sys.stdout.write("".join(field + "\0" for field in fields))

@@ -81,7 +81,7 @@ class SearchCommand(click.Command):
     "--min-score", type=float, metavar="S", help="Only hits that a reranker, or full vectors, give S or more."
 )
 @options.json_output
-@click.option("-z", "nul", is_flag=True, help="For programs: five NUL-ended fields a hit, see the manual.")
+@click.option("-z", "nul", is_flag=True, help="For programs: NUL-ended fields, five a hit, see the manual.")
 @click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
 @click.option("--full-name", is_flag=True, help="Print paths from the root of the repository.")
 @options.color

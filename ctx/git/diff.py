@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ctx.errors import GitFailed
 from ctx.git.repository import Repository
+from ctx.git.unknown import FETCH_ALL
 
 _OPTIONS = (
     "-r",
@@ -84,8 +85,8 @@ def _diff(repository: Repository, old: bytes, new: bytes, paths: Sequence[bytes]
         output = repository.git("--literal-pathspecs", "diff-tree", *_OPTIONS, old.hex(), new.hex(), *forced)
     except GitFailed as error:
         raise GitFailed(
-            f"git cannot compare the trees {old.hex()[:12]} and {new.hex()[:12]} ({error}): in a partial "
-            "clone `git fetch --refetch` brings what is missing, `git fsck` looks for damage"
+            f"git cannot compare the trees {old.hex()[:12]} and {new.hex()[:12]} ({error}): "
+            f"`{FETCH_ALL}` brings what is missing, `git fsck` looks for damage"
         ) from error
     records, patches = _records(output)
     return list(_with_hunks(records, patches))

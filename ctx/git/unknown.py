@@ -9,6 +9,9 @@ from ctx.git import process
 from ctx.git.alternates import variables_of
 from ctx.git.place import Place
 
+FETCH_ALL = "git fetch --refetch --no-filter"
+"""Brings every object again, in a partial clone also those that its filter leaves out."""
+
 _SAYS_NOTHING = "Not a valid object name"
 _CANDIDATE = re.compile(r"^hint:   ([0-9a-f]+) (\w+)", re.MULTILINE)
 _STEPS = re.compile(r"(.+?)(?:[~^][0-9]*)+")

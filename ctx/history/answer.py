@@ -15,6 +15,7 @@ from ctx.errors import Damaged, UsageError
 from ctx.git.commits import edges, history_of, matching
 from ctx.git.pathspec import compile_pathspecs
 from ctx.git.repository import Repository
+from ctx.git.unknown import FETCH_ALL
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, REMOVED, UNREAD
 from ctx.history.blocks import Blocks, Told
 from ctx.history.ranking import Ranking, concerned, rank
@@ -235,7 +236,7 @@ def _lacks(known: Known) -> str | None:
     if known.unread:
         return (
             f"the changes of {known.unread:,} commits are not here and were not looked at: "
-            "`git fetch --refetch` brings what a partial clone lacks, `git fsck` looks for damage"
+            f"`{FETCH_ALL}` brings what a partial clone lacks, `git fsck` looks for damage"
         )
     if known.edge:
         return "this clone is shallow, its history ends early: `git fetch --unshallow` brings the rest"

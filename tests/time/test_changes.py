@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 from repositories import Repo
+from ways import program
 
 import ctx
 from ctx.engine import STAGED
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
+from ctx.git.unknown import FETCH_ALL
 from ctx.values import ADDED, MODIFIED, NEW, OLD, REMOVED, Answer, Hit
 
 Shown = tuple[str, str, str]
@@ -107,6 +109,13 @@ def test_added_modified_and_removed(project: Repo) -> None:
     assert comparison[4:] == (3, 3, 2, 2)
     assert comparison.commit == project.id("HEAD~1")
     assert (answer.commit, answer.tree) == (project.id("HEAD"), project.id("HEAD^{tree}"))
+
+
+def test_records_for_programs_say_which_side_their_lines_are_of(project: Repo) -> None:
+    done = program("search", "price", "--in", "HEAD~1..HEAD", "-z", cwd=project.path)
+    fields = done.out.decode().split("\0")[:-1]
+    hits = [fields[at : at + 7] for at in range(0, len(fields), 7)]
+    assert {(symbol, state, side) for _, _, _, symbol, _, state, side in hits} == EXPECTED
 
 
 def test_the_other_way_round(project: Repo) -> None:
@@ -230,8 +239,27 @@ def test_a_partial_clone_says_what_it_lacks(project: Repo, tmp_path: Path) -> No
     url = f"file://{project.path}"
     command = ["git", "clone", "-q", "--filter=blob:none", "--no-checkout", url, str(partial)]
     subprocess.run(command, check=True)
-    with pytest.raises(CtxError, match="git fetch --refetch"):
+    fetch = "`git ctx index --fetch"
+    lacks = f"^HEAD~1 and HEAD cannot be compared.*{fetch} 'HEAD~1'` and {fetch} HEAD` get them$"
+    with pytest.raises(CtxError, match=lacks):
         ask(Repo(partial), "HEAD~1..HEAD")
+    for revision in ("HEAD~1", "HEAD"):
+        assert program("index", "--fetch", revision, cwd=partial).status == 0
+    assert shown(ask(Repo(partial), "HEAD~1..HEAD")) == EXPECTED
+    # Only one end lacks something now, and a merge base has no name but its id.
+    other = partial.parent / "other"
+    subprocess.run([*command[:-1], str(other)], check=True)
+    assert program("index", "--fetch", cwd=other).status == 0
+    with pytest.raises(CtxError, match=f"^HEAD~1 cannot be compared.*{fetch} 'HEAD~1'` gets them$"):
+        ask(Repo(other), "HEAD~1..HEAD")
+    base = project.git("rev-parse", "--short=12", "HEAD~1").decode()
+    with pytest.raises(CtxError, match=f"{fetch} {base}` gets them$"):
+        ask(Repo(other), "HEAD~1...HEAD")
+    # What git itself then brings, filter or not.
+    repo = Repo(partial.parent / "whole")
+    subprocess.run([*command[:-1], str(repo.path)], check=True)
+    repo.git(*FETCH_ALL.split()[1:])
+    assert shown(ask(repo, "HEAD~1..HEAD")) == EXPECTED
 
 
 def test_random_histories_show_only_lines_of_the_diff(repo: Repo) -> None:
