@@ -17,7 +17,7 @@ import numpy as np
 
 from ctx import likeness
 from ctx.changes import compare, open_ends
-from ctx.citations import cited, find_blob, read_citation, read_place
+from ctx.citations import look_up, read_citation, read_place
 from ctx.contents import to_text
 from ctx.coverage import lacks_in_words
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
@@ -126,14 +126,15 @@ def _code_at(
     index: RepositoryIndex, place: str, revision: str | None, progress: Callable[[Progress], None] | None
 ) -> Code:
     """The code that a citation or `<path>:<line>` names; the path is of the work tree, or of the revision."""
-    lines = read_citation(place)
-    if lines is not None:
+    unknown: UnknownRevision | None = None
+    if read_citation(place) is not None:
         try:
-            found = cited(index.repository, find_blob(index.repository, lines.name), lines)
+            found = look_up(index, place)
             return Code(found.text, None, found.blob, found.first, found.last)
-        except UnknownRevision:
+        except UnknownRevision as error:
             if read_place(place) is None:
                 raise
+            unknown = error
     lines = read_place(place)
     if lines is None or lines.first is None or lines.last is None:
         raise UsageError(f"'{place}' is no place: write <path>:<line>, a citation, or - for code on stdin")
@@ -148,6 +149,8 @@ def _code_at(
         )
         if code is not None:
             return code
+    if unknown is not None:
+        raise unknown
     raise CtxError(
         f"there is no indexed file '{lines.name}' here: `git ctx status` says what is left out and why"
     )

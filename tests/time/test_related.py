@@ -94,6 +94,17 @@ def test_a_citation_lines_and_text_ask_the_same(project: Repo) -> None:
     assert kinds(ask(project, None, "\n\n" + PARSE.replace("\n", "\n\n")))[b"time/parse.py"] == IDENTICAL
 
 
+def test_a_citation_of_what_nobody_committed_and_one_of_nothing(project: Repo) -> None:
+    """As a search prints them, of the work tree too; a file may have a name like an id."""
+    project.write({"draft.py": PARSE.replace("return", "return not")})
+    blob = project.git("hash-object", "draft.py").decode()
+    assert b"time/parse.py" in kinds(ask(project, f"{blob[:12]}:1-8"))
+    with pytest.raises(UnknownRevision, match=r"no blob deadbeefdead in .*git collected it"):
+        ask(project, "deadbeefdead:1-8")
+    project.commit({"deadbeefdead": PARSE})
+    assert kinds(ask(project, "deadbeefdead:1"))[b"time/parse.py"] == IDENTICAL
+
+
 def test_a_copy_of_the_whole_file_is_told_by_its_path(project: Repo) -> None:
     project.commit({"copied/parse.py": PARSE})
     (first, *_) = ask(project, "time/parse.py:2").hits
