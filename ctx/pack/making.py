@@ -110,7 +110,7 @@ def make(
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 
     def built(ranking: Ranking) -> Made:
-        return _made(ranking, index, task, options, hints, count)
+        return pack_of(ranking, index, task, options, hints, count)
 
     return ranked(index, task, options, hints, built, progress, announce)
 
@@ -128,7 +128,7 @@ def ranked(
 
     def ask() -> tuple[Mend, Callable[[], Made]]:
         opened, changes, mend = _opened(index, options, progress, announce)
-        return mend, lambda: use(_ranking(index, opened, changes(), task, options, hints))
+        return mend, lambda: use(rank(index, opened, changes(), task, options, hints))
 
     return mending(ask)
 
@@ -154,7 +154,7 @@ def _opened(
     return new, lambda: compare(index, old, new).new, mend
 
 
-def _ranking(
+def rank(
     index: RepositoryIndex,
     opened: Opened,
     changes: Mapping[int, Mapping[int, Change]],
@@ -162,6 +162,7 @@ def _ranking(
     options: Options,
     hints: Sequence[Hint],
 ) -> Ranking:
+    """The candidates for a task in an open tree; `changes` are those of a range by file and chunk."""
     corpus = corpus_of(opened.view)
     query = prepare(task, word_table())
     rows = max(_ROWS, min(_ROWS_MAX, options.budget // _TOKENS_A_ROW))
@@ -290,7 +291,7 @@ def _text(ranking: Ranking, one: Candidate) -> str:
     return "\n".join(source.lines[one.position.start_line - 1 : one.position.end_line])
 
 
-def _made(
+def pack_of(
     ranking: Ranking,
     index: RepositoryIndex,
     task: str,
@@ -298,6 +299,7 @@ def _made(
     hints: tuple[Hint, ...],
     count: Count,
 ) -> Made:
+    """A pack of the candidates in a tree."""
     pack = blank(ranking, index, task, options, hints)
     selection = selection_for(ranking, pack, count)
     choose(ranking, selection)

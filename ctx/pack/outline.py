@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from ctx.contents import decode
 from ctx.pack.values import Lines
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ctx.chunking.rules import Grammar
 
 _DEPTH = 40
+_NEWLINE = 10
 _SETUP = re.compile(
     rb"\b(?:set_?up\w*|before_?(?:each|all|class|test|method)?|fixture|test_?initialize|one_?time_?set_?up)\b",
     re.IGNORECASE,
@@ -98,7 +101,7 @@ class _Walker:
         self.source = source
         self.grammar = grammar
         self.items: list[Item] = []
-        self.newlines = [at for at, byte in enumerate(source) if byte == 10]
+        self.newlines = np.flatnonzero(np.frombuffer(source, np.uint8) == _NEWLINE).tolist()
 
     def line(self, offset: int) -> int:
         return bisect_right(self.newlines, offset - 1) + 1
