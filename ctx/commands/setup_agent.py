@@ -139,7 +139,7 @@ def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     if as_json:
         plan_object("setup_agent_result", plan, scope=wish.scope, root=wish.root, dry_run=dry_run)
     elif not plan.changes:
-        click.echo("nothing has to be changed")
+        click.echo("nothing has to be changed" if plan.is_whole else "nothing was changed")
     elif not dry_run:
         click.echo("done; `git ctx remove-agent` takes it out again")
     return status

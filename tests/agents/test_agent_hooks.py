@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from configurations import SCRIPT
 
 from ctx.agents import exploration
 from ctx.agents.exploration import BROAD, OTHER, SEARCHED, Exploration, classify
@@ -136,23 +138,53 @@ def test_state_is_small_private_and_goes_after_a_day(tmp_path, monkeypatch):
         assert exploration.load("claude", "other") == Exploration()
 
 
-def test_searches_work_where_an_agent_may_write_nothing(repo, git_ctx):
-    """As in the sandbox of Codex: a read-only git directory, and no network (nothing here needs any)."""
-    repo.commit({"a.py": "def renew_session():\n    '''Renew an expired session.'''\n"})
-    hidden = [repo.path / ".git", *(repo.path / ".git").rglob("*")]
-    modes = {path: path.stat().st_mode for path in hidden}
-    before = {path: path.stat().st_mtime_ns for path in hidden}
-    for path in reversed(hidden):
+def sandboxed() -> list[str]:
+    """The words before a command that may write nothing that it may not, root or not, and has no network."""
+    words = ["unshare", "--net"]
+    if os.geteuid() == 0:
+        words += ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
+    try:
+        if subprocess.run([*words, "true"], capture_output=True).returncode == 0:
+            return words
+    except FileNotFoundError:
+        pass
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere here")
+    return []
+
+
+def test_everything_that_reads_works_where_an_agent_may_write_nothing(repo, git_ctx):
+    """As in the sandbox of Codex: a read-only git directory and work tree, and no network."""
+    source = 'def renew_session():\n    """Renew an expired session."""\n    return session.renew()\n'
+    files = {"a.py": source, "b.py": source.replace("renew_session", "renew_session_again")}
+    repo.commit(files, "Renew sessions that have expired")
+    every = [repo.path, *repo.path.rglob("*")]
+    modes = {path: path.stat().st_mode for path in every}
+    before = {path: path.stat().st_mtime_ns for path in every}
+    words = sandboxed()
+    for path in reversed(every):
         path.chmod(modes[path] & ~0o222)
     try:
-        done = git_ctx("search", "where is an expired session renewed", "--json-output")
+        runs = [
+            subprocess.run([*words, SCRIPT, *arguments], cwd=repo.path, capture_output=True, text=True)
+            for arguments in (
+                ["search", "where is an expired session renewed"],
+                ["related", "a.py:1"],
+                ["history", "renew expired sessions"],
+                ["plan"],
+                ["status"],
+                ["agent-hook", "codex", "session"],
+                ["setup-agent", "--agent", "codex", "--yes"],
+            )
+        ]
     finally:
-        for path in hidden:
+        for path in every:
             path.chmod(modes[path])
-    assert done.status == 0
-    assert done.json["results"][0]["result"]["sourcePosition"]["relativePath"] == "a.py"
-    if os.geteuid():
-        assert {path: path.stat().st_mtime_ns for path in hidden} == before
+    assert [run.returncode for run in runs] == [0, 0, 0, 0, 0, 0, 1]
+    expected = ("a.py:1", "b.py:1", "Renew sessions", "", "", "", "read-only")
+    for run, words_in_it in zip(runs, expected, strict=True):
+        assert words_in_it in run.stdout
+    assert {path: path.stat().st_mtime_ns for path in every} == before
 
 
 def test_the_program_for_hooks_is_absolute(repo):
