@@ -25,6 +25,7 @@ COMMANDS = {
     "search": "search",
     "pack": "pack",
     "related": "related",
+    "explain": "explain",
     "history": "history",
     "show": "show",
     "plan": "plan",
@@ -120,6 +121,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = INTERRUPTED
     streams.finish()
     return status
+
+
+def wants_json(given: Sequence[str]) -> bool:
+    """Whether a program asked: then it is told errors as JSON too."""
+    return not {"--json-output", "--json"}.isdisjoint(takewhile(lambda word: word != "--", given))
 
 
 def run(arguments: list[str]) -> int:

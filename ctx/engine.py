@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     from ctx.cluster_store import ClusterStore
     from ctx.dependencies.edges import Dependencies
+    from ctx.evidence.values import Explanation, FileAnswer
     from ctx.git.worktree import WorkTree
     from ctx.history.answer import Filters as HistoryFilters
     from ctx.history.results import HistoryAnswer
@@ -368,6 +369,63 @@ class RepositoryIndex:
             timeline=timeline,
             told=told,
         )
+
+    def search_files(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        paths: Sequence[str] = (),
+        languages: Sequence[str] = (),
+        kind: str = ALL,
+        revision: str | None = None,
+        branch: str | None = None,
+        overlay: str | None = None,
+        content: bool = True,
+        progress: Report | None = None,
+        announce: Announce | None = None,
+    ) -> FileAnswer:
+        """The best files of one tree for a question, with the reasons of each; see `ctx.evidence`.
+
+        Files are those of `search` without remote models. `kind` is one of `values.CONTENTS`; `content` says
+        whether excerpts are wanted.
+        """
+        from ctx.evidence.answering import answer_files
+        from ctx.search import Filters
+
+        if not query.strip():
+            raise UsageError("the query is empty: say in a few words what you look for")
+        if limit < 1:
+            raise UsageError(f"the limit is {limit}: ask for one file at least")
+        self._forget_submodules()
+        started = time.monotonic()
+        filters = Filters(self.repository, paths, languages, kind)
+
+        def ask() -> tuple[Mend, Callable[[], FileAnswer]]:
+            opened = open_tree(self, revision, branch, overlay, progress, announce)
+            return opened.mend, partial(answer_files, self, opened, query, limit, filters, content=content)
+
+        answer = mending(ask)
+        lacking = lacks_in_words(answer.about, self.repository.settings.is_partial_clone)
+        seconds = time.monotonic() - started
+        about = answer.about._replace(message=answer.about.message or lacking, seconds=seconds)
+        return answer._replace(about=about)
+
+    def explain(
+        self,
+        path: str,
+        task: str,
+        options: PackOptions | None = None,
+        *,
+        progress: Report | None = None,
+        announce: Announce | None = None,
+    ) -> Explanation:
+        """Why a file is, or is not, part of what a task needs. See `ctx.evidence.explaining`."""
+        from ctx.evidence.explaining import explain_file
+        from ctx.pack.values import Options
+
+        self._forget_submodules()
+        return explain_file(self, path, task, options or Options(), progress, announce)
 
     def pack(
         self,

@@ -20,20 +20,27 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
         {
             "type": "search_result",
             "results": [hit_object(hit, text_of) for hit in answer.hits],
-            "message": answer.message,
-            "rankedWith": list(answer.ranked_with),
+            **answer_fields(answer),
             "furtherQueries": list(answer.further_queries),
-            "revision": answer.revision,
-            "commit": answer.commit.hex() if answer.commit else None,
-            "tree": answer.tree.hex(),
-            "resolvedBy": answer.resolved_by,
-            "coverage": coverage_object(answer.coverage),
-            "uncommitted": uncommitted_object(answer.uncommitted),
-            "behind": behind_object(answer.behind),
             "submodules": [submodule_object(one) for one in answer.submodules],
             **({"comparison": comparison_object(answer.comparison)} if answer.comparison else {}),
         }
     )
+
+
+def answer_fields(answer: Answer) -> dict[str, Any]:
+    """What every answer says of its tree."""
+    return {
+        "message": answer.message,
+        "rankedWith": list(answer.ranked_with),
+        "revision": answer.revision,
+        "commit": answer.commit.hex() if answer.commit else None,
+        "tree": answer.tree.hex(),
+        "resolvedBy": answer.resolved_by,
+        "coverage": coverage_object(answer.coverage),
+        "uncommitted": uncommitted_object(answer.uncommitted),
+        "behind": behind_object(answer.behind),
+    }
 
 
 def submodule_object(one: Submodule) -> dict[str, Any]:

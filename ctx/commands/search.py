@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -80,6 +80,10 @@ class SearchCommand(click.Command):
 @click.option(
     "--min-score", type=float, metavar="S", help="Only hits that a reranker, or full vectors, give S or more."
 )
+@click.option("--explain", "explained", is_flag=True, help="Answer by file, and say what speaks for each.")
+@click.option(
+    "--json", "by_file", is_flag=True, help="The same for programs: JSON with the evidence of each file."
+)
 @options.json_output
 @click.option("-z", "nul", is_flag=True, help="For programs: NUL-ended fields, five a hit, see the manual.")
 @click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
@@ -105,6 +109,8 @@ def command(
     expand: bool,
     no_rerank: bool,
     min_score: float | None,
+    explained: bool,
+    by_file: bool,
     json_output: bool,
     nul: bool,
     no_content: bool,
@@ -119,12 +125,37 @@ def command(
     0 with hits and 1 without.
     """
     options.revision_and_branch(revision, branch)
-    if json_output and nul:
-        raise click.UsageError("--json-output and -z exclude each other; give one of them.")
+    forms = {"--explain": explained, "--json": by_file, "--json-output": json_output, "-z": nul}
+    wanted = [form for form, given in forms.items() if given]
+    if len(wanted) > 1:
+        raise click.UsageError(f"{' and '.join(wanted)} exclude each other; give one of them.")
     overlay = options.one_overlay(context, revision or branch)
     states = [word for word, given in zip(STATES, (added, modified, removed), strict=True) if given]
     within = options.one_range(within, bool(states), overlay, revision or branch)
     text = query_text(query)
+    if explained or by_file:
+        other = {
+            "--in, --added, --modified and --removed": within is not None,
+            "--recurse-submodules": recurse_submodules,
+            "--evolution": evolution,
+            "--expand": expand,
+            "--no-rerank": no_rerank,
+            "--min-score": min_score is not None,
+        }
+        for name, given in other.items():
+            if given:
+                raise click.UsageError(f"{wanted[0]} tells how the package ranks one tree; leave out {name}.")
+        filters = {
+            "limit": limit or LIMIT_FOR_EYES,
+            "paths": path_filters + context.meta.get("pathspecs", ()),
+            "languages": languages,
+            "kind": content,
+            "revision": revision,
+            "branch": branch,
+            "overlay": overlay,
+            "content": not no_content,
+        }
+        return search_files(text, filters, as_json=by_file, full_name=full_name)
     import ctx
 
     reporter = reporter_for()
@@ -162,6 +193,23 @@ def command(
             from ctx.commands.answer_text import print_plain
 
             print_plain(answer, text, text_of, prefix)
+    return 0 if answer.hits else NO_HITS
+
+
+def search_files(text: str, filters: dict[str, Any], *, as_json: bool, full_name: bool) -> int:
+    """Answer by file, with reasons."""
+    import ctx
+
+    reporter = reporter_for()
+    with reporter, ctx.open(".") as index:
+        answer = index.search_files(text, progress=reporter.progress, announce=announce, **filters)
+        reporter.close()
+        from ctx.commands import evidence_output
+
+        if as_json:
+            evidence_output.print_json_files(answer)
+        else:
+            evidence_output.print_files(answer, b"" if full_name else index.repository.prefix)
     return 0 if answer.hits else NO_HITS
 
 

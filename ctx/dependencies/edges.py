@@ -197,7 +197,11 @@ class Dependencies:
     def _look_up(self, names: Iterable[str]) -> None:
         """Note for some names the documents that define them to the letter."""
         new = sorted({name for name in names if name not in self._definers})
-        found = self._corpus.find(np.array(exact_hashes(new), dtype=np.int64) ^ DEFINITION)
+        hashes = exact_hashes(new)
+        self._definers.update((name, []) for name, hashed in zip(new, hashes, strict=True) if hashed < 0)
+        new = [name for name, hashed in zip(new, hashes, strict=True) if hashed >= 0]
+        known = np.array([hashed for hashed in hashes if hashed >= 0], dtype=np.int64)
+        found = self._corpus.find(known ^ DEFINITION)
         documents = self._corpus.document_of[found.row]
         first = np.flatnonzero(
             (np.diff(documents, prepend=np.int32(-1)) != 0) | (np.diff(found.term, prepend=-1) != 0)

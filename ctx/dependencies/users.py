@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ctx.dependencies.files import Files, as_bytes, family_of
+from ctx.dependencies.reading import LANGUAGES
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import idf
 from ctx.rank.path_words import read_paths
@@ -17,6 +19,8 @@ from ctx.words.vocabulary import compound_hashes, exact_hashes
 
 _MOST_NAMES = 400
 _SHORTEST = 3
+_NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+"""Names that are one run in a text; Kotlin's may have blanks."""
 _COMMON = 0.2
 """A name that stands in a larger share of the files says nothing, unless all names of a file do."""
 
@@ -28,9 +32,9 @@ def likely_users(files: Files, path: str, names: Sequence[str], most: int) -> li
     itself it need not take from another.
     """
     corpus, own = files.corpus, files.document(path)
-    if own < 0:
+    if own < 0 or files.language(path) not in LANGUAGES:
         return []
-    kept = [name for name in names if len(name) >= _SHORTEST][:_MOST_NAMES]
+    kept = [name for name in names if len(name) >= _SHORTEST and _NAME.match(name)][:_MOST_NAMES]
     term_of = _terms(kept)
     terms = np.unique([*term_of.values(), read_paths([as_bytes(path)])[0].name]).astype(np.int64)
     term, owner = _documents(corpus, terms)
@@ -38,7 +42,8 @@ def likely_users(files: Files, path: str, names: Sequence[str], most: int) -> li
     rare = counts <= max(most, _COMMON * corpus.live_document_count)
     worth = idf(corpus.live_document_count, counts) * (rare if rare.any() else 1.0)
     score = np.bincount(owner, worth[term], corpus.documents).astype(np.float64)
-    name, owner = _documents(corpus, np.array(exact_hashes(list(term_of)), dtype=np.int64) ^ DEFINITION)
+    exact = np.array(exact_hashes(list(term_of)), dtype=np.int64)
+    name, owner = _documents(corpus, exact ^ DEFINITION)
     place = np.searchsorted(terms, np.array(list(term_of.values()), dtype=np.int64))
     score -= np.bincount(owner, worth[place[name]], corpus.documents)
     # A long file has many names by chance, and takes long to read.
@@ -74,7 +79,7 @@ def _terms(names: Sequence[str]) -> dict[str, int]:
     several, found = [], {}
     for name in names:
         words = words_of(name)
-        if len(words) > 1 and name.isascii():
+        if len(words) > 1:
             several.append(name)
         elif len(words) == 1:
             found[name] = term_hash(words[0])

@@ -154,6 +154,11 @@ def _opened(
     return new, lambda: compare(index, old, new).new, mend
 
 
+def rows_for(options: Options) -> int:
+    """How many rows are ranked for a pack."""
+    return max(_ROWS, min(_ROWS_MAX, options.budget // _TOKENS_A_ROW))
+
+
 def rank(
     index: RepositoryIndex,
     opened: Opened,
@@ -165,8 +170,7 @@ def rank(
     """The candidates for a task in an open tree; `changes` are those of a range by file and chunk."""
     corpus = corpus_of(opened.view)
     query = prepare(task, word_table())
-    rows = max(_ROWS, min(_ROWS_MAX, options.budget // _TOKENS_A_ROW))
-    explained = explain(corpus, query, None, rows, tuning=index.tuning)
+    explained = explain(corpus, query, None, rows_for(options), tuning=index.tuning)
     shelves = Shelves(corpus, partial(index.record, opened.view))
     found = candidates(shelves, index.tuning.read(query), explained, hints, changes)
     return Ranking(opened, shelves, query, found, Sources(index.reader.read_blob))

@@ -81,7 +81,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
     alternatives: list[Alternatives] = []
     if rendering:
         terms, alternatives = translated(terms, rendering)
-    names = exact_hashes(list(dict.fromkeys(_identifiers(text))))
+    names = [name for name in exact_hashes(list(dict.fromkeys(_identifiers(text)))) if name >= 0]
     vector = embedder.embed_query(embedded)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()

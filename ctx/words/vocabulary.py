@@ -166,13 +166,15 @@ def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
 
 
 def exact_hashes(names: Sequence[str]) -> list[int]:
-    """The terms of names to the letter; each is one run."""
-    if not names:
-        return []
+    """The terms of names to the letter; -1 for what is not one run, and so no name that code can use."""
     octets = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = list(accumulate((len(name) + 1 for name in octets), initial=0))
-    found: list[int] = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)]).word.tolist()
-    return found
+    found = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)])
+    hashes = np.full(len(names), -1, dtype=np.int64)
+    single = np.bincount(found.text, found.times, minlength=len(names))[found.text] == 1
+    hashes[found.text[single]] = found.word[single]
+    exact: list[int] = hashes.tolist()
+    return exact
 
 
 def compound_hashes(names: Sequence[str]) -> list[int]:

@@ -1,0 +1,92 @@
+"""A question answered file by file, with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ctx import words
+from ctx.dependencies.values import Edge
+from ctx.embed.wordtable import word_table
+from ctx.evidence.case import Case
+from ctx.evidence.files import best_score, file_hit
+from ctx.evidence.terms import query_terms
+from ctx.evidence.values import FileAnswer, FileHit
+from ctx.rank.explain import explain
+from ctx.rank.query import prepare
+from ctx.rank.ranker import settled
+from ctx.search import Filters, allowed_files, corpus_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ctx.engine import RepositoryIndex
+    from ctx.opened import Opened
+
+EXCERPT_BUDGET = 48_000
+"""Characters of all excerpts of an answer together; symbols and the frame of JSON do not count."""
+_ROWS_A_FILE = 5
+"""Chunks that are ranked for each file that is asked for: several of one file may answer."""
+_CONNECTED = 20
+"""Files of an answer among which edges are looked for."""
+TOKENIZER = f"words-{words.VERSION}"
+"""What cuts question and text into terms."""
+
+
+def case_of(
+    index: RepositoryIndex,
+    opened: Opened,
+    text: str,
+    rows: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+) -> Case:
+    """A question with so many of its best rows in a tree that is open, among the files that are allowed."""
+    corpus = corpus_of(opened.view)
+    tuning = index.tuning
+    query = prepare(text, word_table())
+    explained = explain(corpus, query, allowed, rows, tuning=tuning)
+    settled_query = settled(corpus, tuning.read(query))
+    records = partial(index.record, opened.view)
+    return Case(corpus, settled_query, text, explained, records, index.reader.read_blob, tuning.name)
+
+
+def answer_files(
+    index: RepositoryIndex, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
+) -> FileAnswer:
+    """The best files of a tree for a question. `content` says whether excerpts are wanted.
+
+    Raises `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+    """
+    allowed, message = allowed_files(opened.view, filters)
+    about = opened.about._replace(message=opened.about.message or message)
+    case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed)
+    files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
+    edges = edges_among(case, files[:_CONNECTED])
+    best = best_score(case)
+    hits: list[FileHit] = []
+    room = EXCERPT_BUDGET
+    for file in files:
+        hit = file_hit(case, file, best, edges(file), room if content else None)
+        room -= sum(len(one.text or "") for one in hit.excerpts)
+        hits.append(hit)
+    ranked_with = (case.ranked_with,) if case.ranked_with else ()
+    return FileAnswer(
+        about._replace(ranked_with=ranked_with), text, query_terms(case.query), TOKENIZER, tuple(hits)
+    )
+
+
+def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:
+    """The edges between some files, by file: first those that lead to it, one for each symbol."""
+    view = case.corpus.view
+    paths = {view.path(file) for file in files}
+    found = [edge for edge in case.dependencies.outgoing(sorted(paths)) if edge.target_path in paths]
+
+    def of(file: int) -> list[Edge]:
+        path = view.path(file)
+        return [edge for edge in found if edge.target_path == path] + [
+            edge for edge in found if edge.source_path == path
+        ]
+
+    return of

@@ -1,0 +1,32 @@
+"""The terms of a question as the ranker counts them."""
+
+from __future__ import annotations
+
+from ctx.evidence.values import IDENTIFIER, LITERAL, STEM, TRANSLATION, QueryTerm
+from ctx.rank.query import Query
+from ctx.words import query as words
+from ctx.words.query import Term
+from ctx.words.stem import stem
+
+
+def query_terms(query: Query) -> tuple[QueryTerm, ...]:
+    """The terms of a query that count, in their order; give a query that is settled in a tree."""
+    return tuple(
+        QueryTerm(spelt(term), origin_of(term), term.source or term.word, weight)
+        for term, weight in zip(query.terms, query.weights.tolist(), strict=True)
+        if weight > 0
+    )
+
+
+def spelt(term: Term) -> str:
+    """What the index has of a term: the stem of a word, the compound as it is."""
+    return term.word if term.origin == words.IDENTIFIER or "_" in term.word else stem(term.word)
+
+
+def origin_of(term: Term) -> str:
+    """Where a term comes from."""
+    if term.origin == words.TRANSLATION:
+        return TRANSLATION
+    if term.origin == words.IDENTIFIER:
+        return IDENTIFIER
+    return LITERAL if stem(term.word) == term.word else STEM

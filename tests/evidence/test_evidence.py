@@ -1,0 +1,186 @@
+"""What is said of a file is there: contributions add up, and words are claimed as they stand in the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.evidence import answering
+from ctx.evidence.values import FileAnswer, FileHit
+from ctx.rank.tuning import PLAIN
+
+SHOP = {
+    "server/sessions.py": "from server.users import User\n\n\nclass SessionStore:\n"
+    "    def renew(self, session):\n        session.end += 60\n        return User(session)\n",
+    "server/users.py": "class User:\n    def __init__(self, session):\n        self.session = session\n",
+    "server/payments.py": "def refund_payment(order):\n    return order.total\n",
+    "tests/test_sessions.py": "from server.sessions import SessionStore\n\n\ndef test_renew():\n"
+    "    assert SessionStore().renew(None)\n",
+    "docs/guide.md": "# Guide\n\nA session is renewed by each request.\n",
+}
+
+
+def answer(repo: Repo, query: str, **options: Any) -> FileAnswer:
+    with ctx.open(repo.path) as index:
+        return index.search_files(query, **options)
+
+
+def hit(found: FileAnswer, path: str) -> FileHit:
+    return next(one for one in found.hits if one.path.decode() == path)
+
+
+def said(one: FileHit, kind: str) -> list[dict[str, Any]]:
+    return [dict(evidence) for evidence in one.evidence if evidence["kind"] == kind]
+
+
+@pytest.mark.parametrize(
+    "query", ["renew the session", "refund_payment", "where is the user", "обновить сессию", "xyzzy"]
+)
+def test_contributions_add_up_and_files_are_those_of_a_search(repo: Repo, query: str) -> None:
+    repo.commit(SHOP)
+    found = answer(repo, query)
+    for one in found.hits:
+        assert sum(one.contributions.values()) == pytest.approx(one.margin, abs=1e-9)
+        assert 0 <= one.score <= 1
+    assert [one.score for one in found.hits] == sorted((one.score for one in found.hits), reverse=True)
+    if found.hits:
+        assert found.hits[0].score == 1.0
+    with ctx.open(repo.path) as index:
+        files = list(dict.fromkeys(one.path for one in index.search(query).hits))
+    assert [one.path for one in found.hits] == files
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "origin", "words"),
+    [
+        ("def a():\n    renew = 1\n", "renew", "literal", ["renew"]),
+        ("def a():\n    Renew = 1\n", "renew", "literal", ["Renew"]),
+        ("def a():\n    renewing = 1\n", "renew", "stem", ["renewing"]),
+        ("def a():\n    renew = 1\n", "renewing", "stem", ["renew"]),
+        ("def a():\n    renew_now = renewing = 1\n", "renew", "identifier", ["renew_now", "renewing"]),
+        ("def a():\n    RenewPolicy = 1\n", "renew", "identifier", ["RenewPolicy"]),
+        ("def a():\n    renewing_now = 1\n", "renew", "stem", ["renewing_now"]),
+        ("def a():\n    renewing = renew = 1\n", "renew", "literal", ["renew"]),
+        ("def a():\n    erneuert = 1\n", "erneuert", "literal", ["erneuert"]),
+        ("def a():\n    renew = 1\n", "erneuert", "translation", ["renew"]),
+    ],
+)
+def test_a_word_is_claimed_as_it_stands(
+    repo: Repo, text: str, query: str, origin: str, words: list[str]
+) -> None:
+    repo.commit({"a.py": text})
+    (one,) = answer(repo, query).hits
+    (lexical,) = [found for found in said(one, "lexical") if found["source"] == query.lower()]
+    assert (lexical["origin"], lexical["found"], lexical["lines"]) == (origin, words, [2])
+
+
+def test_words_that_make_a_name_are_told_as_an_identifier(repo: Repo) -> None:
+    repo.commit(SHOP)
+    found = answer(repo, "session store")
+    compound = [
+        one for one in said(hit(found, "server/sessions.py"), "lexical") if one["word"] == "session_store"
+    ]
+    assert compound[0]["found"] == ["SessionStore"]
+    assert compound[0]["origin"] == "identifier"
+    assert [term.origin for term in found.terms] == ["stem", "stem", "identifier"]
+
+
+def test_names_that_are_defined_are_evidence(repo: Repo) -> None:
+    repo.commit(SHOP)
+    symbols = said(hit(answer(repo, "SessionStore"), "server/sessions.py"), "symbol")
+    assert next((one["symbol"], one["origin"]) for one in symbols) == ("SessionStore", "literal")
+    symbols = said(hit(answer(repo, "refunding payments"), "server/payments.py"), "symbol")
+    assert [(one["symbol"], one["origin"]) for one in symbols] == [("refund_payment", "stem")]
+
+
+def test_words_of_a_path_and_words_near_them(repo: Repo) -> None:
+    repo.commit({"remove/a.py": "tree = 1\n", "session/b.py": "y = 1\n"})
+    found = answer(repo, "delete a tree")
+    near = said(hit(found, "remove/a.py"), "path")
+    assert [(one["origin"], one["found"]) for one in near] == [("synonym", "remove")]
+    assert near[0]["similarity"] > 0.4
+    assert [one["origin"] for one in said(hit(answer(repo, "sessions"), "session/b.py"), "path")] == ["stem"]
+    assert [one["origin"] for one in said(hit(answer(repo, "session"), "session/b.py"), "path")] == [
+        "literal"
+    ]
+
+
+def test_edges_between_answers_are_evidence(repo: Repo) -> None:
+    repo.commit(SHOP)
+    found = answer(repo, "renew the session of a user")
+    edges = {
+        (one["sourcePath"], one["relation"], one["targetPath"], one["hops"])
+        for one in said(hit(found, "server/sessions.py"), "dependency")
+    }
+    assert edges == {
+        ("server/sessions.py", "imports", "server/users.py", 1),
+        ("tests/test_sessions.py", "tests", "server/sessions.py", 1),
+    }
+    assert "is tested by test_sessions.py" in hit(found, "server/sessions.py").reasons
+
+
+def test_whether_tests_are_asked_for(repo: Repo) -> None:
+    repo.commit(SHOP)
+    test = hit(answer(repo, "renew the session"), "tests/test_sessions.py")
+    assert said(test, "test_intent") == [{"kind": "test_intent", "asked": False, "isTest": True}]
+    assert "loses as a test" in test.reasons
+    test = hit(answer(repo, "test that a session is renewed"), "tests/test_sessions.py")
+    assert said(test, "test_intent") == [{"kind": "test_intent", "asked": True, "isTest": True}]
+
+
+def test_what_was_learned_from_history_is_named(repo: Repo) -> None:
+    repo.commit(SHOP)
+
+    def one_more(view: Any, query: Any, files: Any, scores: Any) -> Any:
+        return scores + np.where(files == files[0], 1.0, 0.0)
+
+    with ctx.open(repo.path) as index:
+        index.__dict__["tuning"] = PLAIN._replace(correct=one_more, name="fit-test")
+        found = index.search_files("renew the session")
+    history = [one for each in found.hits for one in said(each, "history")]
+    assert history == [{"kind": "history", "rankedWith": "fit-test", "value": 1.0}]
+    assert found.about.ranked_with == ("fit-test",)
+    for each in found.hits:
+        assert sum(each.contributions.values()) == pytest.approx(each.margin, abs=1e-9)
+
+
+def test_a_text_that_is_gone_claims_no_word(repo: Repo) -> None:
+    repo.commit({"a.py": "def renew():\n    pass\n", "b.py": "x = 1\n"})
+    answer(repo, "renew")
+    repo.delete_object(repo.id("HEAD:a.py"))
+    one = hit(answer(repo, "renew", overlay="committed"), "a.py")
+    assert [found["origin"] for found in said(one, "lexical")] == ["stem"]
+    assert said(one, "lexical")[0]["found"] == []
+    assert [excerpt.text for excerpt in one.excerpts] == [None]
+
+
+def test_excerpts_keep_to_their_budget(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit({f"renew{n}.py": f"def renew_{n}():\n" + "    session = 1\n" * 40 for n in range(8)})
+    monkeypatch.setattr(answering, "EXCERPT_BUDGET", 2000)
+    found = answer(repo, "renew session")
+    texts = [excerpt.text or "" for one in found.hits for excerpt in one.excerpts]
+    assert 0 < sum(map(len, texts)) <= 2000
+    assert sum(one.left_out for one in found.hits) > 0
+    assert len(found.hits) == 8
+    assert all(one.symbols for one in found.hits)
+    assert [one.excerpts for one in answer(repo, "renew session", content=False).hits] == [()] * 8
+
+
+def test_filters_restrict_files_and_change_no_score(repo: Repo) -> None:
+    repo.commit(SHOP)
+    found = answer(repo, "session", paths=["nowhere"])
+    assert found.hits == ()
+    assert "nowhere" in (found.about.message or "")
+    assert [one.path for one in answer(repo, "session", kind="docs").hits] == [b"docs/guide.md"]
+    with pytest.raises(ctx.errors.UsageError):
+        answer(repo, " ")
+
+
+def test_the_same_tree_gives_the_same_answer(repo: Repo) -> None:
+    repo.commit(SHOP)
+    one, other = (answer(repo, "renew the session") for _ in range(2))
+    assert one.hits == other.hits
