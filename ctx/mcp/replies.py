@@ -13,6 +13,10 @@ from ctx.commands.printable import printable
 from ctx.tokens import counter
 
 
+_BETWEEN = 2
+"""Tokens between two hits: a line break in the text, a comma in the values."""
+
+
 class Reply(NamedTuple):
     """What a tool says: text for the model, and the same without the code as plain values."""
 
@@ -42,17 +46,22 @@ def listed(
     count = counter()
     values = values | {"message": None if message is None else printable(message), key: []}
     parts = [f"note: {values['message']}"] if message else []
-    there = False
+    # What is counted piece by piece is hardly ever less than the whole, which is counted in the end.
+    used, there = count("\n".join(parts)) + count(as_json(values)), False
     for forms in hits:
         there = True
         for form in forms:
-            framed = values | {key: [*values[key], form.value]}
-            if count("\n".join([*parts, form.text])) + count(as_json(framed)) <= most:
+            cost = count(form.text) + count(as_json(form.value)) + _BETWEEN
+            if used + cost <= most:
                 break
         else:
             break
+        used += cost
         parts.append(form.text)
-        values = framed
+        values[key].append(form.value)
+    while values[key] and count("\n".join(parts)) + count(as_json(values)) > most:
+        parts.pop()
+        values[key].pop()
     if not there:
         parts.append(nothing)
     elif not values[key]:

@@ -89,15 +89,20 @@ class Semble:
 
     def search(self, folder: Path, queries: Sequence[str]) -> list[Results]:
         """The results of each query in the files of a folder."""
+        return [
+            [[[path], first, last, tokens(text)] for path, first, last, text in results]
+            for results in self.ask(folder, queries)
+        ]
+
+    def ask(self, folder: Path, queries: Sequence[str]) -> list[list[tuple[str, int, int, str]]]:
+        """Path, first line, last line and text of each result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         asked = {"folder": str(folder), "queries": list(queries), "limit": LIMIT}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
-        return [
-            [[[path], first, last, tokens(text)] for path, first, last, text in results]
-            for results in json.loads(self._process.stdout.readline())
-        ]
+        found: list[list[tuple[str, int, int, str]]] = json.loads(self._process.stdout.readline())
+        return found
 
 
 def clone(repository: Path, folder: Path) -> None:
