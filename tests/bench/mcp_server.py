@@ -5,8 +5,8 @@
     python tests/bench/mcp_server.py memory REPOSITORY QUESTIONS [CALLS]
 
 `start` is the time to the reply to `initialize`, beside a bare server of the same SDK; `answers` are
-milliseconds of `code_search` inside the server; `memory` is that of one server over many calls. QUESTIONS is a
-file of `annotations/` of a retrieval benchmark: a list of objects with a `query`. An index is left in
+milliseconds of `code_search` inside the server; `memory` is that of one server over many calls. QUESTIONS is
+a file of `annotations/` of a retrieval benchmark: a list of objects with a `query`. An index is left in
 REPOSITORY.
 """
 
