@@ -29,9 +29,9 @@ from retrieval import Target, targets
 from systems import Semble
 
 from ctx.mcp.arguments import checked
-from ctx.mcp.budget import counter
 from ctx.mcp.project import Project
 from ctx.mcp.tools import CODE_SEARCH
+from ctx.tokens import counter
 
 BUDGETS = (1000, 2000, 4000)
 WINDOW = 40
