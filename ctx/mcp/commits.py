@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ctx.commands.history_output import date_of
-from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless
 from ctx.engine import RepositoryIndex
 from ctx.errors import UsageError
@@ -15,6 +14,7 @@ from ctx.history.answer import FIRST, LAST, Filters, text_of
 from ctx.history.results import CommitHit, Place
 from ctx.mcp.replies import Form, Reply, listed, numbered
 from ctx.mcp.tools import HISTORY_LIMIT, MAX_TOKENS
+from ctx.printable import printable
 
 _ASKS = {"best": None, "first": FIRST, "last": LAST}
 _LINES = (12, 6, 3, 0)

@@ -9,17 +9,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ctx
 from ctx.citations import citation
-from ctx.commands.printable import printable
 from ctx.engine import RepositoryIndex
 from ctx.errors import NotARepository, UsageError
 from ctx.mcp.reading import read_lines
 from ctx.mcp.replies import Form, Reply, listed, numbered
-from ctx.mcp.tools import CODE_SEARCH, FIND_RELATED, HISTORY_SEARCH, LIMIT, MAX_TOKENS, READ_LINES
+from ctx.mcp.tools import (
+    CODE_SEARCH,
+    FIND_RELATED,
+    HISTORY_SEARCH,
+    LIMIT,
+    LIST_PACKS,
+    MAX_TOKENS,
+    PACK,
+    READ_LINES,
+    READ_PACK,
+)
+from ctx.printable import printable
 from ctx.values import Answer, Hit, Progress
+
+if TYPE_CHECKING:
+    from ctx.mcp.packs import Text
+    from ctx.pack.shelf import Listed
 
 _CALLS = 200
 """An index is closed and opened again after so many."""
@@ -47,6 +61,34 @@ class Project:
 
     def call(self, name: str, arguments: dict[str, Any], progress: Report | None = None) -> Reply:
         """Run one tool with checked arguments. Raises CtxError with the way out."""
+        self._look()
+        tools: dict[str, Callable[[dict[str, Any], Report | None], Reply]] = {
+            CODE_SEARCH.name: self._search,
+            FIND_RELATED.name: self._related,
+            READ_LINES.name: self._read,
+            HISTORY_SEARCH.name: self._history,
+            PACK.name: self._pack,
+            LIST_PACKS.name: self._list_packs,
+            READ_PACK.name: self._read_pack,
+        }
+        return tools[name](arguments, progress)
+
+    def packs(self) -> Sequence[Listed]:
+        """The packs that are offered as resources. Raises CtxError."""
+        from ctx.mcp.packs import resources
+
+        self._look()
+        return resources(self._opened)
+
+    def resource(self, uri: str) -> Text:
+        """What the address of a resource names. Raises CtxError with the way out."""
+        from ctx.mcp.packs import read_resource
+
+        self._look()
+        return read_resource(self._opened, uri)
+
+    def _look(self) -> None:
+        """Open the project, or open it anew where it is not what it was."""
         if self._calls % _CALLS == 0 or not self._is_where_it_was():
             self.close()
         self._calls += 1
@@ -54,13 +96,6 @@ class Project:
             self._open()
         # A setting that was changed meanwhile counts from now on.
         self._opened.repository.__dict__.pop("settings", None)
-        tools: dict[str, Callable[[dict[str, Any], Report | None], Reply]] = {
-            CODE_SEARCH.name: self._search,
-            FIND_RELATED.name: self._related,
-            READ_LINES.name: self._read,
-            HISTORY_SEARCH.name: self._history,
-        }
-        return tools[name](arguments, progress)
 
     def _open(self) -> None:
         """Open the repository at the root, and no other one that the root may lie in since it is gone."""
@@ -117,6 +152,21 @@ class Project:
 
         told = None if progress is None else partial(_commits, progress)
         return history_search(self._opened, given, _pathspecs(given), told)
+
+    def _pack(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        from ctx.mcp.packs import make_pack
+
+        return make_pack(self._opened, given, _files(progress))
+
+    def _list_packs(self, _: dict[str, Any], __: Report | None) -> Reply:
+        from ctx.mcp.packs import list_packs
+
+        return list_packs(self._opened)
+
+    def _read_pack(self, given: dict[str, Any], _: Report | None) -> Reply:
+        from ctx.mcp.packs import read_pack
+
+        return read_pack(self._opened, given)
 
     def _told(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
         """An answer within the tokens that were asked for, both of its forms counted."""

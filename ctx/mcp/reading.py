@@ -6,12 +6,12 @@ import os
 import stat
 from typing import Any
 
-from ctx.commands.printable import printable
 from ctx.contents import MAX_SIZE, content_skip, decode
 from ctx.engine import RepositoryIndex
 from ctx.errors import CtxError, UsageError
 from ctx.mcp.replies import Reply, as_json, numbered
 from ctx.mcp.tools import MAX_TOKENS
+from ctx.printable import printable
 from ctx.tokens import counter
 
 

@@ -9,9 +9,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ctx.commands.printable import printable
+from ctx.printable import printable
 from ctx.tokens import counter
-
 
 _BETWEEN = 2
 """Tokens between two hits: a line break in the text, a comma in the values."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import anyio
 import anyio.from_thread
@@ -17,13 +18,16 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 
 from ctx._version import __version__
 from ctx.errors import CtxError, UsageError
 from ctx.mcp.arguments import checked
 from ctx.mcp.project import Project
 from ctx.mcp.replies import Reply
-from ctx.mcp.tools import MINIMAL, TOOLS, instructions
+from ctx.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, instructions
+
+Found = TypeVar("Found")
 
 _LOOK_FOR_PARENT = 2.0
 """Seconds between two looks whether the process that started this one is still there."""
@@ -80,7 +84,7 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
                     description=tool.description,
                     input_schema=tool.schema,
                     annotations=types.ToolAnnotations(
-                        read_only_hint=True,
+                        read_only_hint=tool.is_read_only,
                         destructive_hint=False,
                         idempotent_hint=True,
                         open_world_hint=False,
@@ -110,6 +114,28 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
             content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.values
         )
 
+    async def list_resources(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        async with turn:
+            packs = await _looked_up(project.packs)
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=SCHEME + one.slug, name=one.slug, size=one.size) for one in packs]
+        )
+
+    async def read_resource(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        async with turn:
+            found = await _looked_up(project.resource, params.uri)
+        contents = types.TextResourceContents(uri=params.uri, mime_type=found.mime_type, text=found.text)
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_templates(
+        _: Any, __: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template=SCHEME + "{slug}", name="pack", description="A pack that the tool pack has made."
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    packs = PACK.name in tools
     return Server(
         "git-ctx",
         version=__version__,
@@ -117,6 +143,9 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
         instructions=instructions(tools),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources if packs else None,
+        on_list_resource_templates=list_templates if packs else None,
+        on_read_resource=read_resource if packs else None,
     )
 
 
@@ -132,6 +161,14 @@ def _run(project: Project, name: str, arguments: dict[str, Any], context: Any) -
         )
 
     return project.call(name, arguments, report)
+
+
+async def _looked_up(call: Callable[..., Found], *arguments: str) -> Found:
+    """What a call gives; a resource has no errors of its own, so that of the protocol tells the way out."""
+    try:
+        return await anyio.to_thread.run_sync(call, *arguments)
+    except CtxError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
 
 
 def _failure(message: str) -> types.CallToolResult:

@@ -12,6 +12,8 @@ LIMIT, LIMIT_MAX = 10, 100
 HISTORY_LIMIT = 5
 MAX_TOKENS = 2000
 LEAST_TOKENS, MOST_TOKENS = 200, 100_000
+SCHEME = "context://packs/"
+"""What the addresses of packs begin with, which are resources."""
 
 
 class Tool(NamedTuple):
@@ -22,6 +24,7 @@ class Tool(NamedTuple):
     description: str
     properties: dict[str, dict[str, Any]]
     required: tuple[str, ...]
+    is_read_only: bool = True
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -172,8 +175,70 @@ HISTORY_SEARCH = Tool(
     },
     ("text",),
 )
+PACK = Tool(
+    "pack",
+    "Pack what a task needs",
+    "Packs excerpts of many files for one task within a number of tokens: the code to change, what it uses, "
+    "who calls it, its tests. Use it at the start of a task that touches several files, or to hand context "
+    "to another agent; after edits, update sends only what has changed. Do not use it for a single question "
+    "(code_search). The pack is kept in the git directory, never in the work tree.",
+    {
+        "task": {
+            "type": "string",
+            "description": "The whole task in sentences; files and functions that it names are honoured. May "
+            "be left out with update.",
+        },
+        "budget_tokens": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_000_000,
+            "description": "The text has at most so many tokens; 8,000 by default.",
+        },
+        "max_files": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_000,
+            "description": "At most so many files; 40 by default.",
+        },
+        "tokenizer": {
+            "type": "string",
+            "enum": ["o200k_base", "cl100k_base"],
+            "description": "Whose tokens are counted; o200k_base by default.",
+        },
+        "update": {
+            "type": "string",
+            "description": "A pack (slug, beginning of one, or latest): only what has changed since it was "
+            "made. What is left out is as it was there.",
+        },
+    },
+    (),
+    is_read_only=False,
+)
+LIST_PACKS = Tool(
+    "list_packs",
+    "List the packs that are kept",
+    "Lists the newest packs of this project, the newest first. Use it to find a pack that was made before.",
+    {},
+    (),
+)
+READ_PACK = Tool(
+    "read_pack",
+    "Read a pack",
+    "Gives the text of a pack that is kept. Use it when another agent or an earlier session made the pack. "
+    "It shows the files as they were then: pack with update tells what has changed since.",
+    {
+        "slug": {
+            "type": "string",
+            "description": "The slug of a pack, the beginning of one if no other begins so, or latest.",
+        }
+    },
+    ("slug",),
+)
 
-TOOLS = {tool.name: tool for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES, HISTORY_SEARCH)}
+TOOLS = {
+    tool.name: tool
+    for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES, HISTORY_SEARCH, PACK, LIST_PACKS, READ_PACK)
+}
 MINIMAL = {CODE_SEARCH.name: CODE_SEARCH}
 """For agents that read files and histories by themselves: each tool costs them words in every session."""
 
@@ -183,8 +248,10 @@ _INSTRUCTIONS = (
     "When you know the exact name or file, use grep or read instead."
 )
 _OF_HISTORY = " history_search finds the commits that did something."
+_OF_PACKS = " pack collects what a task over several files needs."
 
 
 def instructions(tools: Mapping[str, Tool]) -> str:
     """What a client tells its model of a server with these tools."""
-    return _INSTRUCTIONS + (_OF_HISTORY if HISTORY_SEARCH.name in tools else "")
+    more = {HISTORY_SEARCH.name: _OF_HISTORY, PACK.name: _OF_PACKS}
+    return _INSTRUCTIONS + "".join(words for name, words in more.items() if name in tools)

@@ -1,0 +1,145 @@
+"""Packs over the protocol: made, updated, listed and read, as tools and as resources; nothing beside them is."""
+
+from __future__ import annotations
+
+import stat
+from typing import Any
+
+import anyio
+import pytest
+from conversations import FILES, call, talk, text
+from mcp import ClientSession
+from mcp.shared.exceptions import MCPError
+from repositories import Repo
+
+from ctx.tokens import counter
+
+TASK = "push the expiry of an expired session into the future in renew_session"
+
+
+@pytest.fixture
+def project(repo: Repo) -> Repo:
+    repo.commit(FILES)
+    return repo
+
+
+def test_a_pack_is_made_kept_listed_and_read(project: Repo) -> None:
+    """The text within its budget, its slug in the list, the same text from both ways of reading."""
+
+    async def conversation(session: ClientSession) -> Any:
+        made = await session.call_tool("pack", {"task": TASK, "budget_tokens": 600})
+        slug = made.structured_content["slug"]
+        return (
+            made,
+            await session.call_tool("list_packs", {}),
+            await session.call_tool("read_pack", {"slug": slug[:12]}),
+            await session.call_tool("read_pack", {"slug": "latest"}),
+            (await session.list_resources()).resources,
+            await session.read_resource(f"context://packs/{slug}"),
+        )
+
+    made, listed, read, latest, resources, resource = talk(project.path, conversation)
+    values = made.structured_content
+    assert "def renew_session" in text(made)
+    assert counter()(text(made)) == values["tokens"] <= values["budgetTokens"] == 600
+    assert "src/session.py" in [file["path"] for file in values["files"]]
+    assert [one["slug"] for one in listed.structured_content["packs"]] == [values["slug"]]
+    assert values["slug"] in text(listed)
+    assert text(read) == text(latest) == text(made) == resource.contents[0].text
+    assert resource.contents[0].mime_type == "text/markdown"
+    assert [one.uri for one in resources] == [values["uri"]] == [resource.contents[0].uri]
+    (folder,) = (project.path / ".git" / "ctx" / "packs").iterdir()
+    assert folder.name == values["slug"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+    assert project.git("status", "--porcelain") == b""
+
+
+def test_an_update_sends_what_the_edit_touched(project: Repo) -> None:
+    def edit() -> None:
+        source = str(FILES["src/session.py"])
+        project.write({"src/session.py": source.replace("store(token)", "store(token, later=True)")})
+
+    before, after = call(
+        project.path, ("pack", {"task": TASK, "max_files": 5}), edit, ("pack", {"update": "latest"})
+    )
+    assert after.structured_content["parentPack"] == before.structured_content["slug"]
+    states = {file["path"]: file["state"] for file in after.structured_content["files"]}
+    assert states["src/session.py"] == "changed"
+    assert "later=True" in text(after)
+    assert "Backoff" not in text(after).replace(TASK, "")
+
+
+def test_calls_that_write_take_turns(project: Repo) -> None:
+    """Twenty at once are twenty packs, each of them whole."""
+
+    async def conversation(session: ClientSession) -> Any:
+        made: list[Any] = []
+
+        async def one(number: int) -> None:
+            made.append(await session.call_tool("pack", {"task": f"{TASK}, case {number}"}))
+
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(one, number)
+        slugs = [result.structured_content["slug"] for result in made]
+        return made, [await session.call_tool("read_pack", {"slug": slug}) for slug in slugs]
+
+    made, read = talk(project.path, conversation)
+    assert len({result.structured_content["slug"] for result in made}) == 20
+    assert [text(result) for result in made] == [text(result) for result in read]
+
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("pack", {}, "needs task, or update"),
+    ("pack", {"task": "the"}, "says nothing"),
+    ("pack", {"task": TASK, "budget_tokens": 0}, "has to be 1 to"),
+    ("pack", {"task": TASK, "budget_tokens": 1}, "tokens"),
+    ("pack", {"task": TASK, "tokenizer": "gpt2"}, "has to be one of o200k_base, cl100k_base"),
+    ("pack", {"task": TASK, "error_log": "/etc/passwd"}, "has no argument 'error_log'"),
+    ("pack", {"task": TASK, "root": "/"}, "has no argument 'root'"),
+    ("pack", {"update": "nowhere"}, "there is no pack"),
+    ("pack", {"update": "../objects"}, "no name of a pack"),
+    ("read_pack", {"slug": "../../config"}, "no name of a pack"),
+    ("read_pack", {"slug": "."}, "no name of a pack"),
+    ("read_pack", {}, "needs slug"),
+    ("list_packs", {"root": "/"}, "has no argument 'root'"),
+]
+
+
+def test_what_cannot_be(project: Repo) -> None:
+    results = call(project.path, *[(name, arguments) for name, arguments, _ in BAD])
+    for result, (name, arguments, words) in zip(results, BAD, strict=True):
+        assert result.is_error, (name, arguments, text(result))
+        assert words in text(result), (name, arguments, text(result))
+        assert "fault of git-ctx" not in text(result)
+
+
+def test_resources_lead_nowhere_else(project: Repo) -> None:
+    """Neither out of the shelf, nor into a pack's folder, nor to another kind of address."""
+
+    async def conversation(session: ClientSession) -> Any:
+        made = await session.call_tool("pack", {"task": TASK})
+        slug = made.structured_content["slug"]
+        refused = []
+        for uri in (
+            f"context://packs/{slug}/manifest.json",
+            f"context://packs/{slug}/../{slug}",
+            "context://packs/../../config",
+            "context://packs/%2e%2e/%2e%2e/config",
+            "context://packs/",
+            "context://packs/latest",
+            f"context://other/{slug}",
+            f"file://{project.path}/.git/config",
+            f"context://packs/{slug.upper()}",
+            f"context://packs/{slug}\n",
+        ):
+            try:
+                await session.read_resource(uri)
+            except MCPError as error:
+                refused.append((uri, error.message))
+        return refused, await session.list_resource_templates()
+
+    refused, templates = talk(project.path, conversation)
+    assert len(refused) == 10
+    assert all("there is no resource" in message for _, message in refused), refused
+    assert [one.uri_template for one in templates.resource_templates] == ["context://packs/{slug}"]
