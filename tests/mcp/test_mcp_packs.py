@@ -1,4 +1,4 @@
-"""Packs over the protocol: made, updated, listed and read, as tools and as resources; nothing beside them is."""
+"""Packs over the protocol: made, updated, listed and read, as tools and as resources."""
 
 from __future__ import annotations
 
