@@ -107,7 +107,9 @@ def hook_sentence(name: str, wording: Wording) -> str:
 def _tools(one: Agent, wording: Wording) -> str:
     if not wording.server:
         return one.explorer.get("without", "")
-    names = [fill(one.explorer.get("name", ""), tool=tool) for tool in wording.tools]
+    # It only reads: what keeps something is for the agent that asks it.
+    reading = [tool for tool in wording.tools if TOOLS[tool].is_read_only]
+    names = [fill(one.explorer.get("name", ""), tool=tool) for tool in reading]
     joined = one.explorer.get("separator", "").join(names)
     return fill(one.explorer.get("with_mcp", ""), names=joined)
 
