@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -24,6 +24,7 @@ from ctx.chunking.normalise import embedded_text
 from ctx.cluster_key import cluster_key
 from ctx.clusters import Document, Stored, document_key, encode_members
 from ctx.contents import to_text
+from ctx.document_index import DocumentIndex
 from ctx.embed.precision import agree, encode_vectors
 from ctx.errors import Damaged
 from ctx.partition import Node
@@ -401,9 +402,10 @@ class VectorIndexer:
             found = self._texts(stored)
             hashes = list(map(_text_hash, found))
             known: dict[bytes, bytes] = {}
-            for base in bases:
-                if any(one not in known for one in hashes):
-                    known |= self._known(stored, base)
+            for clusters in self._having(stored, bases):
+                if all(one in known for one in hashes):
+                    break
+                known |= self._vectors_of(clusters)
             waiting = _Waiting(pair, stored, hashes, [known.get(one) or seen.vector(one) for one in hashes])
             yield waiting
             for place, vector in enumerate(waiting.vectors):
@@ -439,11 +441,18 @@ class VectorIndexer:
                 found.append(with_path(path, text, settings.path_cap) if settings.path_header else text)
         return found
 
-    def _known(self, stored: Stored, base: View) -> dict[bytes, bytes]:
-        """Vectors by the hash of their text, from the clusters in which an earlier tree has these files."""
+    def _having(self, stored: Stored, bases: Sequence[View]) -> Iterator[set[bytes]]:
+        """Local clusters that may have texts of a new one: those of its paths earlier, then of its blobs."""
+        for base in bases:
+            yield self._earlier(stored, base)
+        documents = DocumentIndex(self._index.store, str(self._index.descriptor))
+        yield set(documents.clusters_of(map(document_key, stored.members)).values())
+
+    def _vectors_of(self, clusters: Collection[bytes]) -> dict[bytes, bytes]:
+        """Vectors by the hash of their text, from some clusters of the local descriptor."""
         known: dict[bytes, bytes] = {}
         width = self._model.vector_bytes
-        for key in self._earlier(stored, base):
+        for key in clusters:
             try:
                 local = self._index.clusters.stored(key)
                 remote = self._model.clusters.stored(cluster_key(str(self._model.descriptor), local.members))

@@ -62,6 +62,18 @@ def test_nothing_is_embedded_twice(project: Repo, service: Service) -> None:
     assert len(documents(service)) == 9
 
 
+def test_a_file_that_comes_back_is_not_paid_for_again(project: Repo, service: Service) -> None:
+    """Though no tree that is at hand has had it for long, and its neighbours are others now."""
+    git_ctx(project.path, "index")
+    project.commit({"src/session.py": None}, "Take it away")
+    for number in range(6):
+        project.commit({"src/deep/invoice.py": source(f"step{number}", 1)})
+        git_ctx(project.path, "index")
+    project.commit({"src/session.py": source("session", 4), "src/deep/invoice.py": source("last", 1)})
+    assert "1 embedded by bag-of-words, 4 reused" in git_ctx(project.path, "index").out
+    assert len(documents(service)) == 8 + 6 + 1
+
+
 @pytest.mark.parametrize(("header", "again"), [("true", 4), ("false", 0)])
 def test_a_rename_is_embedded_anew_only_under_a_path_header(
     project: Repo, service: Service, header: str, again: int
