@@ -19,15 +19,21 @@ _LARGEST = 8 << 20
 def real(path: str, inside: str | None) -> str:
     """The file that a path leads to through links.
 
-    Raises Unreadable for a link to nothing, and for one out of the directory `inside`: what lies in a
+    Raises Unreadable for a link to nothing, and for one out of the work tree `inside`: what lies in a
     repository is not trusted to name files elsewhere.
     """
     found = os.path.realpath(path)
-    if inside is not None and not found.startswith(os.path.realpath(inside).rstrip(os.sep) + os.sep):
+    if inside is not None and not is_inside(found, inside):
         raise Unreadable("it leads out of the work tree")
     if os.path.islink(path) and not os.path.exists(found):
         raise Unreadable("it is a link to nothing")
     return found
+
+
+def is_inside(path: str, work_tree: str) -> bool:
+    """Whether a path without links is that of something in a work tree, and not in a git directory."""
+    top = os.path.realpath(work_tree).rstrip(os.sep) + os.sep
+    return path.startswith(top) and not {".git", ".."} & {*path[len(top) :].split(os.sep)}
 
 
 def read(path: str) -> bytes | None:

@@ -43,10 +43,14 @@ class FileRecord(NamedTuple):
 
 
 class Record:
-    """The files that set-up has edited for one project or one user, and the directories that it made."""
+    """The files that set-up has edited for one project or one user, and the directories that it made.
 
-    def __init__(self, directory: str) -> None:
+    What names a file outside of the work tree `inside` is not believed: a git directory may be anybody's.
+    """
+
+    def __init__(self, directory: str, inside: str | None = None) -> None:
         self.directory = directory
+        self._inside = inside
         self.files: dict[str, FileRecord] = {}
         self.directories: list[str] = []
         self._load()
@@ -127,9 +131,17 @@ class Record:
             content = json.loads(places.read(os.path.join(self.directory, _FILE)) or b"null")
             if content["version"] == _VERSION:
                 files = {str(path): _file_in(file) for path, file in content["files"].items()}
-                self.files, self.directories = files, [str(path) for path in content["directories"]]
+                made = [str(path) for path in content["directories"]]
+                self.files = {path: file for path, file in files.items() if self._is_ours(path)}
+                self.directories = list(filter(self._is_ours, made))
         except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
             pass
+
+    def _is_ours(self, path: str) -> bool:
+        if self._inside is None:
+            return os.path.isabs(path)
+        # A directory may be on the way that has become a link since.
+        return os.path.realpath(path) == path and places.is_inside(path, self._inside)
 
 
 def digest(content: bytes) -> str:

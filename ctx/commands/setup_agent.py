@@ -183,7 +183,7 @@ def record_of(scope: str, root: str) -> Record:
 
     with open_repository(root) as repository:
         name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=8).hexdigest()
-        return Record(os.path.join(repository.common_dir, DIRECTORY, "agents", name))
+        return Record(os.path.join(repository.common_dir, DIRECTORY, "agents", name), root)
 
 
 def server_is_there() -> bool:

@@ -15,12 +15,13 @@ from configurations import FILES, SCRIPT, lay, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctx.agents import blocks, catalog, wishes
+from ctx.agents import blocks, catalog, places, wishes
 from ctx.agents.jsonc import parse
-from ctx.agents.record import Record
+from ctx.agents.record import Record, digest
 from ctx.agents.removal import plan_removal
 from ctx.agents.setup import carry_out, plan_setup
 from ctx.agents.wishes import COMPONENTS, Wish
+from ctx.errors import CtxError
 
 ALL = [word for name in catalog.NAMES for word in ("--agent", name)]
 PROGRAM = "/opt/git ctx/bin/git-ctx"
@@ -366,6 +367,69 @@ def test_a_plan_is_what_is_done(repo):
     with pytest.raises(Exception, match="changed by another program"), record.locked():
         carry_out(plan, record)
     assert (repo.path / ".mcp.json").read_text() == "{}"
+
+
+def test_a_record_leads_nowhere_outside_of_the_work_tree(repo, git_ctx, tmp_path):
+    """A repository that was copied from somebody has his git directory, and may have such a record in it."""
+    git_ctx("setup-agent", "--agent", "generic", "--yes")
+    (file,) = (repo.path / ".git" / "ctx" / "agents").rglob("record.json")
+    victims = [tmp_path / "victim", repo.path / ".git" / "config", repo.path / "way" / "victim"]
+    (tmp_path / "elsewhere").mkdir()
+    (repo.path / "way").symlink_to(tmp_path / "elsewhere")
+    for victim in victims:
+        victim.write_bytes(victim.read_bytes() if victim.exists() else b"precious")
+    before = [victim.read_bytes() for victim in victims]
+    record = json.loads(file.read_text())
+    one = next(iter(record["files"].values()))
+    for victim in [*victims, repo.path / ".git" / ".." / ".." / "victim"]:
+        forged = {**one, "made": True, "intact": True, "after": digest(victim.read_bytes())}
+        record["files"][str(victim)] = forged
+    record["directories"] += [str(tmp_path / "elsewhere"), str(repo.path / ".git" / "refs" / "tags")]
+    file.write_text(json.dumps(record))
+    assert git_ctx("remove-agent", "--yes").status == 0
+    assert [victim.read_bytes() for victim in victims] == before
+    assert (repo.path / ".git" / "refs" / "tags").is_dir()
+    assert not (repo.path / "AGENTS.md").exists()
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b'{"version": 1}', b'{"version": 1, "files": 3}'])
+def test_a_damaged_record_is_none(repo, git_ctx, damaged):
+    git_ctx("setup-agent", "--agent", "claude", "--agent", "codex", "--yes")
+    for file in (repo.path / ".git" / "ctx" / "agents").rglob("record.json"):
+        file.write_bytes(damaged)
+    assert git_ctx("remove-agent", "--yes").status == 0
+    assert tree(repo.path) == {}
+
+
+@pytest.mark.parametrize("removing", [False, True])
+def test_whenever_it_is_interrupted_all_can_be_taken_out(tmp_path, monkeypatch, removing):
+    write, remove = places.write, places.remove
+    for number in range(1, 60, 4):
+        root = tmp_path / f"{removing} {number}"
+        root.mkdir()
+        lay(root)
+        before = tree(root)
+        record = Record(str(tmp_path / f"state {number}"))
+        if removing:
+            set_up(root, record, catalog.NAMES, COMPONENTS)
+        left = [number]
+
+        def count(path: str, *content: bytes, left: list[int] = left, top: str = str(root)) -> None:
+            if path.startswith(top):
+                left[0] -= 1
+                if not left[0]:
+                    raise OSError(28, "No space left on device", path)
+            (write if content else remove)(path, *content)
+
+        monkeypatch.setattr(places, "write", count)
+        monkeypatch.setattr(places, "remove", count)
+        with pytest.raises(CtxError, match="No space left"):
+            take_out(root, record, catalog.NAMES) if removing else set_up(
+                root, record, catalog.NAMES, COMPONENTS
+            )
+        monkeypatch.undo()
+        assert take_out(root, Record(record.directory), catalog.NAMES).is_whole
+        assert tree(root) == before
 
 
 def test_what_is_built_has_the_data(tmp_path):
