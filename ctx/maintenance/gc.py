@@ -6,6 +6,7 @@ Nothing that is removed is lost: what somebody asks for later is made again. Sea
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -119,8 +120,8 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
     before = _sizes(index, files)
     kept = {pin.tree for pin in pins(index.store)}
     needed = reachable_trees(index.repository, since) | kept
-    dropped = [file for file in files if drop is not None and _descriptor_of(file) == drop]
-    left = [file for file in files if drop is None or _descriptor_of(file) != drop]
+    dropped = [file for file in files if drop is not None and _descriptor_of(file.group) == drop]
+    left = [file for file in files if drop is None or _descriptor_of(file.group) != drop]
     marked = condemned(index.store, left, needed, since, now, index.catalog.group)
     from ctx.maintenance.histories import idle_history
 
@@ -169,14 +170,15 @@ def _sizes(index: RepositoryIndex, files: Iterable[Stored]) -> dict[str, int]:
     return sizes
 
 
-def _descriptor_of(file: Stored) -> str:
-    return file.group if file.kind in (TREE, NODE, CLUSTER, "log") else file.group.rpartition("-w")[0]
+def _descriptor_of(group: str) -> str:
+    """The descriptor of a directory; that of the package's views has the version of the words behind it."""
+    return re.sub(r"-w\d+$", "", group)
 
 
 def _check_descriptor(index: RepositoryIndex, drop: str) -> None:
     if drop == str(index.descriptor):
         raise UsageError(f"{drop} is the descriptor in use; `git ctx remove-index` removes everything")
-    known = {file.group for file in inventory(index.store) if file.kind in (TREE, NODE, CLUSTER)}
+    known = {_descriptor_of(file.group) for file in inventory(index.store)} - {""}
     if drop not in known:
         there = ", ".join(sorted(known - {str(index.descriptor)})) or "there are no others"
         raise UsageError(f"there is nothing of the descriptor '{drop}' here: {there}")
@@ -186,7 +188,7 @@ def _drop(index: RepositoryIndex, drop: str) -> None:
     views = os.path.join(index.store.path, VIEWS)
     names = os.listdir(views) if os.path.isdir(views) else []
     folders = [os.path.join(index.store.path, area, drop) for area in (SNAPSHOTS, OBJECTS)]
-    folders += [os.path.join(views, name) for name in names if name.rpartition("-w")[0] == drop]
+    folders += [os.path.join(views, name) for name in names if _descriptor_of(name) == drop]
     for folder in folders:
         remove_tree(folder)
     DocumentIndex(index.store, drop).drop()

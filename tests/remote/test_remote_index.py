@@ -12,10 +12,16 @@ from pathlib import Path
 import pytest
 from remote_project import ROOT, configure, git_ctx, source
 from repositories import Repo
-from service import Service, slow, status
+from service import Handler, Service, embeddings, slow, status, vector
 
 from ctx.arrays import decode, encode
 from ctx.remote.embedder import PROBE
+
+
+def turned(request: Handler) -> bool:
+    """Another model answers: all of its vectors point elsewhere."""
+    rows = [[-value for value in vector(text)] for text in request.body["input"]]
+    return embeddings(rows)(request)
 
 
 def documents(service: Service) -> list[str]:
@@ -263,7 +269,10 @@ def test_gc_keeps_and_drops_by_descriptor(project: Repo, service: Service) -> No
     run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
     assert run.json["rankedWith"] == ["bag-of-words"]
     assert git_ctx(project.path, "gc", "--drop-descriptor", descriptor).status == 0
-    assert not list((project.path / ".git/ctx/objects" / descriptor).rglob("*/*"))
+    assert not list((project.path / ".git/ctx").rglob(f"{descriptor}/*"))
+    # Also what the model said to the fixed text: another model may take its place now.
+    service.always = turned
+    assert "8 embedded by bag-of-words" in git_ctx(project.path, "index").out
 
 
 @pytest.mark.parametrize(
