@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from ctx.embed.precision import is_same_answer, truncated
+from ctx.embed.precision import BIT, is_same_answer, truncated
 from ctx.errors import ServiceFailed, UsageError
 from ctx.git.settings import Settings
+from ctx.remote.centre import TEXTS, Reference
 from ctx.remote.http import Service, TooLarge
 from ctx.remote.ledger import Ledger
 from ctx.remote.path_header import with_path
@@ -93,16 +94,22 @@ class RemoteEmbedder:
         vector: Floats = self._embed([wanted.query_prefix + asked], wanted.query_task)[0]
         return vector
 
-    def check(self, known: Floats | None) -> Floats:
-        """The vector of a text that never changes. Raises `ServiceFailed` where it has changed."""
-        found: Floats = self._embed([PROBE], self.settings.document_task)[0]
-        if known is not None and not is_same_answer(known, found):
+    def check(self, known: Reference | None) -> Reference:
+        """What the model says to fixed texts. Raises `ServiceFailed` where that is not as it was."""
+        wanted = self.settings
+        more = TEXTS if known is None and wanted.precision == BIT else ()
+        texts = [wanted.document_prefix + text for text in more]
+        found = self._embed([PROBE, *texts], wanted.document_task)
+        if known is None:
+            centre = found[1:].mean(axis=0) if more else np.zeros(wanted.dimensions, dtype=np.float32)
+            return Reference(found[0], centre)
+        if not is_same_answer(known.probe, found[0]):
             raise ServiceFailed(
                 f"{self._service.url} does not answer as when this index was made: another model is behind "
                 f"the name {self.settings.model!r}. Give it another name in ctx.embedder.model, or forget "
                 "what was made with it: `git ctx gc --drop-descriptor NAME` (`git ctx account` has the name)"
             )
-        return found
+        return known
 
     def _embed(self, texts: Sequence[str], task: str) -> Floats:
         """One request, or several where the service will not take so much."""

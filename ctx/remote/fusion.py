@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.embed.precision import nearest, similarities
+from ctx.embed.precision import BIT, nearest, similarities
 from ctx.rank.corpus import Corpus
 from ctx.rank.ranker import Ranked
 from ctx.views.vectors import Rows, VectorFiles
@@ -21,6 +21,8 @@ from ctx.views.view import NO_SEGMENT, View
 
 _K = 60
 _FILE_SHARE = 0.5
+_BITS_MORE = 4
+"""So many times more candidates are taken where bits alone choose them, since they choose roughly."""
 
 
 class Near(NamedTuple):
@@ -63,7 +65,7 @@ def near_rows(
             stored, placed = stored[open_], placed[open_]
         vectors = files.vectors(number)
         vectors = vectors if len(stored) == len(vectors) else vectors[stored]
-        chosen = nearest(vectors, query, precision, count)
+        chosen = nearest(vectors, query, precision, _BITS_MORE * count if precision == BIT else count)
         values = similarities(vectors[chosen], query, precision)
         for at, value in zip(placed[chosen].tolist(), values.tolist(), strict=True):
             row, file = int(chunk_of[at]), int(file_of[at])

@@ -29,6 +29,7 @@ from ctx.embed.precision import agree, encode_vectors
 from ctx.errors import Damaged
 from ctx.partition import Node
 from ctx.records import decode_record
+from ctx.remote.centre import Reference, centred
 from ctx.remote.embedder import RemoteEmbedder, tokens_of
 from ctx.remote.model import RemoteModel
 from ctx.remote.path_header import with_path
@@ -254,8 +255,9 @@ class VectorIndexer:
         settings = self._model.settings
         embedder = self._model.embedder()
         try:
-            if keys:
-                self._model.check(embedder)
+            if not keys:
+                return [], []
+            reference = self._model.check(embedder)
             for key in keys:
                 try:
                     stored = self._model.clusters.stored(key)
@@ -268,7 +270,11 @@ class VectorIndexer:
                 same = hashes == b"".join(map(_text_hash, found)) and all(
                     agree(
                         rows[at : at + settings.batch],
-                        embedder.embed_documents(found[at : at + settings.batch]),
+                        centred(
+                            embedder.embed_documents(found[at : at + settings.batch]),
+                            reference,
+                            settings.precision,
+                        ),
                         settings.precision,
                     )
                     for at in range(0, len(found), settings.batch)
@@ -359,7 +365,9 @@ class VectorIndexer:
             progress(RemoteProgress(done, len(missing), embedded, tokens, tokens * settings.price / 1e6))
 
         def ask(batch: _Batch) -> Vectors:
-            vectors = encode_vectors(embedder.embed_documents(batch.texts), settings.precision)
+            assert reference is not None
+            found = centred(embedder.embed_documents(batch.texts), reference, settings.precision)
+            vectors = encode_vectors(found, settings.precision)
             self._model.arrived.add(batch.hashes, vectors)
             return vectors
 
@@ -367,7 +375,7 @@ class VectorIndexer:
         seen = _Seen(self._model.arrived.read())
         under_way: deque[tuple[_Batch, Future[Vectors]]] = deque()
         total = 0
-        asked = False
+        reference: Reference | None = None
         with ThreadPoolExecutor(_THREADS * settings.concurrency) as pool:
             try:
                 for item in self._batches(tree, missing, settings.batch, seen):
@@ -376,9 +384,8 @@ class VectorIndexer:
                         if not item.lacking:
                             finish(item)
                         continue
-                    if not asked:
-                        self._model.check(embedder)
-                        asked = True
+                    if reference is None:
+                        reference = self._model.check(embedder)
                     while len(under_way) >= _AHEAD * settings.concurrency:
                         take(*under_way.popleft())
                     under_way.append((item, pool.submit(ask, item)))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx import chunking
 from ctx.arrays import decode, encode
@@ -21,6 +21,7 @@ from ctx.errors import Damaged, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
 from ctx.remote.arrived import Arrived
+from ctx.remote.centre import Reference
 from ctx.remote.ledger import Ledger
 from ctx.remote.settings import EmbedderSettings
 from ctx.snapshots import Snapshots
@@ -81,28 +82,29 @@ class RemoteModel:
         if "query_embedder" in self.__dict__:
             self.query_embedder.close()
 
-    def check(self, embedder: RemoteEmbedder) -> None:
-        """Compare what the model says to a fixed text with what it said first. Raises `ServiceFailed`."""
-        found = embedder.check(self.probe)
-        if self.probe is None:
-            self.probe = found
+    def check(self, embedder: RemoteEmbedder) -> Reference:
+        """Compare what the model says to fixed texts with what it said first. Raises `ServiceFailed`."""
+        known = self.reference
+        found = embedder.check(known)
+        if known is None:
+            self.reference = found
         self._confirm(embedder.url)
+        return found
 
-    def check_query(self, embedder: RemoteEmbedder) -> None:
-        """The same for an address that queries go to, once a day and where there is anything to compare."""
-        if self.probe is None:
-            return
-        path = self._confirmation(embedder.url)
+    def check_query(self, embedder: RemoteEmbedder) -> Reference:
+        """The same for an address that queries go to, once a day, also where nothing may be written."""
+        known = self.reference
         try:
-            if time.time() - os.stat(path).st_mtime < _CONFIRMED_FOR:
-                return
+            if known and time.time() - os.stat(self._confirmation(embedder.url)).st_mtime < _CONFIRMED_FOR:
+                return known
         except OSError:
             pass
-        embedder.check(self.probe)
-        try:
+        found = embedder.check(known)
+        with suppress(StoreUnusable):
+            if known is None:
+                self.reference = found
             self._confirm(embedder.url)
-        except StoreUnusable:
-            return
+        return found
 
     def _confirm(self, url: str) -> None:
         self._store.write_file(self._confirmation(url), encode({}, {"format": 1}))
@@ -113,16 +115,17 @@ class RemoteModel:
         return os.path.join(self._folder, f"{CONFIRMED}{digest}")
 
     @property
-    def probe(self) -> npt.NDArray[np.float32] | None:
-        """What the model said to a fixed text when it was first asked, (dimensions,)."""
+    def reference(self) -> Reference | None:
+        """What the model said to fixed texts when it was first asked."""
         try:
             with open_regular(os.path.join(self._folder, PROBE)) as file:
                 arrays, _ = decode(file.read())
-            return arrays["probe"].astype(np.float32)
+            found = Reference(arrays["probe"].astype(np.float32), arrays["centre"].astype(np.float32))
         except (OSError, Damaged, KeyError):
             return None
+        return found if {one.shape for one in found} == {(self.settings.dimensions,)} else None
 
-    @probe.setter
-    def probe(self, found: npt.NDArray[np.float32]) -> None:
-        path = os.path.join(self._folder, PROBE)
-        self._store.write_file(path, encode({"probe": found.astype("<f4")}, {"format": 1}))
+    @reference.setter
+    def reference(self, found: Reference) -> None:
+        arrays = {name: one.astype("<f4") for name, one in found._asdict().items()}
+        self._store.write_file(os.path.join(self._folder, PROBE), encode(arrays, {"format": 1}))

@@ -18,6 +18,7 @@ from ctx.errors import CtxError, Damaged, UsageError
 from ctx.rank.corpus import Corpus
 from ctx.rank.query import Query
 from ctx.rank.ranker import Ranked
+from ctx.remote.centre import centred
 from ctx.remote.embedder import refuse_threshold
 from ctx.remote.fusion import fuse, live_rows, near_rows
 from ctx.remote.http import Service
@@ -174,8 +175,12 @@ class RemoteSearch:
         try:
             embedder = self._model.query_embedder
             try:
-                self._model.check_query(embedder)
-                return embedder.embed_query(query, _scope(filters))
+                reference = self._model.check_query(embedder)
+                vector = embedder.embed_query(query, _scope(filters))
+                found: npt.NDArray[np.float32] = centred(
+                    vector[None], reference, self._model.settings.precision
+                )[0]
+                return found
             finally:
                 embedder.account()
         except CtxError as error:

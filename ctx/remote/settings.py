@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ctx.embed.precision import BIT, vector_bytes
 from ctx.errors import UsageError
 from ctx.git.settings import Settings
+from ctx.remote import centre
 from ctx.remote.path_header import CAP
 from ctx.remote.presets import DIALECTS, OPENAI, PRESETS, Preset
 
@@ -50,6 +51,7 @@ class EmbedderSettings(NamedTuple):
             self.query_task,
             self.document_task,
             str(self.path_cap) if self.path_header else "",
+            centre.VERSION if self.precision == BIT else "",
         )
         return blake2b("\0".join(parts).encode(), digest_size=4).hexdigest()
 

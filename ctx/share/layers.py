@@ -111,7 +111,7 @@ def layers_of(index: RepositoryIndex) -> list[Layer]:
 def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[str, str]) -> None:
     """Raises `RemoteFailed` where the vectors on a remote come from another model of the same name.
 
-    What a remote model said to a fixed text travels with its vectors. Where nothing is known of it here, that
+    What a remote model said to fixed texts travels with its vectors. Where nothing is known of it here, that
     of the remote is kept, and compared when the model is asked for the first time.
     """
     oid = there.get(layout.probe_path(layer.name))
@@ -120,13 +120,13 @@ def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[st
     share.fetch_blobs([oid])
     (data,) = share.blobs([oid])
     try:
-        theirs = layout.decode_probe(data or b"")
+        theirs = layout.decode_probe(data or b"", layer.descriptor.dimensions)
     except Damaged:
         return
-    own = layer.model.probe
-    if own is None and len(theirs) == layer.descriptor.dimensions:
-        layer.model.probe = theirs
-    elif own is not None and not is_same_answer(own, theirs):
+    own = layer.model.reference
+    if own is None:
+        layer.model.reference = theirs
+    elif not is_same_answer(own.probe, theirs.probe):
         raise RemoteFailed(
             f"the vectors of {layer.descriptor.embed_model_id} at '{share.remote.name}' were made by another "
             "model of the same name: give yours another name in ctx.embedder.model, or forget what was "

@@ -14,8 +14,7 @@ from ctx.errors import Damaged
 from ctx.store import decode_object, encode_object
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from ctx.remote.centre import Reference
 
 REF = "refs/notes/ctx"
 LARGEST_BLOB = 8 << 20
@@ -117,25 +116,25 @@ def decode_published(tree: bytes, data: bytes) -> Published:
     return found
 
 
-def encode_probe(probe: npt.NDArray[np.float32]) -> bytes:
-    """The file of a probe, (dimensions,)."""
-    return encode_object(PROBE, probe.astype("<f4").tobytes(), compress=False)
+def encode_probe(reference: Reference) -> bytes:
+    """The file of what a model said to fixed texts."""
+    return encode_object(PROBE, b"".join(one.astype("<f4").tobytes() for one in reference), compress=False)
 
 
-def decode_probe(data: bytes) -> npt.NDArray[np.float32]:
+def decode_probe(data: bytes, dimensions: int) -> Reference:
     """Raises `Damaged` for what is none."""
     import numpy as np
 
     from ctx.embed.precision import truncated
+    from ctx.remote.centre import Reference
 
     payload = decode_object(PROBE, data)
-    if len(payload) % 4:
-        raise Damaged("what a model said to a fixed text cannot be read")
-    found = np.frombuffer(payload, dtype="<f4")
-    if not np.isfinite(found).all() or not found.any():
-        raise Damaged("what a model said to a fixed text holds no numbers")
-    vector: npt.NDArray[np.float32] = truncated(found[None], len(found))[0]
-    return vector
+    if len(payload) != 8 * dimensions:
+        raise Damaged("what a model said to fixed texts cannot be read")
+    probe, centre = np.frombuffer(payload, dtype="<f4").astype(np.float32).reshape(2, dimensions)
+    if not np.isfinite(probe).all() or not np.isfinite(centre).all() or not probe.any():
+        raise Damaged("what a model said to fixed texts holds no numbers")
+    return Reference(truncated(probe[None], dimensions)[0], centre)
 
 
 def _is_number(value: Any) -> bool:

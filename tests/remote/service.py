@@ -1,6 +1,6 @@
 """A service on loopback that speaks the dialects, keeps what it was sent, and fails when it is told to.
 
-Its vectors are bags of words hashed into a few dimensions: equal texts are equal, and texts that share
+Its vectors are sets of words hashed into a few dimensions: equal texts are equal, and texts that share
 words are near. It stands for the wire; test_real_model.py has a real model behind it.
 """
 
@@ -27,8 +27,10 @@ Fault = Callable[["Handler"], bool]
 def vector(text: str, width: int = DIMENSIONS) -> list[float]:
     """The vector of a text, of unit length."""
     found = [1e-3] * width
-    for word in re.findall(r"[a-z]+", text.lower()):
-        found[crc32(word.encode()) % width] += 1.0 if crc32(word[::-1].encode()) % 2 else -1.0
+    for word in set(re.findall(r"[a-z]+", text.lower())):
+        for salt in b"abc":
+            value = crc32(word.encode() + bytes([salt]))
+            found[value % width] += 1.0 if value & 1 << 16 else -1.0
     length = math.sqrt(sum(value * value for value in found))
     return [value / length for value in found]
 

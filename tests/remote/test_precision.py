@@ -7,6 +7,7 @@ import pytest
 
 from ctx.embed.precision import encode_vectors, nearest, similarities, truncated, vector_bytes
 from ctx.errors import UsageError
+from ctx.remote.centre import Reference, centred
 
 RANDOM = np.random.default_rng(3)
 VECTORS = truncated(RANDOM.standard_normal((400, 64)).astype(np.float32), 64)
@@ -28,6 +29,23 @@ def test_bits_order_as_the_vectors_do_on_the_whole() -> None:
     best = int(np.argmax(found))
     # What the exact comparison prefers is among what the quick one lets through.
     assert best in nearest(stored, QUERY, "bit", 60)
+
+
+def test_bits_around_a_centre_tell_more() -> None:
+    """Where all vectors share a direction, plain signs are nearly all the same."""
+    shared = truncated(VECTORS + 3.0 * VECTORS[0], 64)
+    query = truncated(QUERY[None] + 3.0 * VECTORS[0], 64)
+    wanted = set(np.argsort(-(shared @ query[0]))[:20].tolist())
+    reference = Reference(QUERY, shared[:16].mean(axis=0))
+
+    def found(documents: np.ndarray, asked: np.ndarray) -> int:
+        scores = similarities(encode_vectors(documents, "bit"), asked[0], "bit")
+        return len(wanted & set(np.argsort(-scores)[:20].tolist()))
+
+    plain = found(shared, query)
+    around = found(centred(shared, reference, "bit"), centred(query, reference, "bit"))
+    assert around >= 2 * plain
+    assert centred(shared, reference, "int8") is shared
 
 
 def test_the_nearest_of_full_vectors_are_the_nearest() -> None:

@@ -15,6 +15,7 @@ from repositories import Repo
 from service import Handler, Service, embeddings, slow, status, vector
 
 from ctx.arrays import decode, encode
+from ctx.remote.centre import TEXTS
 from ctx.remote.embedder import PROBE
 
 
@@ -51,7 +52,7 @@ def test_both_models_answer_side_by_side(project: Repo, service: Service) -> Non
     assert after.json["message"] is None
     assert after.json["results"][0]["symbol"] == "invoice_candle"
     assert service.texts()[-1] == "invoice of a candle"
-    assert len(service.texts()) == 8 + 1 + 1  # the probe, and the query
+    assert len(service.texts()) == 8 + 1 + len(TEXTS) + 1  # the probe, the centre, and the query
 
 
 def test_nothing_is_embedded_twice(project: Repo, service: Service) -> None:
@@ -253,7 +254,7 @@ def test_a_changed_model_is_refused(project: Repo, service: Service) -> None:
     (probe,) = (project.path / ".git/ctx/views").glob("*/probe-0")
     data = bytearray(probe.read_bytes())
     arrays, meta = decode(bytes(data))
-    probe.write_bytes(encode({"probe": -arrays["probe"]}, meta))
+    probe.write_bytes(encode(arrays | {"probe": -arrays["probe"]}, meta))
     project.commit({"src/more.py": source("more", 1)})
     run = git_ctx(project.path, "index")
     assert run.status == 128

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from remote_project import configure, git_ctx, source
 from repositories import Repo
-from service import Service
+from service import DIMENSIONS, Service
 
 from ctx.share.layout import decode_probe, encode_probe
 from ctx.store import decode_object, encode_object
@@ -98,6 +98,12 @@ def payload_changed(path: str, change: Callable[[bytes], bytes]) -> Callable[[by
     return lambda data: encode_object(key, change(decode_object(key, data)), compress=False)
 
 
+def other_model(data: bytes) -> bytes:
+    """What another model would have said to the fixed texts."""
+    said = decode_probe(data, DIMENSIONS)
+    return encode_probe(said._replace(probe=-said.probe))
+
+
 @pytest.mark.parametrize("precision", ["bit", "f16"])
 def test_the_second_clone_embeds_nothing(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo], precision: str
@@ -167,7 +173,7 @@ def test_a_model_that_is_another_one_is_met_before_it_does_harm(
     (probe,) = (path for path in published(remote, "snapshots") if path.endswith("/probe"))
     repo = joined()
     done(repo.path, "fetch")
-    spoil(remote, probe, lambda data: encode_probe(-decode_probe(data)))
+    spoil(remote, probe, other_model)
     run = git_ctx(project.path, "fetch", "--json-output")
     assert "made by another model of the same name" in run.json["remote"]["problem"]
     project.commit({"src/more.py": source("more", 1)})

@@ -10,6 +10,7 @@ from service import DIMENSIONS, Service, cut, embeddings, instead, slow, status,
 
 import ctx
 from ctx.errors import CtxError, ServiceFailed
+from ctx.remote.centre import TEXTS
 from ctx.remote.embedder import PROBE, RemoteEmbedder, full_address
 from ctx.remote.ledger import Ledger
 from ctx.remote.presets import CODE_QUESTION
@@ -181,9 +182,9 @@ def test_more_dimensions_than_wanted_are_cut(embedder: Any, service: Service) ->
 def test_another_model_behind_the_name_is_noticed(embedder: Any, service: Service) -> None:
     known = embedder().check(None)
     embedder().check(known)
-    assert service.texts() == [PROBE, PROBE]
+    assert service.texts() == [PROBE, *TEXTS, PROBE]
     with pytest.raises(ServiceFailed, match="another model is behind"):
-        embedder().check(-known)
+        embedder().check(known._replace(probe=-known.probe))
 
 
 def test_offline_nothing_is_sent(embedder: Any, project: Repo, service: Service) -> None:
