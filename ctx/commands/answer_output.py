@@ -20,19 +20,19 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
         {
             "type": "search_result",
             "results": [hit_object(hit, text_of) for hit in answer.hits],
-            **answer_fields(answer),
+            "message": answer.message,
+            "rankedWith": list(answer.ranked_with),
             "furtherQueries": list(answer.further_queries),
+            **tree_fields(answer),
             "submodules": [submodule_object(one) for one in answer.submodules],
             **({"comparison": comparison_object(answer.comparison)} if answer.comparison else {}),
         }
     )
 
 
-def answer_fields(answer: Answer) -> dict[str, Any]:
+def tree_fields(answer: Answer) -> dict[str, Any]:
     """What every answer says of its tree."""
     return {
-        "message": answer.message,
-        "rankedWith": list(answer.ranked_with),
         "revision": answer.revision,
         "commit": answer.commit.hex() if answer.commit else None,
         "tree": answer.tree.hex(),

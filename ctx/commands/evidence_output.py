@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctx.citations import SHORT, citation
-from ctx.commands.answer_output import answer_fields
+from ctx.commands.answer_output import tree_fields
 from ctx.commands.answer_text import closing_line
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here, quoted
@@ -31,7 +31,9 @@ def print_json_files(answer: FileAnswer) -> None:
             "queryTerms": [term_object(term) for term in answer.terms],
             "tokenizer": answer.tokenizer,
             "hits": [hit_object(hit) for hit in answer.hits],
-            **answer_fields(answer.about),
+            "message": answer.about.message,
+            "rankedWith": list(answer.about.ranked_with),
+            **tree_fields(answer.about),
         }
     )
 
@@ -136,7 +138,9 @@ def print_json_explanation(explanation: Explanation) -> None:
             "file": hit and hit_object(hit),
             "uses": [edge_object(edge) for edge in explanation.uses],
             "usedBy": [edge_object(edge) for edge in explanation.used_by],
-            **answer_fields(explanation.about),
+            "message": explanation.about.message,
+            "rankedWith": list(explanation.about.ranked_with),
+            **tree_fields(explanation.about),
         }
     )
 

@@ -22,8 +22,7 @@ LANGUAGES = ("es", "pt", "fr", "de", "ru", "zh", "ja", "ko")
 _LATIN = ("es", "pt", "fr", "de")
 
 _EASTERN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々"
-_EAST = re.compile(f"[{_EASTERN}]")
-_PIECE = re.compile(f"[{_EASTERN}]+|(?:(?![{_EASTERN}])\\w)+")
+_WORD = re.compile(r"\w+")
 _KANA, _HANGUL = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\uac00-\ud7af]")
 _HIRAGANA = re.compile(r"[\u3040-\u309f]+\Z")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
@@ -78,6 +77,22 @@ class _Lexicon(NamedTuple):
     questions: dict[str, str]
 
 
+@cache
+def _east() -> re.Pattern[str]:
+    """A character of a script without blanks, or Hangul; compiled only where a text is not ASCII."""
+    return re.compile(f"[{_EASTERN}]")
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    return re.compile(f"[{_EASTERN}]+|(?:(?![{_EASTERN}])\\w)+")
+
+
+def _pieces(text: str) -> list[str]:
+    """The words of a text, and its runs in scripts without blanks."""
+    return (_WORD if text.isascii() else _piece()).findall(unicodedata.normalize("NFC", text))
+
+
 def render(text: str) -> Rendering | None:
     """The text in English; None where it is English, or nothing in it is known."""
     language = _language(text)
@@ -88,8 +103,10 @@ def render(text: str) -> Rendering | None:
 
 
 def _language(text: str) -> str | None:
+    if text.isascii():
+        return _latin(text)
     folded = _fold(text)
-    if _EAST.search(folded):
+    if _east().search(folded):
         return _eastern(folded)
     return "ru" if _CYRILLIC.search(folded) else _latin(text)
 
@@ -97,7 +114,7 @@ def _language(text: str) -> str | None:
 def _said(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[str, ...]]]]:
     """The words in English, and which of them are translated."""
     lexicon = _lexicon(language)
-    pieces = _PIECE.findall(unicodedata.normalize("NFC", text))
+    pieces = _pieces(text)
     folded = [_fold(piece) for piece in pieces]
     said: list[str] = []
     words: list[tuple[str, tuple[str, ...]]] = []
@@ -115,7 +132,7 @@ def _said(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[st
         elif meanings:
             translated(" ".join(pieces[at : at + size]), meanings)
             at += size
-        elif _EAST.match(folded[at]):
+        elif _east().match(folded[at]):
             for source, found in _segments(lexicon, folded[at], language):
                 if found is None:
                     said.append(source)
@@ -234,21 +251,23 @@ def _eastern(folded: str) -> str:
 
 def _known_characters(folded: str, language: str) -> int:
     lexicon = _lexicon(language)
-    runs = [piece for piece in _PIECE.findall(folded) if _EAST.match(piece)]
+    runs = [piece for piece in _pieces(folded) if _east().match(piece)]
     return sum(len(source) for run in runs for source, found in _segments(lexicon, run, language) if found)
 
 
 def _latin(text: str) -> str | None:
     """The language of a text in Latin letters, None for English and for what cannot be told."""
-    pieces = _PIECE.findall(unicodedata.normalize("NFC", text))
+    pieces = _pieces(text)
     words = [_fold(piece) for piece in pieces]
     # A name in code is in no language.
     plain = [
         word for piece, word in zip(pieces, words, strict=True) if piece[1:].islower() and piece.isalpha()
     ]
     english = {word for word in words if word in STOP_WORDS or word in _ENGLISH}
+    if not plain or english & _PLAIN_ENGLISH:
+        return None
     best: tuple[int, str] | None = None
-    for language in _LATIN if plain else ():
+    for language in _LATIN:
         lexicon = _lexicon(language)
         if english - lexicon.functions - lexicon.questions.keys():
             continue
@@ -277,6 +296,10 @@ def _phrases(lexicon: _Lexicon, words: Sequence[str]) -> int:
 
 _ENGLISH = frozenset("the get gets make makes use uses find show like without within".split())
 """Words that make a text English, beside those that do not count."""
+_PLAIN_ENGLISH = frozenset(
+    "the is are where how what which when why does for and from that this to with of it".split()
+)
+"""Some of those that no other language here has: with one of them the lexicon need not be read."""
 _SHARED = frozenset(
     "a as com comment de del des die do dos e el en es et he i in is la le me no on os par se so sans un"
     " war was".split()
@@ -302,6 +325,13 @@ def _root(word: str, language: str) -> str:
 
 
 @cache
+def _lines() -> list[list[str]]:
+    """The cells of each line of the lexicon."""
+    with open(_FILE, encoding="utf-8") as stream:
+        return [line.rstrip("\n").split(" | ") for line in stream if not line.startswith("#")]
+
+
+@cache
 def _lexicon(language: str) -> _Lexicon:
     """The column of one language."""
     column = LANGUAGES.index(language) + 1
@@ -309,20 +339,18 @@ def _lexicon(language: str) -> _Lexicon:
     shared: set[str] = set()
     questions: dict[str, str] = {}
     functions: frozenset[str] = frozenset()
-    with open(_FILE, encoding="utf-8") as stream:
-        for line in stream:
-            cells = line.rstrip("\n").split(" | ")
-            if line.startswith("#") or len(cells) <= column:
-                continue
-            own = [form for form in cells[column].strip().split(",") if form]
-            if cells[0] == "-":
-                functions = frozenset(own)
-            elif cells[0].startswith("?"):
-                questions.update((form, cells[0][1:]) for form in own)
-            else:
-                for form in own:
-                    forms.setdefault(form.rstrip("~"), []).append(cells[0])
-                shared.update(form.rstrip("~") for form in own if form.endswith("~"))
+    for cells in _lines():
+        if len(cells) <= column:
+            continue
+        own = [form for form in cells[column].strip().split(",") if form]
+        if cells[0] == "-":
+            functions = frozenset(own)
+        elif cells[0].startswith("?"):
+            questions.update((form, cells[0][1:]) for form in own)
+        else:
+            for form in own:
+                forms.setdefault(form.rstrip("~"), []).append(cells[0])
+            shared.update(form.rstrip("~") for form in own if form.endswith("~"))
     meanings = {form: tuple(found) for form, found in forms.items()}
     return _Lexicon(meanings, frozenset(shared), functions, questions)
 

@@ -105,6 +105,12 @@ def test_the_lexicon_is_well_formed() -> None:
         ] == []
 
 
+def test_no_language_has_the_words_that_are_plain_english() -> None:
+    for language in LANGUAGES:
+        lexicon = translation._lexicon(language)
+        assert not translation._PLAIN_ENGLISH & (lexicon.functions | lexicon.questions.keys()), language
+
+
 def test_terms_say_what_they_were_translated_from() -> None:
     query = prepare("где обновляется SessionStore пользователя", word_table())
     found = {term.word: term.source for term in query.terms if term.origin == TRANSLATION}
