@@ -35,6 +35,8 @@ _OURS = {
     "protocol.version": "2",
 }
 """Settings of the user's that mean something else for this repository than for his own."""
+_MOST_PACKED, _MOST_LOOSE = 300, 60
+"""Files of packs, two or three each, and loose objects in one of 256 directories."""
 _RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "incorrect old value")
 _RACE_SAID = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
 
@@ -80,7 +82,8 @@ class ShareRepository:
             os.close(handle)
 
     def _prepare(self) -> None:
-        if self._run("rev-parse", "--is-bare-repository").stdout.strip() == b"true":
+        sound = self._run("rev-parse", "--is-bare-repository").stdout.strip() == b"true"
+        if sound and not self._has_grown():
             return
         shutil.rmtree(self.path, ignore_errors=True)
         shared = self._repository.config("core.sharedRepository")
@@ -88,6 +91,17 @@ class ShareRepository:
         created = self._run("init", *options, at_home=False)
         if created.returncode:
             raise StoreUnusable(f"{self.path} cannot be made: {process.complaint(created)}")
+
+    def _has_grown(self) -> bool:
+        """Whether so many pushes and fetches have left objects here that it is time to begin anew.
+
+        git cannot collect them, since what lies here is never whole.
+        """
+        objects = os.path.join(self.path, "objects")
+        return (
+            len(_names(os.path.join(objects, "pack"))) > _MOST_PACKED
+            or len(_names(os.path.join(objects, "17"))) > _MOST_LOOSE
+        )
 
     # -- the remote
 
@@ -364,6 +378,13 @@ class ShareRepository:
         name = self.remote.name
         words = " ".join(process.complaint(done).split())
         return RemoteFailed(f"'{name}' {what}: {words}")
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _is_ours(header: bytes) -> bool:

@@ -173,6 +173,20 @@ def test_a_damaged_repository_of_ours_is_made_anew(ada: Repo, remote: Path) -> N
     assert done(ada.path, "push")["clusters"] == 1
 
 
+def test_our_repository_does_not_grow_for_ever(ada: Repo, remote: Path) -> None:
+    """What hundreds of pushes and fetches leave is thrown away; what is published and local stays."""
+    done(ada.path, "push")
+    before = published(remote)
+    objects = ada.path / ".git/ctx/share.git/objects"
+    (objects / "17").mkdir(exist_ok=True)
+    for number in range(70):
+        (objects / "17" / f"{number:038x}").write_bytes(b"")
+    ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
+    assert done(ada.path, "push")["clusters"] == 1
+    assert len(list((objects / "17").glob("*"))) < 60
+    assert before.items() <= published(remote).items()
+
+
 def test_only_signed_indexes_are_taken_where_that_is_required(ada: Repo, bob: Repo, tmp_path: Path) -> None:
     """With git's own signing set-up, on both sides."""
     key = tmp_path / "key"
