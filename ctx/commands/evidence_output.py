@@ -147,6 +147,11 @@ def print_json_explanation(explanation: Explanation) -> None:
 
 def print_explanation(explanation: Explanation, prefix: bytes) -> None:
     """Print why a file is, or is not, part of what a task needs."""
+    sys.stdout.write(explanation_in_words(explanation, prefix) + "\n")
+
+
+def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
+    """Why a file is, or is not, part of what a task needs, in lines."""
     lines = [f"{printable(explanation.about.message)}", ""] if explanation.about.message else []
     lines.append(quoted(from_here(explanation.path, prefix)))
     if explanation.indexing == NOT_IN_TREE:
@@ -169,7 +174,7 @@ def print_explanation(explanation: Explanation, prefix: bytes) -> None:
     lines.append(
         printable(f"-- {about.revision}{commit}; tree {about.tree.hex()[:12]} ({about.resolved_by})")
     )
-    sys.stdout.write("\n".join(lines) + "\n")
+    return "\n".join(lines)
 
 
 def _edges(title: str, edges: Sequence[Edge], prefix: bytes, *, outgoing: bool) -> list[str]:

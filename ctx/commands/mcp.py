@@ -24,8 +24,8 @@ def command(over_http: bool, port: int | None, minimal: bool) -> int:
     """Serve the project around the current directory (or -C PATH) to a coding agent, until it goes away.
 
     Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
-    read_lines, history_search, pack, list_packs and read_pack; nothing is changed but the index and the packs
-    that are kept beside it.
+    read_lines, history_search, explain, pack, list_packs and read_pack; nothing is changed but the index and
+    the packs that are kept beside it.
 
     With --http it prints its address, and on stderr in which file its token is. GIT_CTX_MCP_TOKEN chooses
     the token.

@@ -19,6 +19,7 @@ from ctx.mcp.reading import read_lines
 from ctx.mcp.replies import Form, Reply, listed, numbered
 from ctx.mcp.tools import (
     CODE_SEARCH,
+    EXPLAIN,
     FIND_RELATED,
     HISTORY_SEARCH,
     LIMIT,
@@ -67,6 +68,7 @@ class Project:
             FIND_RELATED.name: self._related,
             READ_LINES.name: self._read,
             HISTORY_SEARCH.name: self._history,
+            EXPLAIN.name: self._explain,
             PACK.name: self._pack,
             LIST_PACKS.name: self._list_packs,
             READ_PACK.name: self._read_pack,
@@ -152,6 +154,11 @@ class Project:
 
         told = None if progress is None else partial(_commits, progress)
         return history_search(self._opened, given, _pathspecs(given), told)
+
+    def _explain(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        from ctx.mcp.explaining import explain
+
+        return explain(self._opened, given, _files(progress))
 
     def _pack(self, given: dict[str, Any], progress: Report | None) -> Reply:
         from ctx.mcp.packs import make_pack

@@ -52,17 +52,23 @@ def read_lines(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
         shown = shown * 3 // 4 if shown > 1 else 0
 
 
+def inside(path: str) -> bytes:
+    """A path from the project's root as bytes. Raises UsageError for one that leads out of it."""
+    name = os.fsencode(path)
+    if name.startswith(b"/") or b".." in name.split(b"/"):
+        raise UsageError(f"{path!r} is no path inside the project: give it from the project's root")
+    return name
+
+
 def _file(index: RepositoryIndex, path: str, revision: str | None) -> tuple[str, str | None]:
     """The text of a file of the project and the id of its blob, None for a file as it lies on disk."""
     repository = index.repository
-    name = os.fsencode(path)
-    if name.startswith(b"/") or b".." in name.split(b"/") or b"\0" in name:
-        raise UsageError(f"{path!r} is no path inside the project: give it from the project's root")
+    name = inside(path)
     if repository.work_tree is not None and revision is None:
         full = os.path.join(os.fsencode(repository.work_tree), name)
-        inside = os.path.realpath(os.fsencode(repository.work_tree)) + b"/"
+        top = os.path.realpath(os.fsencode(repository.work_tree)) + b"/"
         real = os.path.realpath(full)
-        if not real.startswith(inside) or b".git" in real[len(inside) :].lower().split(b"/"):
+        if not real.startswith(top) or b".git" in real[len(top) :].lower().split(b"/"):
             raise UsageError(f"{path!r} leads out of the project")
         if not os.path.isfile(real):
             raise UsageError(

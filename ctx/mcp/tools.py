@@ -175,6 +175,28 @@ HISTORY_SEARCH = Tool(
     },
     ("text",),
 )
+EXPLAIN = Tool(
+    "explain",
+    "Say why a file is found or not",
+    "Says of one file and one task whether the file is indexed, what speaks for it and what it scores, what "
+    "becomes of it in a pack for the task, and which files use it or are used by it. Use it when a file that "
+    "you expected is missing from an answer, or before you change a file that others use. Do not use it to "
+    "find files (code_search) or to read one (read_lines).",
+    {
+        "task": {
+            "type": "string",
+            "description": "What is to be done, in sentences, as for pack; or a question that was searched.",
+        },
+        "path": {"type": "string", "description": "A path from the project's root."},
+        "max_files": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1_000,
+            "description": "As for a pack of at most so many files; 40 by default.",
+        },
+    },
+    ("task", "path"),
+)
 PACK = Tool(
     "pack",
     "Pack what a task needs",
@@ -237,7 +259,7 @@ READ_PACK = Tool(
 
 TOOLS = {
     tool.name: tool
-    for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES, HISTORY_SEARCH, PACK, LIST_PACKS, READ_PACK)
+    for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES, HISTORY_SEARCH, EXPLAIN, PACK, LIST_PACKS, READ_PACK)
 }
 MINIMAL = {CODE_SEARCH.name: CODE_SEARCH}
 """For agents that read files and histories by themselves: each tool costs them words in every session."""

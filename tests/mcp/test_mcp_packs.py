@@ -54,6 +54,30 @@ def test_a_pack_is_made_kept_listed_and_read(project: Repo) -> None:
     assert project.git("status", "--porcelain") == b""
 
 
+def test_explain_says_what_became_of_a_file(project: Repo) -> None:
+    """A file that answers, one that does not, one that is not indexed, and one that is not there."""
+    project.commit({"logo.png": b"\x89PNG\0\0"})
+    found, other, skipped, absent = call(
+        project.path,
+        *[
+            ("explain", {"task": TASK, "path": path})
+            for path in ("src/session.py", "secret.txt", "logo.png", "src/nothing.py")
+        ],
+    )
+    values = found.structured_content
+    assert (values["rank"], values["indexing"]["status"], values["selection"]["status"]) == (
+        1,
+        "indexed",
+        "selected",
+    )
+    assert values["contributions"]
+    assert "src/session.py" in text(found)
+    assert other.structured_content["selection"]["status"] != "selected"
+    assert skipped.structured_content["indexing"] == {"status": "skipped", "reason": "binary"}
+    assert absent.structured_content["indexing"]["status"] != "indexed"
+    assert "not in the tree" in text(absent)
+
+
 def test_an_update_sends_what_the_edit_touched(project: Repo) -> None:
     def edit() -> None:
         source = str(FILES["src/session.py"])
@@ -102,6 +126,10 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("read_pack", {"slug": "../../config"}, "no name of a pack"),
     ("read_pack", {"slug": "."}, "no name of a pack"),
     ("read_pack", {}, "needs slug"),
+    ("explain", {"task": TASK}, "needs path"),
+    ("explain", {"task": TASK, "path": "../outside"}, "no path inside the project"),
+    ("explain", {"task": TASK, "path": "/etc/passwd"}, "no path inside the project"),
+    ("explain", {"task": TASK, "path": "src/session.py", "error_log": "x"}, "has no argument 'error_log'"),
     ("list_packs", {"root": "/"}, "has no argument 'root'"),
 ]
 
