@@ -9,12 +9,12 @@ import numpy as np
 
 from ctx.pack.hints import find_paths
 from ctx.pack.values import Hint
-from ctx.pack.worth import Place, chance, log_odds
+from ctx.pack.worth import LOSS_OF_A_ROW, Place, chance, log_odds
 from ctx.rank.corpus import Corpus
-from ctx.rank.explain import COMMON, Explained
+from ctx.rank.explain import COMMON, FURTHER_ROW, Explained
 from ctx.rank.query import Query
-from ctx.records import TEST, Record, decode_record
-from ctx.values import KINDS, Change, Position
+from ctx.records import Record, decode_record
+from ctx.values import Change, Position
 from ctx.views import paths as path_flags
 from ctx.views.segments import Key
 from ctx.words.terms import DEFINITION
@@ -28,7 +28,6 @@ _MOST_DEFINERS = 6
 """A name that more places define says little about which of them is meant."""
 _NAMED_AT_LEAST, _UNRANKED = -4.0, -6.0
 """The logarithm of the odds of what is named, before its hints: at least, and where it has no rank."""
-_IMPORTS = KINDS.index("imports")
 
 
 class Candidate(NamedTuple):
@@ -128,30 +127,13 @@ def candidates(
     """The rows of a ranking and those that hints and changes name, the likeliest first."""
     corpus = shelves.corpus
     boosts, evidence = _boosts(shelves, hints, changes)
-    found: list[Candidate] = []
-    ranks: dict[int, int] = {}
-    ordinals: dict[int, int] = {}
-    best = max((one.margin for one in explained), default=0.0)
-    seen: set[int] = set()
-    for one in explained:
+    found = []
+    places = _places(shelves, query, explained)
+    for one, place in zip(explained, places, strict=True):
         row, file = one.hit.row, one.hit.file
-        seen.add(row)
-        rank = ranks.setdefault(file, len(ranks))
-        ordinal = ordinals[file] = ordinals.get(file, -1) + 1
-        loses = one.parts.get("further chunk of the file", 0.0)
-        place = Place(
-            one.margin - loses - best,
-            rank,
-            ordinal,
-            loses,
-            _size(shelves, row, file),
-            _is_beside(corpus, query, file) or bool(corpus.kinds[row] & (TEST - 1) == _IMPORTS),
-        )
-        found.append(
-            _boosted(
-                shelves, row, file, log_odds(place), one.parts, boosts, [_ranked(one), *evidence.get(row, ())]
-            )
-        )
+        said = [_ranked(one), *evidence.get(row, ())]
+        found.append(_boosted(shelves, row, file, log_odds(place), one.parts, boosts, said))
+    seen = {one.hit.row for one in explained}
     for row in sorted(boosts.keys() - seen):
         file = int(corpus.shown[corpus.document_of[row]])
         if file < 0:
@@ -159,6 +141,45 @@ def candidates(
         found.append(_boosted(shelves, row, file, _UNRANKED, {}, boosts, evidence.get(row, [])))
     found.sort(key=lambda one: (-one.odds, one.path, one.row))
     return found
+
+
+def _places(shelves: Shelves, query: Query, explained: Sequence[Explained]) -> list[Place]:
+    """Where each row of a ranking stands in it and in its file."""
+    corpus = shelves.corpus
+    ranks: dict[int, int] = {}
+    ordinals: dict[int, int] = {}
+    heads: list[tuple[int, int, str, int, float, float, bool, int]] = []
+    best = max((one.margin for one in explained), default=0.0)
+    of_symbol: dict[tuple[int, str], float] = {}
+    for one in explained:
+        row, file = one.hit.row, one.hit.file
+        rank = ranks.setdefault(file, len(ranks))
+        ordinal = ordinals[file] = ordinals.get(file, -1) + 1
+        loses = one.parts.get(FURTHER_ROW, 0.0)
+        worse = max(0.0, -loses - LOSS_OF_A_ROW * ordinal)
+        document = int(corpus.document_of[row])
+        record = shelves.record(document, file)[1]
+        chunk = row - int(corpus.document_start[document])
+        symbol, position = record.symbols[chunk], record.positions[chunk]
+        if symbol:
+            of_symbol[file, symbol] = min(worse, of_symbol.get((file, symbol), worse))
+        flags = int(corpus.view.file_flags[file])
+        beside = bool(flags & (path_flags.TEST | path_flags.DOCS) & ~query.asked)
+        beside = beside or record.kinds[chunk] == "imports"
+        size = position.end - position.start
+        heads.append((file, rank, symbol, ordinal, one.margin - loses - best, worse, beside, size))
+    return [
+        Place(
+            gap,
+            rank,
+            ordinal,
+            worse,
+            size,
+            worse - of_symbol.get((file, symbol), worse),
+            beside,
+        )
+        for file, rank, symbol, ordinal, gap, worse, beside, size in heads
+    ]
 
 
 def _boosted(
@@ -183,17 +204,6 @@ def _ranked(one: Explained) -> dict[str, Any]:
     speaks = {name: value for name, value in one.parts.items() if value > 0 and name != COMMON}
     kinds = sorted(speaks, key=lambda name: (-speaks[name], name))
     return {"kind": "ranking", "for": kinds[:4], "agreement": round(one.hit.agreement, 4)}
-
-
-def _size(shelves: Shelves, row: int, file: int) -> int:
-    document = int(shelves.corpus.document_of[row])
-    position = shelves.record(document, file)[1].positions[row - int(shelves.corpus.document_start[document])]
-    return position.end - position.start
-
-
-def _is_beside(corpus: Corpus, query: Query, file: int) -> bool:
-    flags = int(corpus.view.file_flags[file])
-    return bool(flags & (path_flags.TEST | path_flags.DOCS) & ~query.asked)
 
 
 def _boosts(

@@ -73,7 +73,7 @@ def _is_code(word: re.Match[str], text: str) -> bool:
     )
     inner = name.strip("_")
     by_letters = "_" in inner or any(a.islower() and b.isupper() for a, b in pairwise(inner))
-    called = after.startswith("(") and not name.isupper()
+    called = after == "()"
     qualified = (
         after in ("::", "->") or before in ("::", "->") or (before[-1:] == "#" and not before[:1].isspace())
     )

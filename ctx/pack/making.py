@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 _ROWS, _ROWS_MAX = 250, 2_000
 _TOKENS_A_ROW = 30
 """A row is looked at for each so many tokens of the budget, within these bounds."""
+_DEEP = 15
+"""Of so many of the best files all rows are looked at."""
 _FOR_THE_BEST = 0.88
 """The share of the budget that goes to what the task is about before what that needs has its turn."""
 _TESTS, _CALLERS, _DEFINITIONS = 3, 2, 8
@@ -170,7 +172,7 @@ def rank(
     """The candidates for a task in an open tree; `changes` are those of a range by file and chunk."""
     corpus = corpus_of(opened.view)
     query = prepare(task, word_table())
-    explained = explain(corpus, query, None, rows_for(options), tuning=index.tuning)
+    explained = explain(corpus, query, None, rows_for(options), tuning=index.tuning, deep=_DEEP)
     shelves = Shelves(corpus, partial(index.record, opened.view))
     found = candidates(shelves, index.tuning.read(query), explained, hints, changes)
     return Ranking(opened, shelves, query, found, Sources(index.reader.read_blob))

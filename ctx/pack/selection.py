@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ctx.pack.candidates import Candidate
-from ctx.pack.excerpts import cut, signature, without
+from ctx.pack.excerpts import cut, join, signature, without
 from ctx.pack.render import Form
 from ctx.pack.sources import Source, Sources, text_of
 from ctx.pack.values import (
@@ -37,6 +37,8 @@ _NOT_FULL = 40
 """With fewer tokens left than these nothing more is tried."""
 _WORTH_A_SIGNATURE = 0.03
 """What does not fit as a whole is shown by its signature where it is at least so likely."""
+_MOST_NAMES = 6
+"""Symbols that head what was joined of several excerpts."""
 _MOST_OMITTED = 5
 """Files that are named although no excerpt of them fitted."""
 
@@ -207,7 +209,7 @@ def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
     """The file of some excerpts; the first of them speaks most for it."""
     best = shown[0].candidate
     evidence = {str(said): said for one in shown for said in one.candidate.evidence}
-    excerpts = sorted((one.excerpt for one in shown), key=lambda one: one.ranges[0])
+    excerpts = _merged(sorted((one.excerpt for one in shown), key=lambda one: one.ranges[0]))
     return PackedFile(
         best.path,
         best.language,
@@ -221,6 +223,21 @@ def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
         None,
         sum(one.tokens for one in shown),
     )
+
+
+def _merged(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
+    """Excerpts in the order of their places, those that follow each other as one."""
+    found: list[Excerpt] = []
+    for one in excerpts:
+        last = found[-1] if found else None
+        if last is not None and last.why == one.why == "":
+            ranges = join((*last.ranges, *one.ranges))
+            if len(ranges) < len(last.ranges) + len(one.ranges):
+                names = dict.fromkeys(filter(None, (*last.symbol.split(", "), one.symbol)))
+                found[-1] = Excerpt(ranges, ", ".join(list(names)[:_MOST_NAMES]))
+                continue
+        found.append(one)
+    return found
 
 
 def _order(one: Candidate) -> tuple[float, bytes, int]:

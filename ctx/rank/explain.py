@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ctx.rank.corpus import Corpus
 from ctx.rank.features import FEATURES, GROUPS
 from ctx.rank.query import Query
-from ctx.rank.ranker import PRIORS, Ranked, place_rows, pool_of, ranked, settled
+from ctx.rank.ranker import PRIORS, Placed, Pool, Ranked, place_rows, pool_of, ranked, settled
 from ctx.rank.trees import UNIT, file_ranker
 from ctx.rank.tuning import PLAIN, Tuning
 from ctx.views import paths
@@ -23,6 +23,8 @@ COMMON = "common"
 """What all candidates have: the mean of the trees."""
 CORRECTION = "correction"
 """What was fitted to the repository, where the user asked for that."""
+_LEAST_SCORE = -500.0
+"""Scores below this are as good as none, and their logistic function has no number."""
 FURTHER_ROW = "further chunk of the file"
 _KINDS = {
     paths.TEST: "a test",
@@ -57,11 +59,14 @@ def explain(
     limit: int,
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
+    deep: int = 0,
 ) -> list[Explained]:
-    """The answer of `ranker.rank` with the reasons of each hit."""
+    """The answer of `ranker.rank` with the reasons of each hit; of the `deep` best files it has all rows."""
     query = settled(corpus, tuning.read(query))
     pool = pool_of(corpus, query, allowed, limit, only, tuning)
     placed = place_rows(corpus, query, pool, limit, only)
+    if deep:
+        placed = _deepened(corpus, query, pool, placed, deep)
     hits = ranked(corpus, pool, placed)
     if not hits:
         return []
@@ -92,3 +97,28 @@ def explain(
             )
         )
     return explained
+
+
+def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: Placed, deep: int) -> Placed:
+    """The same rows and, after them, all others of the best files."""
+    best = np.array(list(dict.fromkeys(placed.candidates.tolist()))[:deep], dtype=np.int64)
+    if not len(best):
+        return placed
+    best.sort()
+    of_best = Pool(
+        pool.evidence,
+        pool.documents[best],
+        pool.files[best],
+        pool.features[best],
+        pool.priors[best],
+        pool.corrections[best],
+        pool.scores[best],
+    )
+    every = place_rows(corpus, query, of_best, corpus.rows)
+    new = ~np.isin(every.rows, placed.rows) & (every.scores > _LEAST_SCORE)
+    return Placed(
+        np.concatenate([placed.rows, every.rows[new]]),
+        np.concatenate([placed.candidates, best[every.candidates[new]]]),
+        np.concatenate([placed.losses, every.losses[new]]),
+        np.concatenate([placed.scores, every.scores[new]]),
+    )
