@@ -36,7 +36,8 @@ from ctx.rank.query import Query, prepare
 from ctx.search import corpus_of
 from ctx.tokens import TOKENIZERS, Count, counter
 from ctx.values import Change, Plan, Progress
-from ctx.words.query import read_query, tokens
+from ctx.words.query import WORD, read_query, tokens
+from ctx.words.stem import stem
 from ctx.words.terms import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -219,9 +220,14 @@ def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
 
 
 def terms_of(task: str) -> tuple[QueryTerm, ...]:
-    """What the task is searched by."""
+    """What the task is searched by: words by their stems, compounds, words of other languages in English."""
     return tuple(
-        QueryTerm(term.word, "literal" if term.weight >= 1.0 else "compound", term.word, term.weight)
+        QueryTerm(
+            term.word if term.origin != WORD or "_" in term.word else stem(term.word),
+            term.origin if term.origin != WORD else "literal" if stem(term.word) == term.word else "stem",
+            term.source or term.word,
+            term.weight,
+        )
         for term in read_query(task)
     )
 

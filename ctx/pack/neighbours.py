@@ -90,9 +90,8 @@ def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int
         for name, hashed in zip(names, compound_hashes(names), strict=True)
     ]
     postings = corpus.find(np.array(terms, dtype=np.int64))
-    on_task = np.zeros(corpus.rows)
     own = corpus.find(query.hashes)
-    np.add.at(on_task, own.row, query.weights[own.term])
+    on_task = np.bincount(own.row, query.weights[own.term], corpus.rows)
     known = {one.row for one in chosen}
     found = []
     for number, name in enumerate(names):

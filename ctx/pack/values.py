@@ -65,7 +65,7 @@ class Options(NamedTuple):
 
 
 class QueryTerm(NamedTuple):
-    """A term of the task: where it came from (`literal`, `compound`), of which word, and its weight."""
+    """A term of the task: its origin (`literal`, `stem`, `identifier`, `translation`), word and weight."""
 
     term: str
     origin: str

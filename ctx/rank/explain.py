@@ -70,12 +70,14 @@ def explain(
     hits = ranked(corpus, pool, placed)
     if not hits:
         return []
-    table = pool.features[placed.candidates]
+    # What speaks for a file is the same for all of its rows.
+    own, of_row = np.unique(placed.candidates, return_inverse=True)
+    table = pool.features[own]
     steps = (tuning.trees or file_ranker()).contributions(table) / UNIT
-    corrections = pool.corrections[placed.candidates].tolist()
-    flags = corpus.view.file_flags[pool.files[placed.candidates]]
-    explained = []
-    for number, hit in enumerate(hits):
+    corrections = pool.corrections[own].tolist()
+    flags = corpus.view.file_flags[pool.files[own]]
+    files: list[tuple[dict[str, float], dict[str, tuple[float, float]]]] = []
+    for number in range(len(own)):
         parts: dict[str, float] = {COMMON: float(steps[number, -1])}
         for feature, step in zip(FEATURES, steps[number].tolist(), strict=False):
             group = GROUPS[feature]
@@ -85,17 +87,15 @@ def explain(
                 parts[_KINDS[flag]] = -prior
         if corrections[number]:
             parts[CORRECTION] = corrections[number]
-        if placed.losses[number]:
-            parts[FURTHER_ROW] = -float(placed.losses[number])
         moved = np.flatnonzero(steps[number, :-1]).tolist()
-        explained.append(
-            Explained(
-                hit,
-                float(placed.scores[number]),
-                parts,
-                {FEATURES[at]: (float(steps[number, at]), float(table[number, at])) for at in moved},
-            )
-        )
+        features = {FEATURES[at]: (float(steps[number, at]), float(table[number, at])) for at in moved}
+        files.append((parts, features))
+    explained = []
+    rows = zip(hits, of_row.tolist(), placed.losses.tolist(), placed.scores.tolist(), strict=True)
+    for hit, number, loss, score in rows:
+        parts, features = files[number]
+        parts = {**parts, FURTHER_ROW: -loss} if loss else dict(parts)
+        explained.append(Explained(hit, score, parts, features))
     return explained
 
 
