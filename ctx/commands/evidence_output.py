@@ -13,7 +13,8 @@ from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.printable import printable
 from ctx.dependencies.values import Edge
-from ctx.evidence.values import NOT_IN_TREE, SKIPPED, Explanation, FileAnswer, FileHit, QueryTerm
+from ctx.evidence.values import NOT_IN_TREE, SKIPPED, Explanation, FileAnswer, FileHit
+from ctx.rank.query_terms import QueryTerm
 from ctx.values import Answer
 
 SCHEMA = 1

@@ -11,10 +11,10 @@ from ctx.dependencies.values import Edge
 from ctx.embed.wordtable import word_table
 from ctx.evidence.case import Case
 from ctx.evidence.files import best_score, file_hit
-from ctx.evidence.terms import query_terms
 from ctx.evidence.values import FileAnswer, FileHit
 from ctx.rank.explain import explain
 from ctx.rank.query import prepare
+from ctx.rank.query_terms import query_terms
 from ctx.rank.ranker import settled
 from ctx.search import Filters, allowed_files, corpus_of
 

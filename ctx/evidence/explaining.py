@@ -11,13 +11,13 @@ from ctx.contents import content_skip
 from ctx.errors import CtxError, Damaged
 from ctx.evidence.answering import case_of, edges_among
 from ctx.evidence.files import best_score, file_hit
-from ctx.evidence.terms import query_terms
 from ctx.evidence.values import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.files import IGNORED, MISSING, PathRules
 from ctx.git.formats import DIRECTORY_MODE
 from ctx.opened import Mend, Opened, mending, open_tree
 from ctx.pack.making import check, make, rows_for
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
+from ctx.rank.query_terms import query_terms
 from ctx.tokens import counter
 from ctx.views.view import NO_SEGMENT
 

@@ -14,9 +14,9 @@ from ctx.embed.wordtable import word_table
 from ctx.evidence.case import Case
 from ctx.evidence.lexical import Found, find_terms, origin_in
 from ctx.evidence.reasons import reasons
-from ctx.evidence.terms import spelt
-from ctx.evidence.values import LITERAL, STEM, SYNONYM, TRANSLATION, Excerpt, FileHit, Symbol
+from ctx.evidence.values import SYNONYM, Excerpt, FileHit, Symbol
 from ctx.rank.explain import CORRECTION
+from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION, spelt
 from ctx.records import Record
 from ctx.views import paths as path_flags
 from ctx.words import query as words
@@ -163,7 +163,7 @@ def _weakest(origins: set[str]) -> str:
     """The origin that claims least."""
     order = (TRANSLATION, STEM, LITERAL)
     found = next(origin for origin in order if origin in origins)
-    return "identifier" if found == LITERAL else found
+    return IDENTIFIER if found == LITERAL else found
 
 
 def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ctx.evidence.values import IDENTIFIER, LITERAL, STEM, TRANSLATION
+from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION
 from ctx.words import query as words
 from ctx.words.query import Term, tokens, words_of
 from ctx.words.terms import term_hash

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctx.evidence.values import IDENTIFIER, LITERAL, STEM, SYNONYM, TRANSLATION
+from ctx.evidence.values import SYNONYM
 from ctx.rank.explain import CORRECTION, FURTHER_ROW
+from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION
 
 _MOST_NAMED = 4
 _WORTH_SAYING = 0.05

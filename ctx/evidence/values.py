@@ -6,31 +6,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ctx.dependencies.values import Edge
+from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION, QueryTerm
 from ctx.values import Answer
 
-LITERAL, STEM, SYNONYM, IDENTIFIER, TRANSLATION = ORIGINS = (
-    "literal",
-    "stem",
-    "synonym",
-    "identifier",
-    "translation",
-)
+SYNONYM = "synonym"
+ORIGINS = (LITERAL, STEM, SYNONYM, IDENTIFIER, TRANSLATION)
 """How a word of a question is in a file: as it was asked, in another form, by a word of like meaning, as a
 part of an identifier or joined to one, or in English where the question is not.
 """
 
 INDEXED, SKIPPED, NOT_IN_TREE = "indexed", "skipped", "not_in_tree"
-
-
-class QueryTerm(NamedTuple):
-    """A term that the ranker counts: the stem or the compound, where it comes from (LITERAL, STEM, IDENTIFIER
-    or TRANSLATION), what stands in the question, and what it weighs beside the others.
-    """
-
-    term: str
-    origin: str
-    source: str
-    weight: float
 
 
 class Symbol(NamedTuple):

@@ -33,11 +33,11 @@ from ctx.pack.values import (
 )
 from ctx.rank.explain import explain
 from ctx.rank.query import Query, prepare
+from ctx.rank.query_terms import query_terms
 from ctx.search import corpus_of
 from ctx.tokens import TOKENIZERS, Count, counter
 from ctx.values import Change, Plan, Progress
-from ctx.words.query import WORD, read_query, tokens
-from ctx.words.stem import stem
+from ctx.words.query import tokens
 from ctx.words.terms import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -220,16 +220,8 @@ def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
 
 
 def terms_of(task: str) -> tuple[QueryTerm, ...]:
-    """What the task is searched by: words by their stems, compounds, words of other languages in English."""
-    return tuple(
-        QueryTerm(
-            term.word if term.origin != WORD or "_" in term.word else stem(term.word),
-            term.origin if term.origin != WORD else "literal" if stem(term.word) == term.word else "stem",
-            term.source or term.word,
-            term.weight,
-        )
-        for term in read_query(task)
-    )
+    """What the task is searched by."""
+    return tuple(QueryTerm(*term) for term in query_terms(prepare(task, word_table())))
 
 
 def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:

@@ -65,7 +65,7 @@ class Options(NamedTuple):
 
 
 class QueryTerm(NamedTuple):
-    """A term of the task: its origin (`literal`, `stem`, `identifier`, `translation`), word and weight."""
+    """A term of the task, as `ctx.rank.query_terms` tells it."""
 
     term: str
     origin: str

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from ctx.evidence.values import IDENTIFIER, LITERAL, STEM, TRANSLATION, QueryTerm
+from typing import NamedTuple
+
 from ctx.rank.query import Query
 from ctx.words import query as words
 from ctx.words.query import Term
 from ctx.words.stem import stem
 
+LITERAL, STEM, IDENTIFIER, TRANSLATION = "literal", "stem", "identifier", "translation"
+
+
+class QueryTerm(NamedTuple):
+    """A term that the ranker counts: the stem or the compound, where it comes from (LITERAL, STEM, IDENTIFIER
+    or TRANSLATION), what stands in the question, and what it weighs beside the others.
+    """
+
+    term: str
+    origin: str
+    source: str
+    weight: float
+
 
 def query_terms(query: Query) -> tuple[QueryTerm, ...]:
-    """The terms of a query that count, in their order; give a query that is settled in a tree."""
+    """The terms of a query that count, in their order; give one that is settled for those of a tree."""
     return tuple(
         QueryTerm(spelt(term), origin_of(term), term.source or term.word, weight)
         for term, weight in zip(query.terms, query.weights.tolist(), strict=True)
