@@ -40,30 +40,43 @@ def listed(
 ) -> Reply:
     """As many hits as fit into `most` tokens, in their order; each has forms, the longest first.
 
-    `values` are what is said of all; the hits go below `key`. `nothing` is what to say without a hit.
+    The first hit has up to half of the room, the others come in their shortest forms, so that many are named;
+    what is left goes to longer forms, the best hit first. `values` are what is said of all; the hits go below
+    `key`. `nothing` is what to say without a hit.
     """
     count = counter()
     values = values | {"message": None if message is None else printable(message), key: []}
-    parts = [f"note: {values['message']}"] if message else []
+    notes = [f"note: {values['message']}"] if message else []
     # What is counted piece by piece is hardly ever less than the whole, which is counted in the end.
-    used, there = count("\n".join(parts)) + count(as_json(values)), False
+    room, there = most - count("\n".join(notes)) - count(as_json(values)), False
+    laid: list[list[tuple[int, Form]]] = []
+    places: list[int] = []
     for forms in hits:
         there = True
-        for form in forms:
-            cost = count(form.text) + count(as_json(form.value)) + _BETWEEN
-            if used + cost <= most:
-                break
-        else:
+        priced = [(count(form.text) + count(as_json(form.value)) + _BETWEEN, form) for form in forms]
+        place = len(priced) - 1
+        if not laid:
+            place = next((at for at, (cost, _) in enumerate(priced) if cost <= room // 2), place)
+        if priced[place][0] > room:
             break
-        used += cost
-        parts.append(form.text)
-        values[key].append(form.value)
-    while values[key] and count("\n".join(parts)) + count(as_json(values)) > most:
-        parts.pop()
-        values[key].pop()
+        room -= priced[place][0]
+        laid.append(priced)
+        places.append(place)
+    for at, priced in enumerate(laid):
+        now = priced[places[at]][0]
+        better = next((place for place in range(places[at]) if priced[place][0] - now <= room), places[at])
+        room -= priced[better][0] - now
+        places[at] = better
+    shown = [priced[place][1] for priced, place in zip(laid, places, strict=True)]
+    while True:
+        parts = [*notes, *(form.text for form in shown)]
+        values = values | {key: [form.value for form in shown]}
+        if not shown or count("\n".join(parts)) + count(as_json(values)) <= most:
+            break
+        shown.pop()
     if not there:
         parts.append(nothing)
-    elif not values[key]:
+    elif not shown:
         parts.append(f"what was found needs more than {most} tokens: raise maxTokens")
     return Reply("\n".join(parts), values)
 
