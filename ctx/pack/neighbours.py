@@ -24,6 +24,8 @@ TEST_OF, CALLER_OF, DEFINITION_OF = "test of", "caller of", "definition of"
 
 _NEEDED = re.compile(r"\b(?:([A-Za-z_$][\w$]{2,})\(|([A-Za-z]\w*(?:[a-z][A-Z]|_)\w*|[A-Z][a-z]\w+))")
 """What a piece of code needs: what it calls, and names that are no plain words."""
+_PLAIN = re.compile(r"_*[A-Za-z][A-Za-z0-9_]{3,}")
+"""Names that are one word of the index: no sentence in backticks, no operator, no letters beyond ASCII."""
 _MOST_DEFINERS = 2
 """Names that more places define are not looked up: which one is meant is not known."""
 _MOST_USERS = 40
@@ -82,7 +84,7 @@ def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int
     for one in chosen:
         if one.kind in _CALLABLE and one.names and not one.is_test:
             symbols.setdefault(one.names[0], one)
-    names = [name for name in symbols if name.isascii() and len(name) > 3]
+    names = [name for name in symbols if _PLAIN.fullmatch(name)]
     if not names:
         return []
     terms = [

@@ -205,3 +205,15 @@ def test_a_file_that_is_not_in_the_tree_is_told(index):
 def test_options_that_cannot_be_are_refused(index, options):
     with pytest.raises(UsageError):
         index.pack(TASK, options)
+
+
+def test_names_that_are_no_plain_words_are_no_trouble(make_repo):
+    repo = make_repo("odd names")
+    repo.commit({
+        "a.kt": "fun `adds twoThings to fooBar`(): Int {\n  return renew()\n}\n",
+        "b.js": "export function $renew$(a) { return a; }\nexport const привет = () => $renew$(1);\n",
+        "c.rb": "class Basket\n  def ==(other)\n    renew?\n  end\n  def renew?\n    true\n  end\nend\n",
+    })  # fmt: skip
+    with ctx.open(repo.path) as index:
+        made = index.pack("renew the Basket when it adds twoThings fooBar, see $renew$")
+    assert {"a.kt", "b.js", "c.rb"} <= set(paths(made))
