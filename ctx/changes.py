@@ -106,7 +106,7 @@ def open_ends(
     if ends.new is None and not has_work_tree(index.repository):
         raise CtxError(
             f"nothing is checked out in {index.repository.git_dir} that '{within}' could be compared with: "
-            f"name both ends, as in {within}..HEAD"
+            f"name both ends, as in {within}~5..{within}"
         )
     old = open_resolved(index, ends.old, COMMITTED, progress, announce)
     if ends.new is None:

@@ -116,8 +116,9 @@ def find_blob(repository: Repository, name: str) -> bytes:
             several = ", ".join(oid.hex()[:SHORT] for oid in blobs)
             raise UnknownRevision(f"several blobs begin with {name}: {several}; write more digits")
     raise UnknownRevision(
-        f"there is no blob {name} in {repository.git_dir}: it was never committed here, git collected it, or "
-        f"it is to be fetched (`git fetch`, in a partial clone `{FETCH_ALL}`)"
+        f"there is no blob {name} in {repository.git_dir}: it was never committed (what is not committed "
+        "can be cited until it is edited), git collected it, or it is to be fetched "
+        f"(`git fetch`, in a partial clone `{FETCH_ALL}`)"
     )
 
 

@@ -68,6 +68,20 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the commands that a word which is none may mean, as git does."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            if meant := get_close_matches(args[0], COMMANDS):
+                text = f"{error.message} Did you mean {' or '.join(map(repr, meant))}?"
+                raise click.UsageError(text, ctx) from None
+            raise
+
 
 def print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     """Print version, commit and descriptor, and end."""

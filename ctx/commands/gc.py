@@ -84,7 +84,7 @@ def fields(report: Report) -> dict[str, object]:
 
 def text(report: Report) -> str:
     """The report for eyes: what went, the sizes before and after, what is left."""
-    from ctx.commands.status_output import size
+    from ctx.commands.status_output import counted, size
 
     gone = [counted(report.removed[kind], name) for kind, name in REMOVED.items() if report.removed.get(kind)]
     lines = [f"{'would remove' if report.dry_run else 'removed'} {', '.join(gone) or 'nothing'}"]
@@ -99,8 +99,3 @@ def text(report: Report) -> str:
     for name in report.spared:
         lines.append(f"something of {name} is damaged, so its clusters stay: run `git ctx fsck`")
     return "\n".join(map(printable, lines))
-
-
-def counted(count: int, name: str) -> str:
-    """A number of things in words."""
-    return f"{count:,} {name}" + ("" if count == 1 else "s")

@@ -86,7 +86,7 @@ def command(
             timeline=timeline,
             revision=revision,
             branch=branch,
-            told=Counter() if sys.stderr.isatty() else None,
+            told=Counter() if sys.stderr.isatty() else announce,
         )
 
         def content(commit: bytes, place: Place) -> str | None:
@@ -98,6 +98,16 @@ def command(
             prefix = b"" if full_name else index.repository.prefix
             print_answer(answer, text, None if no_content else content, prefix)
     return 0 if answer.hits else NO_HITS
+
+
+_MANY = 1_000
+"""Commits whose indexing takes seconds: also where nobody watches a counter that is said once."""
+
+
+def announce(done: int, total: int) -> None:
+    """One line on stderr before many commits are indexed."""
+    if done == 0 and total >= _MANY:
+        sys.stderr.write(f"indexing {total:,} commits, once\n")
 
 
 class Counter:

@@ -37,7 +37,7 @@ def print_log(directory: str, *, as_json: bool) -> None:
     if running is not None:
         lines.append(f"{when(running.time)}  {running.trigger}: going on, process {running.pid}")
     if not lines:
-        lines = ["no hook has run yet; `git ctx init` installs them"]
+        lines = ["no hook has run yet; `git ctx init` installs them where they are not"]
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 

@@ -108,8 +108,11 @@ def command(
     for key in report.too_large:
         click.echo(f"warning: cluster {key.hex()} is too large to be shared and was left out", err=True)
     if report.snapshots or report.clusters:
+        from ctx.commands.status_output import counted
+
         text = (
-            f"published {report.snapshots:,} snapshots with {report.clusters:,} new clusters, "
+            f"published {counted(report.snapshots, 'snapshot')} with "
+            f"{counted(report.clusters, 'new cluster')}, "
             f"{report.size:,} bytes before packing"
         )
     else:

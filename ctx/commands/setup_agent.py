@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ctx.agents.catalog import NAMES
+from ctx.agents.catalog import NAMES, USER
 from ctx.commands import options
 from ctx.errors import CtxError
 
@@ -141,7 +141,8 @@ def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     elif not plan.changes:
         click.echo("nothing has to be changed" if plan.is_whole else "nothing was changed")
     elif not dry_run:
-        click.echo("done; `git ctx remove-agent` takes it out again")
+        undo = "git ctx remove-agent" + (" --user" if wish.scope == USER else "")
+        click.echo(f"done; `{undo}` takes it out again")
     return status
 
 

@@ -84,7 +84,10 @@ def print_text(status: Status) -> None:
     """Print a paragraph for each snapshot, then the store and what HEAD would cost."""
     lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
     if not status.snapshots:
-        lines = ["nothing is indexed yet", ""]
+        lines = [
+            "nothing is indexed here, but read from elsewhere" if status.lent else "nothing is indexed yet",
+            "",
+        ]
     lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
     lines += [f"read too {path}, of a repository that this one borrows objects from" for path in status.lent]
     if status.packs:
@@ -99,10 +102,11 @@ def print_text(status: Status) -> None:
 def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     """One snapshot as lines."""
     names = ", ".join(map(short_name, snapshot.revisions)) or "no branch or tag"
+    chunks = counted(snapshot.chunks, "chunk")
     lines = [
         f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
         f"  {snapshot.files:,} files, {size(snapshot.files_size)}, {snapshot.lines:,} lines",
-        f"  {snapshot.chunks:,} chunks in {snapshot.clusters:,} clusters, index {size(snapshot.index_size)}",
+        f"  {chunks} in {counted(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
         f"  {snapshot.descriptor}",
     ]
     shares = sorted(snapshot.languages.items(), key=lambda item: -item[1])[:6]
@@ -144,6 +148,11 @@ def when(seconds: int) -> str:
     if not 0 <= seconds < LATEST:
         return "at no known time"
     return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def counted(count: int, name: str) -> str:
+    """A number of things in words."""
+    return f"{count:,} {name}" + ("" if count == 1 else "s")
 
 
 def size(count: float) -> str:

@@ -81,6 +81,8 @@ class Blocks:
         total = sum(end - start for start, end in left)
         done = 0
         maker = Maker(self._embedder) if left else None
+        if told is not None and left:
+            told(0, total)
         for number, (start, end) in enumerate(places):
             if found[number] is None:
                 assert maker is not None

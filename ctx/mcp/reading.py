@@ -32,8 +32,10 @@ def read_lines(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
             lines.pop()
         first = given.get("startLine", 1)
         last = min(given.get("endLine", len(lines)), len(lines))
-        if first > len(lines) or last < first:
+        if first > len(lines):
             raise UsageError(f"{name} has {len(lines)} lines: startLine {first} leads nowhere")
+        if last < first:
+            raise UsageError(f"endLine {last} is before startLine {first}")
         lines = lines[first - 1 : last]
     shown = len(lines)
     while True:

@@ -80,6 +80,7 @@ def test_installed_script_is_found_by_git(environment, tmp_path):
     ("arguments", "sentence"),
     [
         (["serch", "x"], "No such command"),
+        (["serch", "x"], "'search'"),
         (["search"], "The query is empty; say in words or in code what you look for."),
         (["search", ""], "The query is empty; say in words or in code what you look for."),
         (["search", "  ", "\t"], "The query is empty; say in words or in code what you look for."),

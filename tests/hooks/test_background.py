@@ -299,7 +299,7 @@ def test_lines_of_the_log_that_are_broken_are_left_out(tmp_path, repo, git_ctx):
 def test_status_before_any_hook_has_run(alive, git_ctx):
     done = git_ctx("status", "--log")
     assert (done.status, done.err) == (0, "")
-    assert done.out == "no hook has run yet; `git ctx init` installs them\n"
+    assert done.out == "no hook has run yet; `git ctx init` installs them where they are not\n"
     assert json.loads(git_ctx("status", "--log", "--json-output").out) == {
         "type": "log_result", "runs": [], "running": None,
     }  # fmt: skip
