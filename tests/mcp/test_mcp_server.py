@@ -79,7 +79,7 @@ def test_tools_are_flat_and_say_when_to_use_them(project: Repo) -> None:
             "integer",
         }
         assert "Use it" in tool.description
-        assert tool.annotations.read_only_hint is True
+        assert tool.annotations.read_only_hint is (tool.name != "pack")
 
 
 def test_each_call_sees_the_files_as_they_are(project: Repo) -> None:
