@@ -695,7 +695,7 @@ class RepositoryIndex:
         if self.tuning.name is not None:
             ranked_with = [self.tuning.name, *ranked_with]
         lacking = lacks_in_words(opened.about, self.repository.settings.is_partial_clone)
-        message = opened.about.message or message or lacking or self._fetch_failed
+        message = "; ".join(filter(None, (opened.about.message, message))) or lacking or self._fetch_failed
         if message is None and self.tuning.name is None and self._wants_fit:
             message = (
                 "ctx.fit is set, but no fit is there for this ranker: `git ctx evaluate --fit` makes one"

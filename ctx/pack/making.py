@@ -109,6 +109,8 @@ def make(
     Raises UsageError for a task or options that no pack can be made with, CtxError where there is no tree.
     """
     check(task, options)
+    if options.within is None:
+        index.resolve(options.revision)  # what is no tree is told before a tokenizer is loaded for it
     count = counter(options.tokenizer)
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 
