@@ -10,6 +10,8 @@ from remote_project import git_ctx
 from repositories import Repo
 from service import Service, instead, status
 
+from ctx.remote import centre
+
 
 def rerank(repo: Repo, service: Service, dialect: str) -> None:
     """Have a reranker, and no embedder."""
@@ -148,7 +150,8 @@ def test_the_ledger_counts_what_was_sent(project: Repo, service: Service) -> Non
     assert run.err.count(f"will be sent to {host} (embedding)") == 1
     assert "will be sent" not in git_ctx(project.path, "index").err
     (sent,) = git_ctx(project.path, "privacy", "--json-output").json["sent"]
-    assert (sent["host"], sent["purpose"], sent["texts"]) == (host, "embedding", 9)
+    # Chunks and the probe, and the texts on which it is measured what all vectors of the model share.
+    assert (sent["host"], sent["purpose"], sent["texts"]) == (host, "embedding", 9 + len(centre.TEXTS))
     assert sent["requests"] == len(service.requests)
     assert sent["bytes"] == sum(int(headers["Content-Length"]) for _, _, headers in service.requests)
 
