@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from ctx.commands import options, streams
-from ctx.commands.printable import printable_lines
 from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError
+from ctx.printable import printable_lines
 
 COMMANDS = {
     "init": "init",

@@ -8,7 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
+from ctx.printable import printable
 
 
 @click.command(short_help="Show which remote models are configured, and whether there is a key.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.commands.json_output import path_fields, print_json
-from ctx.commands.printable import printable
+from ctx.printable import printable
 
 if TYPE_CHECKING:
     from ctx.agents.setup import Plan, Step

@@ -10,7 +10,7 @@ from ctx.commands.answer_text import TextOf
 from ctx.commands.change_output import change_object, comparison_object, evolution_object
 from ctx.commands.json_output import path_fields, paths_fields, print_json
 from ctx.commands.paths import from_here
-from ctx.commands.printable import printable
+from ctx.printable import printable
 from ctx.values import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
 
 

@@ -15,8 +15,8 @@ from rich.text import Text
 from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, cite, closing_line
 from ctx.commands.change_output import change_in_words, changed_lines, evolution_lines, sign_of
 from ctx.commands.paths import from_here, quoted
-from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_changes
+from ctx.printable import printable
 from ctx.values import Answer, Hit
 
 THEME = "ansi_dark"

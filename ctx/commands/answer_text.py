@@ -14,8 +14,8 @@ from ctx.commands.change_output import (
     sign_of,
 )
 from ctx.commands.paths import from_here, quoted
-from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_changes
+from ctx.printable import printable
 from ctx.values import Answer, Hit, Uncommitted
 
 TextOf = Callable[[Hit], str | None]
@@ -83,9 +83,13 @@ def also_at(hit: Hit, prefix: bytes) -> str:
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
-def closing_line(answer: Answer) -> str:
-    """The last line: how many hits, in which revision and tree, how much of it is known, and the time."""
-    hits = f"{len(answer.hits)} hit{'' if len(answer.hits) == 1 else 's'}" if answer.hits else "no hits"
+def closing_line(answer: Answer, shown: int | None = None) -> str:
+    """The last line: how many hits, in which revision and tree, how much of it is known, and the time.
+
+    `shown` is the number of hits where these are not those of the answer.
+    """
+    count = len(answer.hits) if shown is None else shown
+    hits = f"{count} hit{'' if count == 1 else 's'}" if count else "no hits"
     commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
     changes = _changes(uncommitted) if uncommitted and uncommitted.changed else ""

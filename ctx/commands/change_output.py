@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ctx.commands.printable import printable
+from ctx.printable import printable
 from ctx.values import NEW, Change, Comparison, Evolution, Hit
 
 _WIDTH = 72

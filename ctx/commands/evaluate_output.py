@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
 from ctx.evaluation.evaluate import Evaluation, Fitted, Part
 from ctx.evaluation.fit import FEWEST
 from ctx.evaluation.grades import CUTS, Difference, Grade
+from ctx.printable import printable
 
 _INTERVAL = 0.2
 _LOG_INTERVAL = 10.0

@@ -11,11 +11,10 @@ from ctx.commands.answer_output import tree_fields
 from ctx.commands.answer_text import closing_line
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here, quoted
-from ctx.commands.printable import printable
 from ctx.dependencies.values import Edge
 from ctx.evidence.values import NOT_IN_TREE, SKIPPED, Explanation, FileAnswer, FileHit
+from ctx.printable import printable
 from ctx.rank.query_terms import QueryTerm
-from ctx.values import Answer
 
 SCHEMA = 1
 """The version of these objects; it grows when a reader of the old ones would read new ones wrongly."""
@@ -96,12 +95,7 @@ def print_files(answer: FileAnswer, prefix: bytes) -> None:
     for hit in answer.hits:
         place = quoted(from_here(hit.path, prefix))
         lines += [f"{place}  {hit.score:.2f}", *described(hit), ""]
-    sys.stdout.write("\n".join([*lines, closing_line(_counted(answer))]) + "\n")
-
-
-def _counted(answer: FileAnswer) -> Answer:
-    """The answer about which the closing line speaks, with as many hits as there are files."""
-    return answer.about._replace(hits=[None] * len(answer.hits))  # type: ignore[list-item]
+    sys.stdout.write("\n".join([*lines, closing_line(answer.about, len(answer.hits))]) + "\n")
 
 
 def described(hit: FileHit) -> list[str]:

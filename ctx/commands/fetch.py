@@ -9,9 +9,9 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
 from ctx.commands.progress import reporter_for
 from ctx.commands.search import SearchCommand
+from ctx.printable import printable
 
 if TYPE_CHECKING:
     from ctx.share.take import FetchReport, Taken

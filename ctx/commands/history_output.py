@@ -9,9 +9,9 @@ from typing import Any
 
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here, quoted
-from ctx.commands.printable import printable
 from ctx.commands.snippet import harmless, shown_lines
 from ctx.history.results import CommitHit, HistoryAnswer, Month, Place
+from ctx.printable import printable
 
 TextOf = Callable[[bytes, Place], str | None]
 """Gives the lines of a place in a commit, or None where they cannot be read."""

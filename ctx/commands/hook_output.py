@@ -7,8 +7,8 @@ import os
 import click
 
 from ctx.commands.json_output import path_fields, print_json
-from ctx.commands.printable import printable, printable_lines
 from ctx.githooks.install import CONFIG, FILES, INSERT, INSTALL, KEEP, LEAVE, UPGRADE, Plan, Removal, Step
+from ctx.printable import printable, printable_lines
 
 WORDS = {
     INSTALL: "installed",

@@ -10,10 +10,10 @@ from ctx.commands import options
 from ctx.commands.answer_output import submodule_object
 from ctx.commands.json_output import print_json
 from ctx.commands.paths import UNPRINTABLE, escaped, quoted
-from ctx.commands.printable import printable
 from ctx.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.coverage import submodules_in_words
 from ctx.errors import INTERRUPTED
+from ctx.printable import printable
 from ctx.values import ALREADY_INDEXED, IndexReport
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import sys
 from ctx.background import log
 from ctx.background.turn import current
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
 from ctx.commands.status_output import when
+from ctx.printable import printable
 from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
 SHOWN = 50

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ctx.commands.json_output import print_json
 from ctx.commands.paths import quoted
-from ctx.commands.printable import printable
 from ctx.commands.status_output import size, when
+from ctx.printable import printable
 
 if TYPE_CHECKING:
     from ctx.pack.shelf import Listed

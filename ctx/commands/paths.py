@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from ctx.commands.printable import UNSAFE
+from ctx.printable import UNSAFE
 
 UNPRINTABLE = re.compile(rf'[\t"\\{UNSAFE}]')
 SHORT_ESCAPES = {

@@ -56,8 +56,8 @@ def fields(pin: Pin) -> dict[str, object]:
 
 def text(pin: Pin) -> str:
     """A pin for eyes."""
-    from ctx.commands.printable import printable
     from ctx.commands.status_output import when
+    from ctx.printable import printable
 
     said = f"tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {when(pin.time)}" if pin.time else "")
     return printable(said)

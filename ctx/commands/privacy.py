@@ -8,8 +8,8 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
 from ctx.commands.status_output import size, when
+from ctx.printable import printable
 
 
 @click.command(short_help="Show what was sent to remote models so far.")

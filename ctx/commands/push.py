@@ -6,9 +6,9 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
 from ctx.commands.progress import Reporter, reporter_for
 from ctx.errors import UsageError
+from ctx.printable import printable
 
 CONTENTS = (
     "what is published is the index: paths, names of symbols, offsets and vectors of the code, no source "

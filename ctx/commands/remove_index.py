@@ -8,7 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
+from ctx.printable import printable
 
 NOT_REMOVED = 1
 """The exit status when the user answers no."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctx.commands import answer_output, options, streams
-from ctx.commands.printable import printable
 from ctx.commands.progress import reporter_for
 from ctx.errors import NO_HITS
+from ctx.printable import printable
 from ctx.values import ALL, CONTENTS
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 from ctx.commands import options
 from ctx.commands.json_output import paths_fields, print_json
 from ctx.commands.paths import from_here, quoted
-from ctx.commands.printable import printable
+from ctx.printable import printable
 
 if TYPE_CHECKING:
     from ctx.values import Cited

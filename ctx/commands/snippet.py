@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from ctx.commands.printable import printable
+from ctx.printable import printable
 
 WHOLE = 12
 """A text of at most so many lines is shown whole."""

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
+from ctx.printable import printable
 from ctx.values import CatchUp, Provenance, SnapshotStatus, Status
 
 DESCRIPTOR_FIELDS = ("scope", "embedModelId", "dimensions", "precision", "version")

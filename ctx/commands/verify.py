@@ -9,7 +9,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.printable import printable
+from ctx.printable import printable
 
 if TYPE_CHECKING:
     from ctx.share.verify import VerifyReport

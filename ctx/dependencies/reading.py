@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ctx.dependencies import statements
 from ctx.dependencies.statements import Read, line_of, text_of
@@ -13,6 +13,7 @@ from ctx.dependencies.values import Import, Uses
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
+    from tree_sitter_language_pack import SupportedLanguage
 
 _MOST_NAMES = 4000
 """Distinct identifiers of one file that are looked at; what has more is a table."""
@@ -131,7 +132,7 @@ def _query(language: str) -> Query:
     from tree_sitter import Query
     from tree_sitter_language_pack import get_language
 
-    return Query(get_language(language), _LANGUAGES[language].query)  # type: ignore[arg-type]
+    return Query(get_language(cast("SupportedLanguage", language)), _LANGUAGES[language].query)
 
 
 def read_uses(source: bytes, language: str) -> Uses | None:

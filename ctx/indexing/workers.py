@@ -9,12 +9,15 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import BaseContext
+from typing import TYPE_CHECKING
 
 from ctx.errors import CtxError
 from ctx.indexing.batch import Made
 from ctx.indexing.worker import Place, Task, Worker
 from ctx.store import Store
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkContext, SpawnContext
 
 NICENESS = 10
 """How far a background run stands back for what the user does."""
@@ -23,10 +26,9 @@ NICENESS = 10
 class _Child:
     """A worker process, with a pipe of its own: when it is killed, however busy, its pipe says so."""
 
-    def __init__(self, context: BaseContext, place: Place, background: bool) -> None:
+    def __init__(self, context: ForkContext | SpawnContext, place: Place, background: bool) -> None:
         self.connection, theirs = context.Pipe()
-        process = context.Process  # type: ignore[attr-defined]
-        self.process = process(target=_serve, args=(theirs, place, background), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, place, background), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -63,7 +65,11 @@ def in_processes(
 ) -> Iterator[tuple[Task, Made]]:
     """Run tasks in several processes; results come in the order of the tasks, a few tasks ahead at most."""
     # A forked child starts at once; elsewhere than on Linux the system's libraries do not survive a fork.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    context: ForkContext | SpawnContext = (
+        multiprocessing.get_context("fork")
+        if sys.platform == "linux"
+        else multiprocessing.get_context("spawn")
+    )
     children: list[_Child] = []
     try:
         for _ in range(jobs):

@@ -33,6 +33,7 @@ from ctx.remote.centre import Reference, centred
 from ctx.remote.embedder import RemoteEmbedder, tokens_of
 from ctx.remote.model import RemoteModel
 from ctx.remote.path_header import with_path
+from ctx.remote.waiting import Batch, Pair, Seen, Waiting
 from ctx.snapshots import NodeRecord
 from ctx.store import Store, unusable
 from ctx.trees import Trees
@@ -51,8 +52,6 @@ _AHEAD = 4
 
 _BASES = 4
 """Earlier trees that are looked through for vectors of equal texts."""
-_KEPT_BYTES = 32 << 20
-"""Vectors of this run that are kept for equal texts elsewhere."""
 
 Vectors = npt.NDArray[np.uint8]
 
@@ -74,69 +73,6 @@ class RemoteCovered(NamedTuple):
     embedded_chunks: int
     reused_chunks: int
     cut: int
-
-
-class _Pair(NamedTuple):
-    """One cluster under both descriptors."""
-
-    local: bytes
-    remote: bytes
-
-
-class _Waiting:
-    """A cluster whose vectors are on their way."""
-
-    def __init__(self, pair: _Pair, stored: Stored, hashes: list[bytes], vectors: list[bytes | None]) -> None:
-        self.pair = pair
-        self.stored = stored
-        self.hashes = hashes
-        self.vectors = vectors
-        self.lacking = sum(vector is None for vector in vectors)
-
-
-Owners = list[tuple[_Waiting, int]]
-"""The clusters, and the places in them, that a vector goes to."""
-
-
-class _Batch(NamedTuple):
-    """Texts of one request with the hash of each and the owners of its vector."""
-
-    texts: list[str]
-    hashes: list[bytes]
-    owners: list[Owners]
-
-
-class _Seen:
-    """Texts of this run that were asked for already, so that equal ones are embedded once."""
-
-    def __init__(self, arrived: dict[bytes, bytes]) -> None:
-        """`arrived` are the vectors that an earlier run got and could not store."""
-        self._under_way: dict[bytes, Owners] = {}
-        self._vectors = arrived
-        self._size = sum(map(len, arrived.values()))
-
-    def vector(self, hashed: bytes) -> bytes | None:
-        """The vector of a text, if it has arrived and was kept."""
-        return self._vectors.get(hashed)
-
-    def joined(self, hashed: bytes, owner: tuple[_Waiting, int]) -> bool:
-        """Let somebody else wait too for what is under way; whether it is."""
-        owners = self._under_way.get(hashed)
-        if owners is not None:
-            owners.append(owner)
-        return owners is not None
-
-    def asked(self, hashed: bytes, owner: tuple[_Waiting, int]) -> Owners:
-        """Note that a text is under way; the list of those who wait for it."""
-        self._under_way[hashed] = [owner]
-        return self._under_way[hashed]
-
-    def arrived(self, hashed: bytes, vector: bytes) -> None:
-        """Note a vector, as long as there is room."""
-        self._under_way.pop(hashed, None)
-        if self._size < _KEPT_BYTES:
-            self._vectors[hashed] = vector
-            self._size += len(vector)
 
 
 def embed_tree(
@@ -196,7 +132,7 @@ class VectorIndexer:
         self._model = model
         self._of_paths: dict[bytes, dict[bytes, bytes]] = {}
 
-    def lacking(self, tree: bytes) -> list[_Pair]:
+    def lacking(self, tree: bytes) -> list[Pair]:
         """The clusters of a tree that the model has no vectors for."""
         return [
             pair
@@ -205,7 +141,7 @@ class VectorIndexer:
             if self._model.clusters.absent([pair.remote])
         ]
 
-    def chunks_of(self, pairs: Sequence[_Pair]) -> int:
+    def chunks_of(self, pairs: Sequence[Pair]) -> int:
         """How many chunks these clusters have. Raises `Damaged` where the tree is not indexed."""
         return sum(
             len(decode_record(document.record).positions)
@@ -307,7 +243,7 @@ class VectorIndexer:
             Trees(repository, str(self._model.descriptor)).root(tree),
         )
 
-    def _directories(self, tree: bytes) -> Iterator[tuple[tuple[Node, Node], list[_Pair]]]:
+    def _directories(self, tree: bytes) -> Iterator[tuple[tuple[Node, Node], list[Pair]]]:
         """Each directory of a tree as its nodes and clusters under both descriptors, the upper ones first.
 
         Both partitions are the same, since they know no descriptor but in their keys.
@@ -318,7 +254,7 @@ class VectorIndexer:
             one, other = local.read(), remote.read()
             open_ += reversed(list(zip(one.nodes, other.nodes, strict=True)))
             pairs = zip(one.clusters, other.clusters, strict=True)
-            yield (local, remote), [_Pair(mine.key, theirs.key) for mine, theirs in pairs]
+            yield (local, remote), [Pair(mine.key, theirs.key) for mine, theirs in pairs]
 
     def _write_node(self, nodes: tuple[Node, Node]) -> None:
         local, remote = nodes
@@ -334,7 +270,7 @@ class VectorIndexer:
     def _embed(
         self,
         tree: bytes,
-        missing: list[_Pair],
+        missing: list[Pair],
         embedder: RemoteEmbedder,
         progress: Callable[[RemoteProgress], None],
     ) -> RemoteCovered:
@@ -342,7 +278,7 @@ class VectorIndexer:
         done = embedded = reused = tokens = 0
         ready: dict[bytes, Vectors] = {}
 
-        def finish(waiting: _Waiting) -> None:
+        def finish(waiting: Waiting) -> None:
             nonlocal done, reused
             self._store(waiting)
             ready[waiting.pair.local] = _stacked(waiting.vectors, self._model.vector_bytes)
@@ -351,7 +287,7 @@ class VectorIndexer:
                 self._model.files.add(ready)
                 ready.clear()
 
-        def take(batch: _Batch, future: Future[Vectors]) -> None:
+        def take(batch: Batch, future: Future[Vectors]) -> None:
             nonlocal embedded, tokens
             for hashed, owners, vector in zip(batch.hashes, batch.owners, future.result(), strict=True):
                 seen.arrived(hashed, vector.tobytes())
@@ -364,7 +300,7 @@ class VectorIndexer:
             tokens += tokens_of(batch.texts)
             progress(RemoteProgress(done, len(missing), embedded, tokens, tokens * settings.price / 1e6))
 
-        def ask(batch: _Batch) -> Vectors:
+        def ask(batch: Batch) -> Vectors:
             assert reference is not None
             found = centred(embedder.embed_documents(batch.texts), reference, settings.precision)
             vectors = encode_vectors(found, settings.precision)
@@ -372,14 +308,14 @@ class VectorIndexer:
             return vectors
 
         progress(RemoteProgress(0, len(missing), 0, 0, 0.0))
-        seen = _Seen(self._model.arrived.read())
-        under_way: deque[tuple[_Batch, Future[Vectors]]] = deque()
+        seen = Seen(self._model.arrived.read())
+        under_way: deque[tuple[Batch, Future[Vectors]]] = deque()
         total = 0
         reference: Reference | None = None
         with ThreadPoolExecutor(_THREADS * settings.concurrency) as pool:
             try:
                 for item in self._batches(tree, missing, settings.batch, seen):
-                    if isinstance(item, _Waiting):
+                    if isinstance(item, Waiting):
                         total += len(item.vectors)
                         if not item.lacking:
                             finish(item)
@@ -398,11 +334,9 @@ class VectorIndexer:
         self._model.arrived.clear()
         return RemoteCovered(len(missing), embedded, total - embedded, embedder.cut)
 
-    def _batches(
-        self, tree: bytes, missing: list[_Pair], size: int, seen: _Seen
-    ) -> Iterator[_Waiting | _Batch]:
+    def _batches(self, tree: bytes, missing: list[Pair], size: int, seen: Seen) -> Iterator[Waiting | Batch]:
         """Every cluster, and full batches of the texts that have to be embedded, across clusters."""
-        batch = _Batch([], [], [])
+        batch = Batch([], [], [])
         bases = [view for view in self._index.catalog.views() if view.tree != tree][:_BASES]
         for pair in missing:
             stored = self._index.clusters.stored(pair.local)
@@ -413,7 +347,7 @@ class VectorIndexer:
                 if all(one in known for one in hashes):
                     break
                 known |= self._vectors_of(clusters)
-            waiting = _Waiting(pair, stored, hashes, [known.get(one) or seen.vector(one) for one in hashes])
+            waiting = Waiting(pair, stored, hashes, [known.get(one) or seen.vector(one) for one in hashes])
             yield waiting
             for place, vector in enumerate(waiting.vectors):
                 if vector is not None or seen.joined(hashes[place], (waiting, place)):
@@ -423,7 +357,7 @@ class VectorIndexer:
                 batch.owners.append(seen.asked(hashes[place], (waiting, place)))
                 if len(batch.texts) == size:
                     yield batch
-                    batch = _Batch([], [], [])
+                    batch = Batch([], [], [])
         if batch.texts:
             yield batch
 
@@ -480,7 +414,7 @@ class VectorIndexer:
         places = self._of_paths[base.tree]
         return keys | {places[member.path] for member in stored.members if member.path in places}
 
-    def _store(self, waiting: _Waiting) -> None:
+    def _store(self, waiting: Waiting) -> None:
         """Write a cluster whose vectors are all there."""
         width = self._model.vector_bytes
         kept: list[Document] = []

@@ -9,7 +9,7 @@ import pytest
 
 from ctx.commands.answer_output import hit_object, print_records
 from ctx.commands.paths import quoted
-from ctx.commands.printable import printable
+from ctx.printable import printable
 from ctx.values import Answer, Coverage, Hit, Position
 
 UNSAFE = "\x00\x07\n\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u2028\u202a\u202e\u2066\u2069"
