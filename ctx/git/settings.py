@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from hashlib import blake2b
 
 from ctx.errors import CtxError
 
@@ -37,6 +38,11 @@ class Settings:
         if not values:
             return None
         return "true" if values[-1] is None else values[-1]
+
+    @property
+    def digest(self) -> bytes:
+        """20 bytes that differ where any setting does."""
+        return blake2b(repr(self._values).encode("utf-8", "surrogateescape"), digest_size=20).digest()
 
     def get_all(self, key: str) -> list[str]:
         """Every value of a setting that may be given several times."""

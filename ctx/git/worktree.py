@@ -290,14 +290,24 @@ def _changes(repository: Repository, root: str, largest: int, variables: process
 def _stamp(
     repository: Repository, root: str, said: bytes, update: list[bytes], remove: list[bytes]
 ) -> bytes | None:
-    """What decides the tree: git's words, its index, the files that differ, and the settings of filters.
+    """What decides the tree: git's words, its index, the files that differ, settings and attributes.
 
     None where one of them is so young that it may change without a sign, as racy-git(7) explains.
     """
     young = time.time_ns() - _GRAIN_NS
-    inside = [os.path.join(repository.common_dir, *name) for name in (("config",), ("info", "attributes"))]
-    files = [os.fsencode(path) for path in (_index_file(repository), *inside)]
+    own_attributes = repository.settings.get("core.attributesFile") or os.path.join(
+        os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git", "attributes"
+    )
+    decisive = (
+        _index_file(repository),
+        os.path.join(repository.common_dir, "config"),
+        os.path.join(repository.git_dir, "config.worktree"),
+        os.path.join(repository.common_dir, "info", "attributes"),
+        os.path.join(root, os.path.expanduser(own_attributes)),
+    )
+    files = [os.fsencode(path) for path in decisive]
     digest = blake2b(said + b"\0\0" + b"\0".join(remove) + b"\0\0", digest_size=20)
+    digest.update(repository.settings.digest)
     for path in [*files, *(os.path.join(os.fsencode(root), path) for path in update)]:
         try:
             seen = os.lstat(path)

@@ -227,7 +227,7 @@ def test_little_room_in_memory(make_repo: Callable[..., Repo], tmp_path: Path) -
 
 
 def test_one_process_sees_each_edit_though_it_keeps_what_has_not_changed(
-    make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
+    make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """An edit of equal size with the old time restored is an edit too, and so is another clean filter."""
     monkeypatch.setattr(worktree, "_GRAIN_NS", 0)
@@ -253,9 +253,16 @@ def test_one_process_sees_each_edit_though_it_keeps_what_has_not_changed(
         (repo.path / ".git" / "info").mkdir(exist_ok=True)
         (repo.path / ".git" / "info" / "attributes").write_text("session.py filter=loud\n")
         assert "OPEN_TWICE" in str([index.text(hit) for hit in index.search(QUERIES[0]).hits])
+        attributes = tmp_path / "attributes"
+        attributes.write_text("staged.py filter=loud\n")
+        repo.git("config", "core.attributesFile", str(attributes))
+        index.repository.__dict__.pop("settings")  # which are read once; the server for agents does so too
+        assert "STAGED_SESSION" in str([index.text(hit) for hit in index.search("staged session").hits])
+        attributes.write_text("staged.py -filter\n")
+        assert "staged_session" in str([index.text(hit) for hit in index.search("staged session").hits])
         repo.write({"new.py": "def open_session_anew(): pass\n"})
         assert "new.py" in {hit.path.decode() for hit in index.search(QUERIES[0]).hits}
-        assert len(written) == 4
+        assert len(written) == 6
 
 
 def test_a_process_that_sees_many_edits_keeps_few_views_open(make_repo: Callable[..., Repo]) -> None:
