@@ -11,12 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ctx import words
-from ctx.contents import MAX_SIZE
 from ctx.coverage import lacks_in_words
 from ctx.descriptor import Descriptor, embedded_model
 from ctx.errors import UsageError
 from ctx.git.repository import Repository, open_repository
-from ctx.indexing.lock import IndexLock
 from ctx.opened import (
     BASE,
     COMMITTED,
@@ -30,22 +28,18 @@ from ctx.opened import (
     open_resolved,
     open_tree,
 )
-from ctx.provenance import log_snapshot
 from ctx.resolve import BRANCH, REVISION, Resolution, resolve
-from ctx.share.storage import storage
-from ctx.snapshots import Snapshots, Totals
+from ctx.snapshots import Snapshots
 from ctx.store import DIRECTORY, Store
+from ctx.uncommitted import Uncommitted
 from ctx.values import (
     ALL,
-    ALREADY_INDEXED,
-    INDEXING_IN_PROGRESS,
     Answer,
     Cited,
     Hit,
     IndexReport,
     Plan,
     Progress,
-    RemoteReport,
     Removal,
     Status,
 )
@@ -78,8 +72,6 @@ __all__ = ["BASE", "COMMITTED", "OURS", "STAGED", "THEIRS", "WORK_TREE", "Reposi
 Report = Callable[[Progress], None]
 Announce = Callable[[Plan], None]
 
-_LOCAL_ONLY = "what differs, and submodules, are searched by the model of the package alone"
-
 
 class RepositoryIndex:
     """The index of one repository. Close it, or use it as a context manager."""
@@ -92,9 +84,9 @@ class RepositoryIndex:
         self.store = Store(self.repository.common_dir, lenders, self.repository.permissions)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
-        self._work_tree: WorkTree | None = None
+        self.uncommitted = Uncommitted(self.repository)
         self._joined: Joined | None = None
-        self._fetch_failed: str | None = None
+        self.fetch_failed: str | None = None
 
     def __enter__(self) -> RepositoryIndex:
         return self
@@ -106,15 +98,15 @@ class RepositoryIndex:
 
     def close(self) -> None:
         """Let go of the repository's files and processes."""
-        self._forget_submodules()
-        self._forget_work_tree()
+        self.forget_submodules()
+        self.uncommitted.close()
         if (model := self.__dict__.get("remote_model")) is not None:
             model.close()
         self.repository.close()
 
     def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:
         """Which tree is asked for, and by which rule. Raises `UnknownRevision` and `NothingCommitted`."""
-        return resolve(self.repository, revision, branch, self.latest_snapshot)
+        return resolve(self.repository, revision, branch, self.snapshots.latest)
 
     def index(
         self,
@@ -131,35 +123,13 @@ class RepositoryIndex:
 
         Without `ask_model` nothing is sent to a remote model: what it has embedded already is used.
         """
-        started = time.monotonic()
+        from ctx.indexing.running import run
+
         self.store.insist_on_disk()
         asked = self.resolve(revision, branch)
-        record = self.snapshots.covered(asked.tree)
-        if record is not None:
-            log_snapshot(self.repository, self.snapshots, asked, trigger)
-            remote = self._embed(asked.tree, progress, ask_model)
-            # Somebody waited for a remote model: there is more to say than that nothing was done.
-            skipped = None if remote is not None and remote.embedded else ALREADY_INDEXED
-            return self._report(asked, started, skipped, record.totals)._replace(remote=remote)
-        self.take_shared(asked.tree, indexing=True)
-        lock = IndexLock(self.store)
-        if not lock.acquire():
-            lock.wish(asked.tree)
-            # The holder may have looked for wishes for the last time just before.
-            if not lock.acquire():
-                return self._report(asked, started, INDEXING_IN_PROGRESS, Totals())
-        with lock:
-            covered = self.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=progress)
-            lock.granted(asked.tree)
-            self.indexer.grant_wishes(lock, jobs, background)
-        # A wish that came in between is seen by its process, or here.
-        while lock.wishes() and lock.acquire():
-            with lock:
-                self.indexer.grant_wishes(lock, jobs, background)
-        remote = self._embed(asked.tree, progress, ask_model) if covered.complete else None
-        return self._report(
-            asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
-        )._replace(remote=remote)
+        return run(
+            self, asked, trigger, jobs=jobs, background=background, progress=progress, ask_model=ask_model
+        )
 
     def fetch(
         self,
@@ -225,53 +195,15 @@ class RepositoryIndex:
         it names one, the other is what `overlay` says. `states` are those to answer with (ADDED, MODIFIED,
         REMOVED of `ctx.values`), all by default.
         """
-        started = time.monotonic()
-        if not query.strip():
-            raise UsageError("the query is empty: say in a few words what you look for")
-        if limit < 1:
-            raise UsageError(f"the limit is {limit}: ask for one hit at least")
-        if wishes is not None and (within is not None or recurse_submodules):
-            raise UsageError(
-                "ranges and submodules are searched with the model of the package alone: leave out --expand, "
-                "--no-rerank and --min-score"
-            )
-        self._forget_submodules()
-        if within is not None:
-            from ctx.changes import search_changes
+        from ctx.answering import Question, answer, answer_changes, check, refuse_beside_range
 
-            if revision is not None or branch is not None or overlay not in (None, WORK_TREE, STAGED):
-                raise UsageError("a range names its trees by itself: leave out what names another one")
-            if recurse_submodules:
-                raise UsageError("what differs is searched in one repository: leave the submodules out")
-            found = search_changes(
-                self,
-                query,
-                within,
-                states,
-                staged=overlay == STAGED,
-                limit=limit,
-                paths=paths,
-                languages=languages,
-                content=content,
-                progress=progress,
-                announce=announce,
-            )
-            if not self._has_remote_models:
-                return found
-            return found._replace(message=f"{found.message}; {_LOCAL_ONLY}" if found.message else _LOCAL_ONLY)
-
-        def ask() -> tuple[Mend, Callable[[], Answer]]:
-            self._forget_submodules()
-            opened = open_tree(self, revision, branch, overlay, progress, announce)
-            if recurse_submodules:
-                from ctx.submodules import join
-
-                self._joined, opened = join(self, opened, progress)
-            filters = (self.repository, paths, languages, content)
-            answered = partial(self._answer, opened, query, limit, filters, started, wishes)
-            return opened.mend, answered
-
-        return mending(ask)
+        check(query, limit, "hit")
+        self.forget_submodules()
+        question = Question(query, limit, paths, languages, content, wishes)
+        if within is None:
+            return answer(self, question, revision, branch, overlay, recurse_submodules, progress, announce)
+        refuse_beside_range(revision or branch, overlay, recurse_submodules, wishes)
+        return answer_changes(self, question, within, states, overlay, progress, announce)
 
     def related(
         self,
@@ -390,14 +322,12 @@ class RepositoryIndex:
         Files are those of `search` without remote models. `kind` is one of `values.CONTENTS`; `content` says
         whether excerpts are wanted.
         """
+        from ctx.answering import check
         from ctx.evidence.answering import answer_files
         from ctx.search import Filters
 
-        if not query.strip():
-            raise UsageError("the query is empty: say in a few words what you look for")
-        if limit < 1:
-            raise UsageError(f"the limit is {limit}: ask for one file at least")
-        self._forget_submodules()
+        check(query, limit, "file")
+        self.forget_submodules()
         started = time.monotonic()
         filters = Filters(self.repository, paths, languages, kind)
 
@@ -424,7 +354,7 @@ class RepositoryIndex:
         from ctx.evidence.explaining import explain_file
         from ctx.pack.values import Options
 
-        self._forget_submodules()
+        self.forget_submodules()
         return explain_file(self, path, task, options or Options(), progress, announce)
 
     def pack(
@@ -440,7 +370,7 @@ class RepositoryIndex:
         from ctx.pack.making import make
         from ctx.pack.values import Options
 
-        self._forget_submodules()
+        self.forget_submodules()
         return make(self, task, options or Options(), log, progress, announce)
 
     def update_pack(
@@ -455,7 +385,7 @@ class RepositoryIndex:
         """What has changed since a pack was made, as another pack. See `ctx.pack.updating.update`."""
         from ctx.pack.updating import Wishes, update
 
-        self._forget_submodules()
+        self.forget_submodules()
         return update(self, self.packs, parent, wishes or Wishes(), log, progress, announce)
 
     @cached_property
@@ -476,7 +406,7 @@ class RepositoryIndex:
             record = partial(self.record, opened.view)
             return opened.mend, partial(nearest, opened.view, record, vector, limit)
 
-        self._forget_submodules()
+        self.forget_submodules()
         return mending(ask)
 
     def similarity(self, one: str, other: str) -> float:
@@ -548,7 +478,8 @@ class RepositoryIndex:
         return Catalog(self.store, str(self.descriptor), words.VERSION)
 
     @property
-    def _has_remote_models(self) -> bool:
+    def has_remote_models(self) -> bool:
+        """Whether a search asks a remote model."""
         settings = self.repository.settings
         return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
 
@@ -564,17 +495,6 @@ class RepositoryIndex:
 
         return RemoteModel(self.repository, self.store, settings)
 
-    def _embed(self, tree: bytes, progress: Report | None, may_ask: bool) -> RemoteReport | None:
-        """Have a tree that is indexed embedded by the remote model too, where one is configured."""
-        if not self.repository.settings.get("ctx.embedder.url") or self.remote_model is None:
-            return None
-        from ctx.remote.indexing import embed_tree
-
-        if may_ask and self.remote_model.snapshots.covered(tree) is None:
-            # What somebody else has paid for is asked for first.
-            self.take_shared(tree, indexing=True)
-        return embed_tree(self, tree, progress, may_ask)
-
     @cached_property
     def indexer(self) -> Indexer:
         """What makes the snapshots and views of this repository."""
@@ -586,48 +506,33 @@ class RepositoryIndex:
 
         return Indexer(repository, self.store, self.descriptor, self.catalog, committed)
 
-    def latest_snapshot(self) -> tuple[bytes, bytes | None] | None:
-        """Tree and commit of the snapshot with the latest committer time."""
-        best: tuple[int, bytes, bytes | None] | None = None
-        for tree in self.snapshots.trees():
-            for entry in self.snapshots.log(tree):
-                found = (entry.committer_time or 0, tree, entry.commit)
-                if best is None or found[:2] > best[:2]:
-                    best = found
-        return best and (best[1], best[2])
-
     def overlaid(self, overlay: str) -> tuple[Callable[[], Indexer], WorkTree]:
         """What makes views of HEAD with the uncommitted state on top of it, and that state.
 
         Only the last one that was asked for can be read. Raises GitFailed and CtxError.
         """
-        from ctx.git.worktree import open_work_tree
-
-        side = overlay if overlay in (OURS, THEIRS, BASE) else None
-        now = open_work_tree(
-            self.repository, MAX_SIZE, staged=overlay == STAGED, side=side, earlier=self._work_tree
-        )
-        if now is not self._work_tree:
-            self._forget_work_tree()
-        self._work_tree = now
-        if self._work_tree.tree is not None:
-            return partial(self.make_indexer, self._work_tree.repository, False), self._work_tree
-        return (lambda: self.indexer), self._work_tree
+        state = self.uncommitted.now(overlay)
+        if state.tree is not None:
+            return partial(self.make_indexer, state.repository, False), state
+        return (lambda: self.indexer), state
 
     @property
     def reader(self) -> Repository:
         """What reads the objects of the last tree that was searched, those of uncommitted files included."""
-        return self.repository if self._work_tree is None else self._work_tree.repository
+        return self.uncommitted.reader
 
-    def _forget_submodules(self) -> None:
+    def join_submodules(self, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
+        """A tree with its submodules in it, which stay open until `forget_submodules`."""
+        from ctx.submodules import join
+
+        self._joined, opened = join(self, opened, progress)
+        return self._joined, opened
+
+    def forget_submodules(self) -> None:
+        """Close the submodules of the last tree that was searched."""
         if self._joined is not None:
             self._joined.close()
             self._joined = None
-
-    def _forget_work_tree(self) -> None:
-        if self._work_tree is not None:
-            self._work_tree.close()
-            self._work_tree = None
 
     def view(
         self,
@@ -666,55 +571,11 @@ class RepositoryIndex:
         if share.may_fetch(self.repository, indexing=indexing):
             from ctx.share.fetch import fetch_on_miss
 
-            self._fetch_failed = fetch_on_miss(self, tree)
-
-    def _answer(
-        self,
-        opened: Opened,
-        query: str,
-        limit: int,
-        filters: tuple[Repository, Sequence[str], Sequence[str], str],
-        started: float,
-        wishes: Wishes | None,
-    ) -> Answer:
-        from ctx.search import Filters, search
-
-        chosen = Filters(*filters)
-        ranked_with: list[str] = []
-        further_queries: list[str] = []
-        # The vectors of submodules are in their own indexes, and so are the settings of their models.
-        if self._joined is None and (wishes is not None or self._has_remote_models):
-            from ctx.remote.searching import RemoteSearch, Wishes
-
-            remote = RemoteSearch(self, opened.view, wishes or Wishes())
-            hits, message = remote.answer(query, limit, chosen)
-            ranked_with, further_queries = remote.ranked_with, remote.further_queries
-        else:
-            records = partial(self.record, opened.view)
-            hits, message = search(opened.view, records, query, limit, chosen, tuning=self.tuning)
-        if self.tuning.name is not None:
-            ranked_with = [self.tuning.name, *ranked_with]
-        lacking = lacks_in_words(opened.about, self.repository.settings.is_partial_clone)
-        message = "; ".join(filter(None, (opened.about.message, message))) or lacking or self._fetch_failed
-        if message is None and self.tuning.name is None and self._wants_fit:
-            message = (
-                "ctx.fit is set, but no fit is there for this ranker: `git ctx evaluate --fit` makes one"
-            )
-        if self._joined is not None and (below := self._joined.in_words(opened.about)):
-            message = f"{message}; {below}" if message else below
-        if self._joined is not None and self._has_remote_models:
-            message = f"{message}; {_LOCAL_ONLY}" if message else _LOCAL_ONLY
-        seconds = time.monotonic() - started
-        return opened.about._replace(
-            hits=hits,
-            message=message,
-            seconds=seconds,
-            ranked_with=tuple(ranked_with),
-            further_queries=tuple(further_queries),
-        )
+            self.fetch_failed = fetch_on_miss(self, tree)
 
     @property
-    def _wants_fit(self) -> bool:
+    def wants_fit(self) -> bool:
+        """Whether the user wants the correction that was learned from this repository's history."""
         return self.repository.settings.get_bool("ctx.fit", False)
 
     @cached_property
@@ -722,7 +583,7 @@ class RepositoryIndex:
         """The correction learned from this repository's history, where the user wants it and it is there."""
         from ctx.rank.tuning import PLAIN
 
-        if not self._wants_fit:
+        if not self.wants_fit:
             return PLAIN
         from ctx.rank.correction import fit_path, load
 
@@ -740,27 +601,3 @@ class RepositoryIndex:
         """The record of a document of a view. Raises `Damaged`."""
         known = view.records.get(document)
         return (self._joined or self.clusters).record(cluster, document) if known is None else known
-
-    def _report(
-        self,
-        asked: Resolution,
-        started: float,
-        skipped: str | None,
-        totals: Totals,
-        new_clusters: int = 0,
-        embedded_chunks: int = 0,
-    ) -> IndexReport:
-        return IndexReport(
-            skipped=skipped,
-            revision=asked.revision,
-            commit=asked.commit,
-            tree=asked.tree,
-            total_clusters=totals.clusters,
-            processed_new_clusters=new_clusters,
-            reused_clusters=totals.clusters - new_clusters,
-            embedded_chunks=embedded_chunks,
-            reused_chunks=totals.chunks - embedded_chunks,
-            skipped_files=dict(totals.skipped),
-            storage=storage(self.repository, self.store),
-            seconds=time.monotonic() - started,
-        )

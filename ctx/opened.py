@@ -108,7 +108,7 @@ def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution,
         return asked, None, None
     from ctx.nearest import behind, fallen_back, nearest
 
-    found = nearest(index.repository, asked, index.snapshots, index.latest_snapshot)
+    found = nearest(index.repository, asked, index.snapshots, index.snapshots.latest)
     if found is None:
         return asked, None, None
     distance = behind(index.repository, asked, found)
@@ -119,7 +119,7 @@ def _behind(index: RepositoryIndex, asked: Resolution) -> Behind | None:
     """How far what is indexed is behind a tree of which it is only a part."""
     from ctx.nearest import behind, nearest
 
-    found = nearest(index.repository, asked, index.snapshots, index.latest_snapshot)
+    found = nearest(index.repository, asked, index.snapshots, index.snapshots.latest)
     return found and behind(index.reader, asked, found)
 
 

@@ -146,6 +146,16 @@ class Snapshots:
             except ValueError:
                 continue
 
+    def latest(self) -> tuple[bytes, bytes | None] | None:
+        """Tree and commit of the snapshot with the latest committer time."""
+        best: tuple[int, bytes, bytes | None] | None = None
+        for tree in self.trees():
+            for entry in self.log(tree):
+                found = (entry.committer_time or 0, tree, entry.commit)
+                if best is None or found[:2] > best[:2]:
+                    best = found
+        return best and (best[1], best[2])
+
     def cluster_keys(self, root: bytes) -> list[bytes]:
         """The clusters below a node in the order of the manifest.
 

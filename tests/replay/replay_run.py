@@ -309,7 +309,7 @@ class Replay:
 
 def unlike(index: RepositoryIndex, answer: Answer, files: dict[bytes, Entry]) -> str:
     """By which paths the tree of an answer is not the one that it should be."""
-    repository = index.repository if index._work_tree is None else index._work_tree.repository
+    repository = index.reader
     found: dict[bytes, Entry] = {}
     left = [(b"", answer.tree)]
     while left:

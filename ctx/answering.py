@@ -1,0 +1,157 @@
+"""Answering a question from one tree: opening it, ranking it with what is configured, and what to say beside.
+
+What is wrong with a question is said here too, before anything is opened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.coverage import lacks_in_words
+from ctx.errors import UsageError
+from ctx.opened import STAGED, WORK_TREE, Mend, Opened, mending, open_tree
+from ctx.search import Filters, search
+from ctx.values import Answer, Hit, Plan, Progress
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+    from ctx.remote.searching import Wishes
+    from ctx.submodules import Joined
+
+_NO_WISHES = (
+    "ranges and submodules are searched with the model of the package alone: leave out --expand, "
+    "--no-rerank and --min-score"
+)
+_LOCAL_ONLY = "what differs, and submodules, are searched by the model of the package alone"
+
+
+class Question(NamedTuple):
+    """What is asked, and what an answer is restricted to; see `RepositoryIndex.search`."""
+
+    text: str
+    limit: int
+    paths: Sequence[str]
+    languages: Sequence[str]
+    content: str
+    wishes: Wishes | None
+
+
+def check(text: str, limit: int, of: str) -> None:
+    """Raises UsageError for a question without words and for a limit below one `of` what is asked for."""
+    if not text.strip():
+        raise UsageError("the query is empty: say in a few words what you look for")
+    if limit < 1:
+        raise UsageError(f"the limit is {limit}: ask for one {of} at least")
+
+
+def refuse_beside_range(
+    revision: str | None, overlay: str | None, recurse_submodules: bool, wishes: Wishes | None
+) -> None:
+    """Raises UsageError for what a range of two trees leaves no place for."""
+    if wishes is not None:
+        raise UsageError(_NO_WISHES)
+    if revision is not None or overlay not in (None, WORK_TREE, STAGED):
+        raise UsageError("a range names its trees by itself: leave out what names another one")
+    if recurse_submodules:
+        raise UsageError("what differs is searched in one repository: leave the submodules out")
+
+
+def answer(
+    index: RepositoryIndex,
+    question: Question,
+    revision: str | None,
+    branch: str | None,
+    overlay: str | None,
+    recurse_submodules: bool,
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> Answer:
+    """The best chunks of one tree. See `RepositoryIndex.search`."""
+    if recurse_submodules and question.wishes is not None:
+        raise UsageError(_NO_WISHES)
+    started = time.monotonic()
+
+    def ask() -> tuple[Mend, Callable[[], Answer]]:
+        index.forget_submodules()
+        opened = open_tree(index, revision, branch, overlay, progress, announce)
+        joined = None
+        if recurse_submodules:
+            joined, opened = index.join_submodules(opened, progress)
+        return opened.mend, partial(_answer, index, opened, joined, question)
+
+    found = mending(ask)
+    return found._replace(seconds=time.monotonic() - started)
+
+
+def answer_changes(
+    index: RepositoryIndex,
+    question: Question,
+    within: str,
+    states: Collection[str],
+    overlay: str | None,
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> Answer:
+    """The best of the chunks that differ between the trees of a range. See `RepositoryIndex.search`."""
+    from ctx.changes import search_changes
+
+    found = search_changes(
+        index,
+        question.text,
+        within,
+        states,
+        staged=overlay == STAGED,
+        limit=question.limit,
+        paths=question.paths,
+        languages=question.languages,
+        content=question.content,
+        progress=progress,
+        announce=announce,
+    )
+    return _local_only(found) if index.has_remote_models else found
+
+
+def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, question: Question) -> Answer:
+    filters = Filters(index.repository, question.paths, question.languages, question.content)
+    wishes = question.wishes
+    # The vectors of submodules are in their own indexes, and so are the settings of their models.
+    if joined is None and (wishes is not None or index.has_remote_models):
+        from ctx.remote.searching import RemoteSearch, Wishes
+
+        remote = RemoteSearch(index, opened.view, wishes or Wishes())
+        hits, message = remote.answer(question.text, question.limit, filters)
+        ranked_with, further_queries = remote.ranked_with, remote.further_queries
+    else:
+        hits, message = _ranked_here(index, opened, question, filters)
+        ranked_with, further_queries = [], []
+    if index.tuning.name is not None:
+        ranked_with = [index.tuning.name, *ranked_with]
+    lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
+    message = "; ".join(filter(None, (opened.about.message, message))) or lacking or index.fetch_failed
+    if message is None and index.tuning.name is None and index.wants_fit:
+        message = "ctx.fit is set, but no fit is there for this ranker: `git ctx evaluate --fit` makes one"
+    found = opened.about._replace(
+        hits=hits, message=message, ranked_with=tuple(ranked_with), further_queries=tuple(further_queries)
+    )
+    if joined is None:
+        return found
+    found = _saying(found, joined.in_words(opened.about))
+    return _local_only(found) if index.has_remote_models else found
+
+
+def _ranked_here(
+    index: RepositoryIndex, opened: Opened, question: Question, filters: Filters
+) -> tuple[list[Hit], str | None]:
+    records = partial(index.record, opened.view)
+    return search(opened.view, records, question.text, question.limit, filters, tuning=index.tuning)
+
+
+def _local_only(found: Answer) -> Answer:
+    return _saying(found, _LOCAL_ONLY)
+
+
+def _saying(found: Answer, more: str | None) -> Answer:
+    return found._replace(message="; ".join(filter(None, (found.message, more))) or None)

@@ -1,0 +1,96 @@
+"""One run of the index command: cover a tree, do what other processes wish for meanwhile, and report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ctx.indexing.lock import IndexLock
+from ctx.provenance import log_snapshot
+from ctx.share.storage import storage
+from ctx.snapshots import Totals
+from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS, IndexReport, Progress, RemoteReport
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+    from ctx.resolve import Resolution
+
+
+def run(
+    index: RepositoryIndex,
+    asked: Resolution,
+    trigger: str,
+    *,
+    jobs: int | None,
+    background: bool,
+    progress: Callable[[Progress], None] | None,
+    ask_model: bool,
+) -> IndexReport:
+    """Cover a tree. See `RepositoryIndex.index`."""
+    started = time.monotonic()
+    record = index.snapshots.covered(asked.tree)
+    if record is not None:
+        log_snapshot(index.repository, index.snapshots, asked, trigger)
+        remote = _embed(index, asked.tree, progress, ask_model)
+        # Somebody waited for a remote model: there is more to say than that nothing was done.
+        skipped = None if remote is not None and remote.embedded else ALREADY_INDEXED
+        return _report(index, asked, started, skipped, record.totals)._replace(remote=remote)
+    index.take_shared(asked.tree, indexing=True)
+    lock = IndexLock(index.store)
+    if not lock.acquire():
+        lock.wish(asked.tree)
+        # The holder may have looked for wishes for the last time just before.
+        if not lock.acquire():
+            return _report(index, asked, started, INDEXING_IN_PROGRESS, Totals())
+    with lock:
+        covered = index.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=progress)
+        lock.granted(asked.tree)
+        index.indexer.grant_wishes(lock, jobs, background)
+    # A wish that came in between is seen by its process, or here.
+    while lock.wishes() and lock.acquire():
+        with lock:
+            index.indexer.grant_wishes(lock, jobs, background)
+    remote = _embed(index, asked.tree, progress, ask_model) if covered.complete else None
+    return _report(
+        index, asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
+    )._replace(remote=remote)
+
+
+def _embed(
+    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
+) -> RemoteReport | None:
+    """Have a tree that is indexed embedded by the remote model too, where one is configured."""
+    if not index.repository.settings.get("ctx.embedder.url") or index.remote_model is None:
+        return None
+    from ctx.remote.indexing import embed_tree
+
+    if may_ask and index.remote_model.snapshots.covered(tree) is None:
+        # What somebody else has paid for is asked for first.
+        index.take_shared(tree, indexing=True)
+    return embed_tree(index, tree, progress, may_ask)
+
+
+def _report(
+    index: RepositoryIndex,
+    asked: Resolution,
+    started: float,
+    skipped: str | None,
+    totals: Totals,
+    new_clusters: int = 0,
+    embedded_chunks: int = 0,
+) -> IndexReport:
+    return IndexReport(
+        skipped=skipped,
+        revision=asked.revision,
+        commit=asked.commit,
+        tree=asked.tree,
+        total_clusters=totals.clusters,
+        processed_new_clusters=new_clusters,
+        reused_clusters=totals.clusters - new_clusters,
+        embedded_chunks=embedded_chunks,
+        reused_chunks=totals.chunks - embedded_chunks,
+        skipped_files=dict(totals.skipped),
+        storage=storage(index.repository, index.store),
+        seconds=time.monotonic() - started,
+    )
