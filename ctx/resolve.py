@@ -86,11 +86,8 @@ def resolve_head(repository: Repository) -> Resolution:
 
 
 def _head(repository: Repository) -> Resolution | None:
-    branch, commit = repository.head()
-    if commit is None:
-        return None
-    name = branch.removeprefix("refs/heads/") if branch else "HEAD"
-    return _resolution(repository.resolve_tree(commit.hex()), HEAD)._replace(revision=name)
+    found = repository.checked_out()
+    return None if found is None else _resolution(found, HEAD)
 
 
 def _branch(repository: Repository, name: str) -> Resolved:

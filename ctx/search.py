@@ -229,7 +229,7 @@ def hit_of(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
     oid, language = segment.key(place)
     record = records(view.cluster_of(ranked.file), (oid, language))
     position, symbol, kind, is_test = decode_chunk(record, _chunk(corpus, ranked))
-    others = np.flatnonzero(np.isin(corpus.file_document, corpus.documents_of_blob(document)))
+    others = corpus.files_of_blob(document)
     return Hit(
         view.path(ranked.file),
         position,

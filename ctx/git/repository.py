@@ -183,6 +183,16 @@ class Repository:
         """The full name of the branch that HEAD is on (None: detached) and the commit (None: none yet)."""
         return self._head_name(), self.commit_of("HEAD")
 
+    def checked_out(self) -> Resolved | None:
+        """HEAD with the short name of its branch, or "HEAD" where that is detached; None without a commit."""
+        found = self._find("HEAD")
+        if found is None or found.kind != "commit":
+            return None
+        name = self._head_name()
+        return Resolved(
+            found.oid, commit_tree(found.data), name.removeprefix("refs/heads/") if name else "HEAD"
+        )
+
     def current_branch(self) -> str | None:
         """The short name of the branch that HEAD is on, born or not; None when HEAD is detached."""
         name = self.head()[0]

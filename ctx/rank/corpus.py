@@ -153,6 +153,13 @@ class Corpus:
             found = found[[self._oid(one) == oid for one in found.tolist()]]
         return found
 
+    def files_of_blob(self, document: int) -> npt.NDArray[np.int64]:
+        """The files whose content is the blob of a live document."""
+        same = np.zeros(len(self.file_document), dtype=bool)
+        for one in self.documents_of_blob(document).tolist():
+            same |= self.file_document == one
+        return np.flatnonzero(same)
+
     def _oid(self, document: int) -> bytes:
         segment, place = self.place(document)
         return segment.key(place)[0]

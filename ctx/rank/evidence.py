@@ -172,7 +172,9 @@ def _summed(places: npt.NDArray[Any], values: Floats, length: int) -> Floats:
 def _agreement(corpus: Corpus, query: Query) -> Floats:
     if not query.vector.any():
         return np.zeros(corpus.rows)
-    differing = np.bitwise_count(corpus.bits ^ query.bits).sum(axis=1, dtype=np.int64)
+    differing = np.zeros(corpus.rows, dtype=np.int64)
+    for stored, asked in zip(corpus.bits.T, query.bits, strict=False):  # a tree without segments has no bits
+        differing += np.bitwise_count(stored ^ asked)
     agreement: Floats = 1.0 - differing / (corpus.bits.shape[1] * 64)
     return agreement
 

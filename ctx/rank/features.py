@@ -127,6 +127,7 @@ def file_features(
     defines = groups.total(IS_DEFINITION[kinds])
     named = groups.total((names > 0).astype(np.float64))
     united = unite(corpus, evidence, groups, files)
+    three = groups.best_three(united.text)
     known = _paths(corpus, files)
     query_in_path, name_in_query = _soft_matches(query, evidence, known)
     stem_named, path_named = _named(query, known)
@@ -141,7 +142,7 @@ def file_features(
         "whole_name": groups.best(evidence.row_whole[rows]) / possible,
         "path": evidence.file_path[files] / possible,
         "united_row": groups.best(united.text) / possible,
-        "united_three": groups.best_three(united.text) / possible,
+        "united_three": three / possible,
         "defined_row": groups.best(united.defined) / possible,
         "united_coverage": groups.best(united.coverage) / possible,
         "any_coverage": (evidence.word_idf[:, None] * united.anywhere).sum(axis=0) / possible,
@@ -168,7 +169,8 @@ def file_features(
         "language_share": language_share(corpus, documents),
     }
     found |= references(corpus, documents, known, found["united_three"])
-    found |= spread(evidence, query, groups, united, (IS_TYPE[kinds] == 1.0) * 1.0, IS_DEFINITION[kinds])
+    is_type, is_definition = (IS_TYPE[kinds] == 1.0) * 1.0, IS_DEFINITION[kinds]
+    found |= spread(evidence, query, groups, united, three, is_type, is_definition)
     found |= in_folder(known, found["united_three"])
     table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)
     compared = np.array([found[name] for name in COMPARED])

@@ -46,6 +46,13 @@ class Groups(NamedTuple):
         for _ in range(3):
             best = np.maximum(self.best(left), 0.0)
             total += best
-            equal = np.flatnonzero(left == best[self.owner])
-            left[equal[np.diff(self.owner[equal], prepend=-1) != 0]] = -1.0
+            left[self.first_at(left == best[self.owner])] = -1.0
         return total
+
+    def first_at(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """The place of the first chosen row of each document that has one, of `chosen` (rows,)."""
+        places = np.flatnonzero(chosen)
+        owner = self.owner[places]
+        is_first = np.ones(len(places), dtype=bool)
+        np.not_equal(owner[1:], owner[:-1], out=is_first[1:])
+        return places[is_first]

@@ -9,14 +9,14 @@ from ctx.rank.evidence import Floats
 from ctx.rank.query import Query
 
 _UNIT = 4096.0
-_SIGNS = 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64) - 1
+_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
 
 
 def similarity(octets: npt.NDArray[np.uint8], query: Query) -> Floats:
     """The cosine of vectors of signs (n, dimensions / 8) with the query, in -1..1."""
     # Whole numbers, so that every order of addition gives the same; by octets, so that no bit is unpacked.
-    whole = np.rint(query.vector.astype(np.float64) * _UNIT).astype(np.int64).reshape(-1, 8)
-    table = ((_SIGNS[None] * whole[:, None]).sum(axis=2)).astype(np.int32)
+    whole = np.rint(query.vector.astype(np.float64) * _UNIT).reshape(-1, 8)
+    table = (whole @ _SIGNS.T).astype(np.int32)
     summed = np.zeros(len(octets), dtype=np.int32)
     for place, values in enumerate(table):
         summed += values[octets[:, place]]

@@ -24,16 +24,23 @@ _MOST_PLACES = 10.0
 
 
 def spread(
-    evidence: Evidence, query: Query, groups: Groups, united: United, is_type: Floats, is_definition: Floats
+    evidence: Evidence,
+    query: Query,
+    groups: Groups,
+    united: United,
+    three: Floats,
+    is_type: Floats,
+    is_definition: Floats,
 ) -> dict[str, Floats]:
-    """Features (n,) of the groups; `is_type` and `is_definition` (rows,) say what their rows are."""
+    """Features (n,) of the groups. `three` (n,) are the sums of the best three rows of `united.text`;
+    `is_type` and `is_definition` (rows,) say what their rows are.
+    """
     owner, start = groups.owner, groups.start
     possible = max(1e-9, float(evidence.word_idf.sum()))
     coverage = united.coverage / possible
     widest = groups.best(coverage)
     # The first of the best rows of each file.
-    at = np.flatnonzero(united.text == groups.best(united.text)[owner])
-    best = at[np.diff(owner[at], prepend=-1) != 0]
+    best = groups.first_at(united.text == groups.best(united.text)[owner])
     pair_row, pairs, total = np.zeros(len(owner)), np.zeros(len(start)), 1e-9
     for one, other in zip(query.words, query.words[1:], strict=False):
         worth = float(min(evidence.word_idf[one], evidence.word_idf[other]))
@@ -43,7 +50,7 @@ def spread(
         total += worth
     sums = np.add.reduceat(united.in_text, start, axis=1)
     named = np.maximum.reduceat(united.in_names, start, axis=1) > 0
-    three = groups.best_three(united.text)
+    peaks = np.maximum.reduceat(united.in_text, start, axis=1)
     second = np.partition(three, -2)[-2] if len(three) > 1 else 0.0
     lead = (three - second) / max(1e-9, float(three.max(initial=0.0)))
     return {
@@ -56,8 +63,7 @@ def spread(
         "pair_row": groups.best(pair_row) / total,
         "pairs": pairs / total,
         "flat": weighted(evidence.term_weight, sums / (sums + _HALF)) / possible,
-        "peaks": weighted(evidence.term_weight, np.maximum.reduceat(united.in_text, start, axis=1))
-        / possible,
+        "peaks": weighted(evidence.term_weight, peaks) / possible,
         "second_coverage": groups.best(np.where(coverage >= widest[owner], 0.0, coverage)),
         "named_coverage": weighted(evidence.word_idf, named.astype(np.float64)) / possible,
         "known_coverage": weighted(evidence.word_idf, (named | (united.in_path > 0)).astype(np.float64))

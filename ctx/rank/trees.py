@@ -75,9 +75,10 @@ class Trees:
 
     def _leaves(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
         """The leaf that each candidate falls into, (trees, n), numbered through all trees."""
-        failed = table.T[self._feature] > self._threshold
-        left = np.where(failed, self._mask, np.uint8(0xFF)).reshape(*self._shape, len(table))
-        remaining = np.bitwise_and.reduce(left, axis=1)
+        passed = table.T[self._feature] <= self._threshold
+        # All ones where a node is passed: arithmetic on octets is several times faster than choosing.
+        left = np.negative(passed.view(np.uint8)) | self._mask
+        remaining = np.bitwise_and.reduce(left.reshape(*self._shape, len(table)), axis=1)
         lowest = remaining & (~remaining + np.uint8(1))
         leaf: npt.NDArray[np.int64] = np.bitwise_count(lowest - np.uint8(1)) + self._first
         return leaf
