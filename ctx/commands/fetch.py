@@ -10,7 +10,6 @@ import click
 from ctx.commands import options
 from ctx.commands.json_output import print_json
 from ctx.commands.progress import reporter_for
-from ctx.commands.search import SearchCommand
 from ctx.printable import printable
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=SearchCommand,
+    cls=options.WithPathspecs,
     short_help="Take the index of a tree from a remote.",
     options_metavar="[OPTIONS]",
 )
@@ -54,7 +53,7 @@ def command(
     import ctx
     from ctx.share.fetch import fetch
 
-    paths = path_filters + context.meta.get("pathspecs", ())
+    paths = options.pathspecs(context, path_filters)
     with ctx.open(".") as index:
         report = fetch(
             index, remote, revisions, paths=paths, sparse=sparse, may_ask=sys.stdin.isatty() and not silent

@@ -7,21 +7,17 @@ import sys
 import click
 
 from ctx.commands import options
-from ctx.commands.search import LIMIT_MAX, SearchCommand, query_text
+from ctx.commands.search import query_text
 from ctx.errors import NO_HITS
 
 LIMIT = 10
 
 
-@click.command(cls=SearchCommand, short_help="Find the commits that did it.", options_metavar="[OPTIONS]")
-@click.argument("query", nargs=-1, metavar="QUERY... [-- PATHSPEC...]")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, LIMIT_MAX),
-    metavar="N",
-    help=f"At most N commits; {LIMIT} by default, 1 with --first and --last.",
+@click.command(
+    cls=options.WithPathspecs, short_help="Find the commits that did it.", options_metavar="[OPTIONS]"
 )
+@click.argument("query", nargs=-1, metavar="QUERY... [-- PATHSPEC...]")
+@options.limit(f"At most N commits; {LIMIT} by default, 1 with --first and --last.")
 @click.option("--first", is_flag=True, help="When did it come: the earliest commit that added it.")
 @click.option("--last", is_flag=True, help="When did it go: the last commit that removed it.")
 @click.option("--timeline", is_flag=True, help="Show how much of it went on in each month.")
@@ -30,19 +26,10 @@ LIMIT = 10
 @click.option(
     "--author", "authors", multiple=True, metavar="REGEX", help="Only commits of this author, as in git log."
 )
-@click.option(
-    "-p",
-    "--path-filter",
-    "path_filters",
-    multiple=True,
-    metavar="PATHSPEC",
-    help="Only commits that touch, and changes of, such files; may be repeated, and given after `--`.",
-)
-@click.option("--revision", metavar="REV", help="The history of this commit.")
-@click.option("--branch", metavar="NAME", help="The history of this branch.")
+@options.path_filter("Only commits that touch, and changes of, such files")
+@options.one_tree("The history of this commit.", "The history of this branch.")
 @options.json_output
-@click.option("--no-content", is_flag=True, help="Leave out the changed lines.")
-@click.option("--full-name", is_flag=True, help="Print paths from the root of the repository.")
+@options.text_of_hits("Leave out the changed lines.")
 @options.root
 @click.pass_context
 def command(
@@ -80,7 +67,7 @@ def command(
     with ctx.open(".") as index:
         answer = index.history(
             text,
-            Filters(since, until, authors, path_filters + context.meta.get("pathspecs", ())),
+            Filters(since, until, authors, options.pathspecs(context, path_filters)),
             limit=limit or (1 if asks else LIMIT),
             asks=asks,
             timeline=timeline,

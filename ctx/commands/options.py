@@ -54,6 +54,70 @@ def color(command: Command) -> Command:
     return option(command)
 
 
+LIMIT_MAX = 1000
+
+
+class WithPathspecs(click.Command):
+    """Takes what stands after `--` as pathspecs, as git does; `pathspecs` has all that were given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            cut = args.index("--")
+            ctx.meta["pathspecs"] = tuple(args[cut + 1 :])
+            args = args[:cut]
+        return super().parse_args(ctx, args)
+
+
+def pathspecs(context: click.Context, path_filters: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `--path-filter` and those after `--`."""
+    after: tuple[str, ...] = context.meta.get("pathspecs", ())
+    return path_filters + after
+
+
+def limit(text: str) -> Callable[[Command], Command]:
+    """Add `-n/--limit`."""
+    return click.option("-n", "--limit", type=click.IntRange(1, LIMIT_MAX), metavar="N", help=text)
+
+
+def path_filter(what: str = "Only files that a git pathspec matches") -> Callable[[Command], Command]:
+    """Add `-p/--path-filter`."""
+    return click.option(
+        "-p",
+        "--path-filter",
+        "path_filters",
+        multiple=True,
+        metavar="PATHSPEC",
+        help=f"{what}; may be repeated, and given after `--`.",
+    )
+
+
+def languages(command: Command) -> Command:
+    """Add `--lang`."""
+    text = "Only this language; may be repeated."
+    return click.option("--lang", "languages", multiple=True, metavar="NAME", help=text)(command)
+
+
+def one_tree(revision: str, branch: str) -> Callable[[Command], Command]:
+    """Add `--revision` and `--branch`, each with its help; `revision_and_branch` refuses both."""
+
+    def add(command: Command) -> Command:
+        command = click.option("--branch", metavar="NAME", help=branch)(command)
+        return click.option("--revision", metavar="REV", help=revision)(command)
+
+    return add
+
+
+def text_of_hits(leave_out: str = "Leave out the text of the hits.") -> Callable[[Command], Command]:
+    """Add `--no-content` and `--full-name`."""
+
+    def add(command: Command) -> Command:
+        text = "Print paths from the root of the repository."
+        command = click.option("--full-name", is_flag=True, help=text)(command)
+        return click.option("--no-content", is_flag=True, help=leave_out)(command)
+
+    return add
+
+
 def recurse_submodules(command: Command) -> Command:
     """Add `--recurse-submodules`, as `git grep` and `git ls-files` have it."""
     text = "Take in the submodules, as far as they are here."

@@ -10,7 +10,7 @@ import click
 from ctx.commands import answer_output, options, streams
 from ctx.commands.json_output import print_json
 from ctx.commands.progress import reporter_for
-from ctx.commands.search import LIMIT_FOR_EYES, LIMIT_MAX, SearchCommand, announce
+from ctx.commands.search import LIMIT_FOR_EYES, announce
 from ctx.errors import NO_HITS
 
 if TYPE_CHECKING:
@@ -20,33 +20,16 @@ if TYPE_CHECKING:
 LIMIT_FOR_CHANGES = 3
 
 
-@click.command(cls=SearchCommand, short_help="Find code like some code.", options_metavar="[OPTIONS]")
+@click.command(cls=options.WithPathspecs, short_help="Find code like some code.", options_metavar="[OPTIONS]")
 @click.argument("place", required=False, metavar="[PLACE] [-- PATHSPEC...]")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, LIMIT_MAX),
-    metavar="N",
-    help=f"At most N hits; {LIMIT_FOR_EYES} by default, {LIMIT_FOR_CHANGES} for each change.",
-)
-@click.option(
-    "-p",
-    "--path-filter",
-    "path_filters",
-    multiple=True,
-    metavar="PATHSPEC",
-    help="Only files that a git pathspec matches; may be repeated, and given after `--`.",
-)
-@click.option(
-    "--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."
-)
-@click.option("--revision", metavar="REV", help="Look in this commit or tree.")
-@click.option("--branch", metavar="NAME", help="Look in the tip of this branch.")
+@options.limit(f"At most N hits; {LIMIT_FOR_EYES} by default, {LIMIT_FOR_CHANGES} for each change.")
+@options.path_filter()
+@options.languages
+@options.one_tree("Look in this commit or tree.", "Look in the tip of this branch.")
 @options.overlay
 @options.within
 @options.json_output
-@click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
-@click.option("--full-name", is_flag=True, help="Print paths from the root of the repository.")
+@options.text_of_hits()
 @options.color
 @options.root
 @click.pass_context
@@ -76,7 +59,7 @@ def command(
         raise click.UsageError("Give a place (<path>:<line>, a citation, - for stdin), or --staged or --in.")
     import ctx
 
-    pathspecs = path_filters + context.meta.get("pathspecs", ())
+    pathspecs = options.pathspecs(context, path_filters)
     reporter = reporter_for()
     with reporter, ctx.open(".") as index:
         prefix = b"" if full_name else index.repository.prefix

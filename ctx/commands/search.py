@@ -21,44 +21,19 @@ STATES = ("added", "modified", "removed")
 """What a chunk that differs can be, in the words of ctx.values."""
 LIMIT_FOR_EYES = 10
 LIMIT_FOR_PROGRAMS = 50
-LIMIT_MAX = 1000
 NOTICEABLE = 1.0
 """Seconds of work that are worth a word."""
 
 
-class SearchCommand(click.Command):
-    """Takes what stands after `--` as pathspecs, as git does."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            cut = args.index("--")
-            ctx.meta["pathspecs"] = tuple(args[cut + 1 :])
-            args = args[:cut]
-        return super().parse_args(ctx, args)
-
-
 @click.command(
-    cls=SearchCommand, short_help="Search a revision, HEAD if none is given.", options_metavar="[OPTIONS]"
+    cls=options.WithPathspecs,
+    short_help="Search a revision, HEAD if none is given.",
+    options_metavar="[OPTIONS]",
 )
 @click.argument("query", nargs=-1, metavar="QUERY... [-- PATHSPEC...]")
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, LIMIT_MAX),
-    metavar="N",
-    help=f"At most N hits; {LIMIT_FOR_EYES} by default, {LIMIT_FOR_PROGRAMS} for programs.",
-)
-@click.option(
-    "-p",
-    "--path-filter",
-    "path_filters",
-    multiple=True,
-    metavar="PATHSPEC",
-    help="Only files that a git pathspec matches; may be repeated, and given after `--`.",
-)
-@click.option(
-    "--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."
-)
+@options.limit(f"At most N hits; {LIMIT_FOR_EYES} by default, {LIMIT_FOR_PROGRAMS} for programs.")
+@options.path_filter()
+@options.languages
 @click.option(
     "--content",
     type=click.Choice(CONTENTS),
@@ -66,8 +41,7 @@ class SearchCommand(click.Command):
     metavar="|".join(CONTENTS),
     help="Only files of this kind; all by default, with code first.",
 )
-@click.option("--revision", metavar="REV", help="Search this commit or tree.")
-@click.option("--branch", metavar="NAME", help="Search the tip of this branch.")
+@options.one_tree("Search this commit or tree.", "Search the tip of this branch.")
 @options.overlay
 @options.recurse_submodules
 @click.option("--evolution", is_flag=True, help="Say at which commits the best hits changed.")
@@ -86,8 +60,7 @@ class SearchCommand(click.Command):
 )
 @options.json_output
 @click.option("-z", "nul", is_flag=True, help="For programs: NUL-ended fields, five a hit, see the manual.")
-@click.option("--no-content", is_flag=True, help="Leave out the text of the hits.")
-@click.option("--full-name", is_flag=True, help="Print paths from the root of the repository.")
+@options.text_of_hits()
 @options.color
 @options.root
 @click.pass_context
@@ -147,7 +120,7 @@ def command(
                 raise click.UsageError(f"{wanted[0]} tells how the package ranks one tree; leave out {name}.")
         filters = {
             "limit": limit or LIMIT_FOR_EYES,
-            "paths": path_filters + context.meta.get("pathspecs", ()),
+            "paths": options.pathspecs(context, path_filters),
             "languages": languages,
             "kind": content,
             "revision": revision,
@@ -163,7 +136,7 @@ def command(
         answer = index.search(
             text,
             limit=limit or (LIMIT_FOR_PROGRAMS if json_output or nul else LIMIT_FOR_EYES),
-            paths=path_filters + context.meta.get("pathspecs", ()),
+            paths=options.pathspecs(context, path_filters),
             languages=languages,
             content=content,
             revision=revision,
