@@ -108,6 +108,17 @@ def measure(data: bytes) -> Measure:
         raise Damaged(f"a document record cannot be read: {error}") from error
 
 
+def stored_kinds(data: bytes) -> bytes:
+    """The kind of each chunk as it is stored, with the bit of tests. Raises `Damaged`."""
+    try:
+        _, _, _, _, _, _, kinds, _, _ = msgpack.unpackb(data, unicode_errors="surrogatepass")
+        if not isinstance(kinds, bytes):
+            raise Damaged("a document record holds a value of a wrong type")
+        return kinds
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a document record cannot be read: {error}") from error
+
+
 def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
     """Position, symbol, kind and whether it is a test, of one chunk. Raises `Damaged`."""
     try:

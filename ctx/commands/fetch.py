@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,6 +73,10 @@ def command(
 def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
     """Say what was taken, to a program or to eyes."""
     layers = [one for one in (report.own, report.remote) if one is not None]
+    counted = report.own.words
+    for key, why in counted.refused if counted is not None else ():
+        said = f"the words of cluster {key.hex()} were refused and are counted here"
+        click.echo(f"warning: {said}: {printable(why)}", err=True)
     for layer in layers:
         for key, why in layer.refused:
             click.echo(f"warning: cluster {key.hex()} was refused: {printable(why)}", err=True)
@@ -79,6 +84,12 @@ def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
             click.echo(f"warning: {printable(layer.problem)}", err=True)
     if json_output:
         found: dict[str, Any] = {"type": "fetch_result", "published": report.published, **_object(report.own)}
+        if counted is not None:
+            found["words"] = {
+                "clusters": counted.taken,
+                "bytes": counted.size,
+                "refused": _refused(counted.refused),
+            }
         if report.remote is not None:
             remote = {
                 "model": report.remote.model,
@@ -96,8 +107,12 @@ def _object(layer: Taken) -> dict[str, Any]:
         "clusters": layer.taken,
         "bytes": layer.size,
         "lacking": layer.lacking,
-        "refused": [{"key": key.hex(), "reason": why} for key, why in layer.refused],
+        "refused": _refused(layer.refused),
     }
+
+
+def _refused(refused: Sequence[tuple[bytes, str]]) -> list[dict[str, str]]:
+    return [{"key": key.hex(), "reason": why} for key, why in refused]
 
 
 def summary(report: FetchReport) -> str:
@@ -114,6 +129,8 @@ def _line(layer: Taken) -> str:
     if not layer.taken and not layer.lacking and not layer.refused:
         return "nothing was lacking"
     text = f"took {layer.taken:,} clusters ({layer.size:,} bytes)"
+    if layer.words is not None:
+        text += f" and the words of {layer.words.taken:,} ({layer.words.size:,} bytes)"
     if layer.lacking or layer.refused:
         makes = (
             "`git ctx index` has them embedded" if layer.model else "a search or `git ctx index` makes them"

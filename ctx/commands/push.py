@@ -14,6 +14,11 @@ CONTENTS = (
     "what is published is the index: paths, names of symbols, offsets and vectors of the code, no source "
     "text; vectors can be turned back into words in part"
 )
+WITH_WORDS = (
+    "what is published is the index: paths, names of symbols, offsets and vectors of the code, and as hashes "
+    "the words of each chunk with their numbers, no source text; vectors can be turned back into words in "
+    "part, and so can hashes, by trying words"
+)
 
 
 @click.command(short_help="Publish the index on a remote, for others to fetch.")
@@ -22,6 +27,7 @@ CONTENTS = (
 @click.option("--branches", is_flag=True, help="Publish the tips of all local branches.")
 @click.option("--tags", is_flag=True, help="Publish all tags.")
 @click.option("--all", "everything", is_flag=True, help="Both of these.")
+@click.option("--with-words", is_flag=True, help="Publish the words of the code too, as hashes with numbers.")
 @click.option("--compact", is_flag=True, help="Drop published snapshots instead; see the --keep options.")
 @click.option(
     "--keep-branches", is_flag=True, help="With --compact: keep what the remote's branches lead to."
@@ -41,6 +47,7 @@ def command(
     branches: bool,
     tags: bool,
     everything: bool,
+    with_words: bool,
     compact: bool,
     keep_branches: bool,
     keep_tags: bool,
@@ -53,13 +60,17 @@ def command(
     REMOTE is the name of a remote, an address or a path; without it what the branch follows, or origin.
     Others take it with `git ctx fetch`. Only what the remote lacks is sent, and nothing that is there is
     taken away, but by --compact.
+
+    With --with-words whoever fetches need not count words either; without, they are counted from the files.
     """
     import ctx
 
-    chosen = bool(revisions or branches or tags or everything)
+    chosen = bool(revisions or branches or tags or everything or with_words)
     keeps = keep_branches or keep_tags or keep_last is not None
     if compact and chosen:
-        raise UsageError("--compact publishes nothing: leave out --revision, --branches, --tags and --all")
+        raise UsageError(
+            "--compact publishes nothing: leave out --revision, --branches, --tags, --all and --with-words"
+        )
     if not compact and (keeps or grace is not None):
         raise UsageError("--keep-branches, --keep-tags, --keep-last and --grace go with --compact")
     if compact and not keeps:
@@ -89,9 +100,9 @@ def command(
             report = push(
                 index,
                 remote,
-                Selection(revisions, branches or everything, tags or everything),
+                Selection(revisions, branches or everything, tags or everything, with_words),
                 progress=reporter.progress,
-                announce=lambda size: click.echo(f"note: {CONTENTS}", err=True),
+                announce=lambda what: click.echo(f"note: {WITH_WORDS if what.words else CONTENTS}", err=True),
             )
     if json_output:
         print_json(
@@ -99,6 +110,7 @@ def command(
                 "type": "push_result",
                 "snapshots": report.snapshots,
                 "clusters": report.clusters,
+                "words": report.words,
                 "bytes": report.size,
                 "attempts": report.attempts,
                 "tooLarge": [key.hex() for key in report.too_large],
@@ -107,12 +119,13 @@ def command(
         return 0
     for key in report.too_large:
         click.echo(f"warning: cluster {key.hex()} is too large to be shared and was left out", err=True)
-    if report.snapshots or report.clusters:
+    if report.snapshots or report.clusters or report.words:
         from ctx.commands.status_output import counted
 
+        words = f" and the words of {report.words:,}" if report.words else ""
         text = (
             f"published {counted(report.snapshots, 'snapshot')} with "
-            f"{counted(report.clusters, 'new cluster')}, "
+            f"{counted(report.clusters, 'new cluster')}{words}, "
             f"{report.size:,} bytes before packing"
         )
     else:

@@ -32,6 +32,8 @@ DIFFERS = 1
 def command(revision: str | None, sample: int | None, seed: int | None, json_output: bool) -> int:
     """Make clusters of REVISION (HEAD if none is given) anew from the files and compare them to the bit.
 
+    So are the words by which they are found, where REVISION was searched or indexed here.
+
     With --sample, so many clusters of a remote model are embedded anew too, which sends their text there; its
     vectors have to be nearly the same.
 
@@ -50,6 +52,7 @@ def command(revision: str | None, sample: int | None, seed: int | None, json_out
             {
                 "type": "verify_result",
                 **_object(report),
+                "differingWords": [key.hex() for key in report.words],
                 "seed": chosen,
                 "remote": None if remote is None else {"model": remote.model, **_object(remote)},
             }
@@ -57,7 +60,7 @@ def command(revision: str | None, sample: int | None, seed: int | None, json_out
     else:
         for one in filter(None, (report, remote)):
             _print(one)
-    return DIFFERS if report.differing or (remote is not None and remote.differing) else 0
+    return DIFFERS if report.differing or report.words or (remote is not None and remote.differing) else 0
 
 
 def _object(report: VerifyReport) -> dict[str, Any]:
@@ -72,5 +75,8 @@ def _print(report: VerifyReport) -> None:
     who = f"{printable(report.model)}: " if report.model else ""
     for key in report.differing:
         click.echo(f"{who}cluster {key.hex()} is not what its files make of it")
+    for key in report.words:
+        click.echo(f"the words of cluster {key.hex()} are not those of its files")
     impossible = f"; the files of {len(report.impossible):,} are not here" if report.impossible else ""
-    click.echo(f"{who}{report.verified:,} clusters made anew, {len(report.differing):,} differ{impossible}")
+    differ = len(report.differing) + len(report.words)
+    click.echo(f"{who}{report.verified:,} clusters made anew, {differ:,} differ{impossible}")

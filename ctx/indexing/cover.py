@@ -17,9 +17,9 @@ from ctx.partition import Cluster, Content, Node
 from ctx.snapshots import NodeRecord, Snapshots, Totals
 from ctx.store import Store
 from ctx.values import Progress
-from ctx.views import segments
 from ctx.views.catalog import Catalog
-from ctx.views.segments import Key, Part
+from ctx.views.segments import Key
+from ctx.views.writer import SegmentWriter
 
 _BATCH_FILES = 48
 _ALONE = 200
@@ -116,7 +116,7 @@ class Coverer:
         files_total = sum(len(cluster.members) for cluster in clusters)
         report = progress or (lambda _: None)
         report(Progress(0, files_total, 0, 0, len(clusters)))
-        segment = _SegmentWriter(self._catalog)
+        segment = SegmentWriter(self._catalog)
         for task, made in self._make(clusters, segment, jobs, background):
             totals |= made.totals
             incomplete |= made.incomplete
@@ -140,7 +140,7 @@ class Coverer:
         return Covered(all_below, len(clusters), embedded, reused - embedded, complete)
 
     def _make(
-        self, clusters: Sequence[Cluster], segment: _SegmentWriter, jobs: int, background: bool
+        self, clusters: Sequence[Cluster], segment: SegmentWriter, jobs: int, background: bool
     ) -> Iterator[tuple[Task, Made]]:
         # Where the documents that this run makes are stored.
         taken: dict[Key, bytes] = {}
@@ -253,25 +253,3 @@ def _new(task: Task, made: Made) -> dict[Key, bytes]:
         for member in cluster.members
         if document_key(member) not in task.known
     }
-
-
-class _SegmentWriter:
-    """Collects parts and closes a segment whenever enough rows are together."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._parts: list[Part] = []
-        self._rows = 0
-
-    def add(self, parts: Sequence[Part]) -> None:
-        for part in parts:
-            if self._rows + len(part.lengths) > segments.TARGET_ROWS:
-                self.flush()
-            if part.documents:
-                self._parts.append(part)
-                self._rows += len(part.lengths)
-
-    def flush(self) -> None:
-        if self._parts:
-            self._catalog.add_segment(*segments.build(self._parts))
-        self._parts, self._rows = [], 0

@@ -39,7 +39,7 @@ class Keep(NamedTuple):
 
 
 class CompactReport(NamedTuple):
-    """Numbers of snapshots kept and dropped, and of clusters dropped.
+    """Numbers of snapshots kept and dropped, and of clusters dropped, with their words.
 
     `strange` names descriptors that this program cannot read: all that is theirs stays.
     """
@@ -95,7 +95,9 @@ def _sift(
     share.fetch_blobs(there[path] for path in manifest)
     contents = dict(zip(manifest, share.blobs([there[path] for path in manifest]), strict=True))
     strange: set[str] = {
-        path.split("/")[1] for path in there if path.startswith((layout.CLUSTERS, layout.SNAPSHOTS))
+        path.split("/")[1]
+        for path in there
+        if path.startswith((f"{layout.CLUSTERS}/", f"{layout.SNAPSHOTS}/"))
     }
     strange -= {descriptor for descriptor, _, _ in snapshots}
     read: dict[str, Published] = {}
@@ -126,13 +128,15 @@ def _sift(
     owned = tuple(f"{area}/{name}/" for name in strange for area in (layout.CLUSTERS, layout.SNAPSHOTS))
     notes = {layout.note_path(tree) for _, tree, _ in snapshots}
     ours = (f"{layout.CLUSTERS}/", f"{layout.SNAPSHOTS}/")
-    # What is not ours stays, such as notes that somebody else wrote.
-    staying = {
-        path: oid
-        for path, oid in there.items()
-        if path in files or path.startswith(owned) or not (path.startswith(ours) or path in notes)
-    }
-    clusters = sum(path.startswith(layout.CLUSTERS) for path in there.keys() - staying.keys())
+
+    def stays(path: str) -> bool:
+        # Words go where their cluster goes.
+        path = layout.cluster_of_words(path) or path
+        # What is not ours stays, such as notes that somebody else wrote.
+        return path in files or path.startswith(owned) or not (path.startswith(ours) or path in notes)
+
+    staying = {path: oid for path, oid in there.items() if stays(path)}
+    clusters = sum(path.startswith(f"{layout.CLUSTERS}/") for path in there.keys() - staying.keys())
     return staying, CompactReport(kept, len(snapshots) - kept, clusters, sorted(strange))
 
 

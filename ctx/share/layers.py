@@ -19,13 +19,16 @@ from ctx.partition import Cluster
 from ctx.records import decode_record
 from ctx.share import layout
 from ctx.share.transport import ShareRepository
+from ctx.share.words import decode_words
 from ctx.snapshots import Snapshots
 from ctx.trees import Trees
+from ctx.views.segments import Part
 
 if TYPE_CHECKING:
     from ctx.clusters import Stored
     from ctx.engine import RepositoryIndex
     from ctx.remote.model import RemoteModel
+    from ctx.views.catalog import Catalog
 
 
 class Layer:
@@ -37,14 +40,19 @@ class Layer:
         descriptor: Descriptor,
         snapshots: Snapshots,
         clusters: ClusterStore,
+        catalog: Catalog | None = None,
         model: RemoteModel | None = None,
         below: Layer | None = None,
     ) -> None:
-        """`below` is the layer that has cut the files, where this one has only embedded what was cut."""
+        """`below` is the layer that has cut the files, where this one has only embedded what was cut.
+
+        `catalog` has the words of the layer that has cut them.
+        """
         self._repository = repository
         self.descriptor = descriptor
         self.snapshots = snapshots
         self.clusters = clusters
+        self.catalog = catalog
         self.model = model
         self._below = below
 
@@ -88,6 +96,16 @@ class Layer:
             self._below.agrees(stored)
         return payload
 
+    def checked_words(self, key: bytes, data: bytes) -> tuple[bytes, Part]:
+        """The payload of a file of words from elsewhere, and the documents of a stored cluster with them.
+
+        Raises `Damaged` unless it fits what `key` names here; whether it is true only counting can tell.
+        """
+        assert self.catalog is not None, "only the layer that has cut the files has words"
+        payload = layout.decode_shared(key, data)
+        stored = self.clusters.stored(key)
+        return payload, decode_words(payload, self.catalog.group, stored, self.descriptor.vector_bytes)
+
     def agrees(self, other: Stored) -> None:
         """Raises `Damaged` where a cluster of another layer cuts its files in another way than this one."""
         try:
@@ -101,11 +119,12 @@ class Layer:
 
 def layers_of(index: RepositoryIndex) -> list[Layer]:
     """The layers of an index, that which has cut the files first. Raises UsageError for wrong settings."""
-    own = Layer(index.repository, index.descriptor, index.snapshots, index.clusters)
+    own = Layer(index.repository, index.descriptor, index.snapshots, index.clusters, index.catalog)
     model = index.remote_model
     if model is None:
         return [own]
-    return [own, Layer(index.repository, model.descriptor, model.snapshots, model.clusters, model, own)]
+    remote = (model.descriptor, model.snapshots, model.clusters, None, model, own)
+    return [own, Layer(index.repository, *remote)]
 
 
 def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[str, str]) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REF = "refs/notes/ctx"
 LARGEST_BLOB = 8 << 20
 """Bytes of a file under the ref at most: hosts refuse large ones, and nothing of ours needs to be so."""
-CLUSTERS, SNAPSHOTS = "clusters", "snapshots"
+CLUSTERS, SNAPSHOTS, WORDS = "clusters", "snapshots", "words"
 NODES, TREES, PROBE = "nodes", "trees", "probe"
 
 
@@ -38,6 +38,19 @@ class Published(NamedTuple):
 def cluster_path(descriptor: str, key: bytes) -> str:
     """The file of a cluster."""
     return f"{CLUSTERS}/{descriptor}/{_spread(key)}"
+
+
+def words_path(group: str, key: bytes) -> str:
+    """The file of the words of a cluster; `group` is a descriptor and a version of the words layer."""
+    return f"{WORDS}/{group}/{_spread(key)}"
+
+
+def cluster_of_words(path: str) -> str | None:
+    """The file of the cluster whose words lie under a path, None where the path is not of that form."""
+    area, _, rest = path.partition("/")
+    group, _, name = rest.partition("/")
+    descriptor, _, version = group.rpartition("-w")
+    return f"{CLUSTERS}/{descriptor}/{name}" if area == WORDS and version.isdigit() else None
 
 
 def node_path(descriptor: str, key: bytes) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from ctx.share import layout
 from ctx.share.layers import Layer, insist_on_same_model
 from ctx.share.layout import Published
 from ctx.share.transport import ShareRepository
+from ctx.share.words import Words
 
 _ATTEMPTS = 40
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
@@ -35,58 +37,92 @@ class Selected(NamedTuple):
 
 
 class PushReport(NamedTuple):
-    """What a push did; `size` is the bytes of the new files, `too_large` the keys of clusters left out."""
+    """What a push did; `size` is the bytes of the new files, `too_large` the keys of clusters left out.
+
+    `words` is the number of clusters whose words went along.
+    """
 
     snapshots: int
     clusters: int
+    words: int
     size: int
     attempts: int
     too_large: list[bytes]
 
 
+class Contents(NamedTuple):
+    """What is about to be sent to a remote for the first time: bytes, and whether words are among it."""
+
+    size: int
+    words: bool
+
+
+class _File(NamedTuple):
+    """A file to be published: what makes its bytes, and what tells of other bytes at its place.
+
+    `better` gives what shall replace theirs, None where they stay; it is None where the first one stays.
+    """
+
+    make: Callable[[], bytes | None]
+    better: Callable[[bytes], bytes | None] | None = None
+
+
 class Publisher:
     """Puts snapshots of one store on one remote, those of all its layers at once."""
 
-    def __init__(self, share: ShareRepository, layers: Sequence[Layer]) -> None:
+    def __init__(self, share: ShareRepository, layers: Sequence[Layer], words: Words | None = None) -> None:
+        """`words` are to be published too, if they are given."""
         self._share = share
-        self._layers = {layer.name: layer for layer in layers}
+        self._layers = layers
+        self._words = words
+        self._made: dict[str, bytes] = {}
+        self._too_large: dict[bytes, None] = {}
 
     def publish(
         self,
         selected: Sequence[Selected],
         *,
         sign: bool = False,
-        announce: Callable[[int], None] | None = None,
+        announce: Callable[[Contents], None] | None = None,
     ) -> PushReport:
         """Bring the remote to have all of the selected snapshots.
 
         Raises `RemoteFailed` with git's words, and `Damaged` where a snapshot is not whole here.
         """
-        files: dict[str, bytes] = {}
-        too_large: list[bytes] = []
-        for layer in self._layers.values():
-            files |= self._files(layer, [one for one in selected if one.layer is layer], too_large)
+        files: dict[str, _File] = {}
+        for layer in self._layers:
+            files |= self._files(layer, [one for one in selected if one.layer is layer])
         met = self._share.has_met()
         for attempt in range(1, _ATTEMPTS + 1):
             tip = self._share.fetch_tip()
             there = self._share.listing(tip) if tip is not None else {}
-            for layer in self._layers.values():
+            for layer in self._layers:
                 insist_on_same_model(self._share, layer, there)
             new_files = self._lacking(files, there)
+            too_large = list(self._too_large)
             if not new_files:
-                return PushReport(0, 0, 0, attempt, too_large)
+                return PushReport(0, 0, 0, 0, attempt, too_large)
             trees = [(name, tree) for name, tree, _ in layout.published_trees(new_files)]
             new_files |= _notes(trees, there)
-            names = ", ".join(dict.fromkeys(name for name, _ in trees))
-            message = f"Publish {len(trees)} snapshots of {names}\n\n{push_id()}"
-            if announce is not None and not met and attempt == 1:
-                announce(sum(map(len, new_files.values())))
-            commit = self._share.commit(tip, new_files, message, sign=sign)
+            size = sum(map(len, new_files.values()))
+            words = _count(new_files, layout.WORDS)
+            if (
+                announce is not None
+                and attempt == 1
+                and (not met or (words and not _count(there, layout.WORDS)))
+            ):
+                announce(Contents(size, bool(words)))
+            commit = self._share.commit(tip, new_files, _message(trees, words), sign=sign)
             pushed = self._share.push(commit)
             if pushed.landed and self._landed(commit, new_files):
-                clusters = sum(path.startswith(layout.CLUSTERS) for path in new_files)
-                size = sum(map(len, new_files.values()))
-                return PushReport(len(trees), clusters, size, attempt, too_large)
+                self._share.agree(
+                    self._share.blob_id(data)
+                    for path, data in new_files.items()
+                    if files.get(path, _NOTE).better
+                )
+                return PushReport(
+                    len(trees), _count(new_files, layout.CLUSTERS), words, size, attempt, too_large
+                )
             if not pushed.landed and not pushed.raced:
                 raise RemoteFailed(f"'{self._share.remote.name}' refused {layout.REF}: {pushed.why}")
             wait_after(attempt)
@@ -102,12 +138,12 @@ class Publisher:
         tip = self._share.fetch_tip()
         return tip is not None and files.keys() <= self._share.listing(tip).keys()
 
-    def _files(self, layer: Layer, selected: Sequence[Selected], too_large: list[bytes]) -> dict[str, bytes]:
-        """All files of snapshots of one layer by their paths, clusters first; `too_large` is added to."""
+    def _files(self, layer: Layer, selected: Sequence[Selected]) -> dict[str, _File]:
+        """All files of snapshots of one layer by their paths, clusters first."""
         name = layer.name
-        nodes: dict[str, bytes] = {}
-        clusters: dict[str, bytes] = {}
-        trees: dict[str, bytes] = {}
+        nodes: dict[str, _File] = {}
+        clusters: dict[str, _File] = {}
+        trees: dict[str, _File] = {}
         commits: dict[bytes, list[tuple[bytes, int | None]]] = {}
         for one in selected:
             known = commits.setdefault(one.tree, [])
@@ -126,52 +162,127 @@ class Publisher:
                 record = layer.snapshots.node(key)
                 if record is None:
                     raise Damaged("a manifest node is missing: run `git ctx fsck`, then push again")
-                nodes[path] = layout.encode_shared(key, msgpack.packb(record))
+                nodes[path] = _File(partial(layout.encode_shared, key, msgpack.packb(record)))
                 open_ += record.nodes
                 for cluster in record.clusters:
-                    data = _cluster(layer, cluster)
-                    if len(data) > layout.LARGEST_BLOB:
-                        too_large.append(cluster)
-                    else:
-                        clusters[layout.cluster_path(name, cluster)] = data
+                    clusters |= self._of_cluster(layer, cluster)
             snapshot = Published(root, PARTITION_VERSION, int(time.time()), of_commits)
-            trees[layout.tree_path(name, tree)] = layout.encode_published(tree, snapshot)
+            trees[layout.tree_path(name, tree)] = _File(partial(layout.encode_published, tree, snapshot))
         reference = layer.model.reference if layer.model is not None and trees else None
         if reference is not None:
-            trees[layout.probe_path(name)] = layout.encode_probe(reference)
+            trees[layout.probe_path(name)] = _File(partial(layout.encode_probe, reference))
         return clusters | nodes | trees
 
-    def _lacking(self, files: Mapping[str, bytes], there: Mapping[str, str]) -> dict[str, bytes]:
+    def _of_cluster(self, layer: Layer, key: bytes) -> dict[str, _File]:
+        """The file of a cluster, and that of its words where they are wanted."""
+
+        def make() -> bytes | None:
+            data = layout.encode_shared(key, _payload(layer, key))
+            if len(data) <= layout.LARGEST_BLOB:
+                return data
+            self._too_large[key] = None
+            return None
+
+        files = {layout.cluster_path(layer.name, key): _File(make, partial(_better, layer, key))}
+        if self._words is not None and layer.catalog is not None:
+            path = layout.words_path(self._words.group, key)
+            files[path] = _File(
+                partial(_words, self._words.own, key), partial(_better_words, self._words, layer, key)
+            )
+        return files
+
+    def _lacking(self, files: Mapping[str, _File], there: Mapping[str, str]) -> dict[str, bytes]:
         """What the remote lacks, or has in another form that is worse than ours."""
-        lacking = {path: data for path, data in files.items() if path not in there}
-        # The file of a snapshot says when it was published: the first one stays.
-        others = {
-            path: there[path]
-            for path, data in files.items()
-            if path in there and path.startswith(layout.CLUSTERS) and self._share.blob_id(data) != there[path]
-        }
+        lacking: dict[str, bytes] = {}
+        others: dict[str, str] = {}
+        agreed = self._share.agreed()
+        same: list[str] = []
+        for path, file in files.items():
+            oid = there.get(path)
+            if oid is None:
+                data = self._made.get(path) or file.make()
+                if data is not None:
+                    lacking[path] = self._made[path] = data
+            elif file.better is not None and oid not in agreed:
+                data = file.make()
+                if data is None:
+                    continue
+                if self._share.blob_id(data) == oid:
+                    same.append(oid)
+                else:
+                    others[path] = oid
         self._share.fetch_blobs(others.values())
-        for path, theirs in zip(others, self._share.blobs(list(others.values())), strict=True):
-            if theirs is None or self._ours_wins(path, files[path], theirs):
-                lacking[path] = files[path]
+        for (path, oid), theirs in zip(others.items(), self._share.blobs(list(others.values())), strict=True):
+            better = files[path].better
+            assert better is not None, "only such files are compared"
+            ours = better(theirs or b"")
+            if ours is None:
+                same.append(oid)
+            else:
+                lacking[path] = ours
+        self._share.agree(same)
         return lacking
 
-    def _ours_wins(self, path: str, ours: bytes, theirs: bytes) -> bool:
-        """Of two clusters under one key the one that verifies, then the one with the lower digest."""
-        key = bytes.fromhex("".join(path.split("/")[-2:]))
-        try:
-            payload = self._layers[path.split("/")[1]].checked(key, theirs)
-        except Damaged:
-            return True
-        own = layout.decode_shared(key, ours)
-        return own != payload and sha256(own).digest() < sha256(payload).digest()
+
+_NOTE = _File(lambda: None)
+"""What the text for people is, which is made anew for each push."""
 
 
-def _cluster(layer: Layer, key: bytes) -> bytes:
+def _count(paths: Iterable[str], area: str) -> int:
+    return sum(path.startswith(f"{area}/") for path in paths)
+
+
+def _message(trees: Sequence[tuple[str, bytes]], words: int) -> str:
+    if trees:
+        names = ", ".join(dict.fromkeys(name for name, _ in trees))
+        what = f"{len(trees)} snapshots of {names}"
+    else:
+        what = f"the words of {words} clusters" if words else "better clusters"
+    return f"Publish {what}\n\n{push_id()}"
+
+
+def _payload(layer: Layer, key: bytes) -> bytes:
     payload = layer.clusters.get(key)
     if payload is None:
         raise Damaged("a cluster is missing or damaged: run `git ctx fsck`, then push again")
-    return layout.encode_shared(key, payload)
+    return payload
+
+
+def _better(layer: Layer, key: bytes, theirs: bytes) -> bytes | None:
+    """Of two clusters under one key the one that verifies, then the one with the lower digest."""
+    own = _payload(layer, key)
+    try:
+        payload = layer.checked(key, theirs)
+    except Damaged:
+        return layout.encode_shared(key, own)
+    if own == payload or sha256(payload).digest() < sha256(own).digest():
+        return None
+    return layout.encode_shared(key, own)
+
+
+def _words(make: Callable[[bytes], bytes | None], key: bytes) -> bytes | None:
+    """The file of the words of a cluster, None where they are not known here, or too many to be shared."""
+    try:
+        payload = make(key)
+    except Damaged as error:
+        raise Damaged(f"{error}: run `git ctx fsck`, then push again") from error
+    data = None if payload is None else layout.encode_shared(key, payload)
+    return None if data is None or len(data) > layout.LARGEST_BLOB else data
+
+
+def _better_words(words: Words, layer: Layer, key: bytes, theirs: bytes) -> bytes | None:
+    """Of two the one that fits the cluster, then what the files say, then the one with the lower digest."""
+    try:
+        payload, _ = layer.checked_words(key, theirs)
+    except Damaged:
+        return _words(words.own, key)
+    true = words.anew(key)
+    if true is not None:
+        return None if payload == true else _words(words.anew, key)
+    own = words.own(key)
+    if own is None or sha256(payload).digest() <= sha256(own).digest():
+        return None
+    return _words(words.own, key)
 
 
 def _notes(trees: Sequence[tuple[str, bytes]], there: Mapping[str, str]) -> dict[str, bytes]:

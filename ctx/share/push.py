@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError
 from ctx.share.layers import layers_of
-from ctx.share.publish import Publisher, PushReport, Selected
+from ctx.share.publish import Contents, Publisher, PushReport, Selected
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
+from ctx.share.words import Words
 from ctx.values import Progress
 
 if TYPE_CHECKING:
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 
 
 class Selection(NamedTuple):
-    """What to publish: revisions, and the tips of all local branches and of all tags; nothing means HEAD."""
+    """What to publish: revisions, and the tips of all local branches and of all tags; nothing means HEAD.
+
+    With `words`, also which terms stand in which chunks, and how often.
+    """
 
     revisions: Sequence[str] = ()
     branches: bool = False
     tags: bool = False
+    words: bool = False
 
 
 def push(
@@ -30,12 +35,13 @@ def push(
     selection: Selection,
     *,
     progress: Callable[[Progress], None] | None = None,
-    announce: Callable[[int], None] | None = None,
+    announce: Callable[[Contents], None] | None = None,
     may_ask: bool = True,
 ) -> PushReport:
     """Publish snapshots on a remote; what is not indexed is indexed first. Raises `RemoteFailed`.
 
-    `announce` is told how many bytes are about to go, when this clone has not met the remote's index before.
+    `announce` is told what is about to go, when this clone has not met the remote's index before, or the
+    remote has had no words so far.
     """
     share = ShareRepository(
         index.repository, index.store, find_remote(index.repository, remote), may_ask=may_ask
@@ -60,5 +66,13 @@ def push(
                 )
             selected.append(Selected(layer, report.tree, report.commit, time))
     sign = index.repository.settings.get_bool("commit.gpgSign", False)
+    words = _words(index, {one.tree for one in selected}) if selection.words else None
     with share.locked():
-        return Publisher(share, layers).publish(selected, sign=sign, announce=announce)
+        return Publisher(share, layers, words).publish(selected, sign=sign, announce=announce)
+
+
+def _words(index: RepositoryIndex, trees: Iterable[bytes]) -> Words:
+    """The words of covered trees as their views have them."""
+    views = [index.catalog.view(tree) or index.indexer.prepare(tree) for tree in trees]
+    segments = {name: one for view in views for name, one in zip(view.names, view.segments, strict=True)}
+    return Words(index, segments.values())

@@ -6,7 +6,7 @@ what under that key is anything else is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ctx.cluster_key import Member
@@ -15,6 +15,16 @@ from ctx.partition import Cluster
 from ctx.share import layout
 from ctx.share.layers import Layer, insist_on_same_model
 from ctx.share.transport import ShareRepository
+from ctx.views.segments import Key, Part, Segment, build
+from ctx.views.writer import SegmentWriter
+
+
+class TakenWords(NamedTuple):
+    """The words that came with clusters: of how many, bytes, and whose were refused and why."""
+
+    taken: int
+    size: int
+    refused: list[tuple[bytes, str]]
 
 
 class Taken(NamedTuple):
@@ -22,7 +32,7 @@ class Taken(NamedTuple):
 
     `refused` has the key of each cluster that was not what its name says, and why; `problem` says why
     nothing at all was taken. `model` is the name of the remote model whose vectors these are, "" for the
-    model of the package.
+    model of the package. `words` is None where there were none for what was taken.
     """
 
     model: str
@@ -31,6 +41,7 @@ class Taken(NamedTuple):
     lacking: int
     refused: list[tuple[bytes, str]]
     problem: str | None = None
+    words: TakenWords | None = None
 
 
 class FetchReport(NamedTuple):
@@ -89,7 +100,8 @@ def _take(
         insist_on_same_model(share, layer, there)
     except RemoteFailed as error:
         return Taken(layer.model_name, 0, 0, lacking + len(found), [], str(error))
-    share.fetch_blobs(found.values())
+    words = _words_wanted(layer, there, found)
+    share.fetch_blobs([*found.values(), *words.values()])
     size = 0
     refused: list[tuple[bytes, str]] = []
     for key, data in zip(found, share.blobs(list(found.values())), strict=True):
@@ -100,4 +112,52 @@ def _take(
             size += len(data)
         except Damaged as error:
             refused.append((key, str(error)))
-    return Taken(layer.model_name, len(found) - len(refused), size, lacking, refused)
+    bad = {key for key, _ in refused}
+    share.agree(oid for key, oid in found.items() if key not in bad)
+    counted = _take_words(share, layer, {key: oid for key, oid in words.items() if key not in bad})
+    return Taken(layer.model_name, len(found) - len(refused), size, lacking, refused, None, counted)
+
+
+def _words_wanted(layer: Layer, there: Mapping[str, str], keys: Iterable[bytes]) -> dict[bytes, str]:
+    if layer.catalog is None:
+        return {}
+    paths = {key: layout.words_path(layer.catalog.group, key) for key in keys}
+    return {key: there[path] for key, path in paths.items() if path in there}
+
+
+def _take_words(share: ShareRepository, layer: Layer, wanted: Mapping[bytes, str]) -> TakenWords | None:
+    """Make segments of the words of clusters that were taken, but for documents that are counted already."""
+    if layer.catalog is None or not wanted:
+        return None
+    counted = [segment for _, segment in layer.catalog.segments()]
+    writer = SegmentWriter(layer.catalog)
+    seen: set[Key] = set()
+    size = 0
+    refused: list[tuple[bytes, str]] = []
+    for key, data in zip(wanted, share.blobs(list(wanted.values())), strict=True):
+        try:
+            if data is None:
+                raise Damaged("its words are more than any of ours, or did not come")
+            _, part = layer.checked_words(key, data)
+        except Damaged as error:
+            refused.append((key, str(error)))
+            continue
+        size += len(data)
+        if (own := _without(part, counted, seen)).documents:
+            seen |= set(own.documents)
+            writer.add([own])
+    writer.flush()
+    return TakenWords(len(wanted) - len(refused), size, refused)
+
+
+def _without(part: Part, counted: Sequence[Segment], seen: Set[Key]) -> Part:
+    """A part without the documents that some segments have, or that were seen before."""
+    found = [segment.find(part.documents) for segment in counted]
+    left = [
+        place
+        for place, key in enumerate(part.documents)
+        if key not in seen and all(one[place] < 0 for one in found)
+    ]
+    if len(left) == len(part.documents):
+        return part
+    return Segment(*build([part])).part(left)

@@ -20,6 +20,7 @@ from typing import IO, NamedTuple
 from ctx.errors import CtxError, RemoteFailed, StoreUnusable
 from ctx.git import process
 from ctx.git.repository import Repository
+from ctx.regular_files import open_regular
 from ctx.share.layout import LARGEST_BLOB, REF
 from ctx.share.remote import Remote, directory
 from ctx.store import Store, unusable
@@ -62,6 +63,7 @@ class ShareRepository:
         self._may_ask = may_ask
         self.path = os.path.join(store.path, "share.git")
         self.tracking = f"refs/remotes/{remote.slug}/ctx"
+        self._agreed = os.path.join(self.path, "agreed")
         self._local_variables = frozenset(
             os.fsdecode(process.output(repository.place.directory, ["rev-parse", "--local-env-vars"])).split()
         )
@@ -279,6 +281,21 @@ class ShareRepository:
         finally:
             if os.path.exists(index):
                 os.unlink(index)
+
+    def agreed(self) -> set[str]:
+        """The blobs of which it is known that they are what is stored here, whatever their bytes."""
+        try:
+            with open_regular(self._agreed) as file:
+                return set(file.read().decode("ascii", "replace").split())
+        except OSError:
+            return set()
+
+    def agree(self, oids: Iterable[str]) -> None:
+        """Remember more of them."""
+        known = self.agreed()
+        more = known | set(oids)
+        if len(more) > len(known):
+            self._store.write_file(self._agreed, "".join(f"{oid}\n" for oid in sorted(more)).encode())
 
     def track(self, commit: str) -> None:
         """Remember what the remote has now."""

@@ -11,6 +11,7 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.indexing.batch import make_batch
+from ctx.share.words import Words
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -19,23 +20,32 @@ if TYPE_CHECKING:
 class VerifyReport(NamedTuple):
     """How many clusters were made anew; keys of those that differ, and of those whose blobs are not here.
 
-    `model` is the name of the remote model that was asked, "" for that of the package.
+    `words` are the keys of those whose chunks are as they should be, but not the words by which they are
+    found. `model` is the name of the remote model that was asked, "" for that of the package.
     """
 
     verified: int
     differing: list[bytes]
     impossible: list[bytes]
     model: str = ""
+    words: tuple[bytes, ...] = ()
 
 
 def verify(index: RepositoryIndex, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
-    """Compare `sample` clusters of a tree, chosen at random, or all of them; damaged ones count as none."""
-    root = index.indexer.trees.root(index.resolve(revision).tree)
+    """Compare `sample` clusters of a tree, chosen at random, or all of them; damaged ones count as none.
+
+    Words are compared where the tree has been made ready for a search.
+    """
+    tree = index.resolve(revision).tree
+    root = index.indexer.trees.root(tree)
+    view = index.catalog.view(tree)
+    words = None if view is None else Words(index, view.segments)
     clusters = [one for one in index.indexer.coverer.every(root) if index.clusters.get(one.key) is not None]
     if sample is not None and sample < len(clusters):
         clusters = random.Random(seed).sample(clusters, sample)
     differing: list[bytes] = []
     impossible: list[bytes] = []
+    other_words: list[bytes] = []
     maker = index.indexer.coverer.worker.maker
     for cluster in clusters:
         made: dict[bytes, bytes] = {}
@@ -44,7 +54,9 @@ def verify(index: RepositoryIndex, revision: str | None, sample: int | None, see
             impossible.append(cluster.key)
         elif made[cluster.key] != index.clusters.get(cluster.key):
             differing.append(cluster.key)
-    return VerifyReport(len(clusters) - len(impossible), differing, impossible)
+        elif words is not None and words.own(cluster.key) not in (None, words.anew(cluster.key)):
+            other_words.append(cluster.key)
+    return VerifyReport(len(clusters) - len(impossible), differing, impossible, words=tuple(other_words))
 
 
 def verify_remote(

@@ -8,6 +8,7 @@ first bits are the bucket that a term lies in, only the rest is written for each
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,7 @@ _CODE_BITS = 2
 _FREQUENCIES = np.array([1, 2, 3, 6], dtype=np.int64)
 """What the codes stand for; a count is written as the nearest one below or equal."""
 _CODE_MASK = (1 << _CODE_BITS) - 1
-_CODES = (
-    (np.searchsorted(_FREQUENCIES, np.arange(_MAX_COUNT + 1), side="right") - 1).clip(0).astype(np.uint64)
-)
+_CODES = (np.searchsorted(_FREQUENCIES, np.arange(_MAX_COUNT + 1), side="right") - 1).clip(0).astype(np.int64)
 
 _FEW_BUCKETS, _MANY_BUCKETS = 4, 12
 """Bits of a hash that choose the bucket: a whole number of bytes is left."""
@@ -154,22 +153,45 @@ def united(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return (place[first] << np.uint64(COUNT_BITS)) | np.minimum(counts, np.uint64(_MAX_COUNT))
 
 
-def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
-    """The arrays of `Postings` from sorted packed values, each (term, row) once."""
-    terms = packed >> np.uint64(ROW_BITS + COUNT_BITS)
-    rows = (packed >> np.uint64(COUNT_BITS)) & np.uint64(MAX_ROWS - 1)
+class Lists(NamedTuple):
+    """Postings as columns: the terms (t,) ascending, how many rows each has (t,), and all rows (n,) in turn.
+
+    A row is written as the gap to the row before of the same term, times four, plus its frequency's code.
+    """
+
+    terms: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]
+
+
+def lists(packed: npt.NDArray[np.uint64]) -> Lists:
+    """The columns of sorted packed values, each (term, row) once."""
+    terms = (packed >> np.uint64(ROW_BITS + COUNT_BITS)).astype(np.int64)
+    rows = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
     codes = _CODES[(packed & np.uint64(_MAX_COUNT)).astype(np.intp)]
     first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
-    gaps = np.diff(rows, prepend=np.uint64(0))
+    gaps = np.diff(rows, prepend=0)
     gaps[first] = rows[first]
-    data, sizes = _leb128((gaps << np.uint64(_CODE_BITS)) | codes)
-    lengths = np.add.reduceat(sizes, first) if len(first) else sizes
-    distinct = terms[first]
-    bits = _MANY_BUCKETS if len(distinct) >= _MANY_TERMS else _FEW_BUCKETS
-    bounds = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(HASH_BITS - bits)
-    octets = distinct.astype(">u8").view(np.uint8).reshape(-1, 8)
+    return Lists(terms[first], np.diff(first, append=len(terms)), (gaps << _CODE_BITS) | codes)
+
+
+def of_lists(columns: Lists) -> npt.NDArray[np.uint64]:
+    """The packed values, sorted; the counts are those that the codes stand for. Each term has a row."""
+    rows = _rows(columns.values, columns.counts)
+    times = _FREQUENCIES[columns.values & _CODE_MASK]
+    return pack(np.repeat(columns.terms, columns.counts), rows, times)
+
+
+def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
+    """The arrays of `Postings` from sorted packed values, each (term, row) once."""
+    terms, counts, values = lists(packed)
+    data, sizes = leb128(values)
+    lengths = np.add.reduceat(sizes, np.cumsum(counts) - counts) if len(terms) else sizes
+    bits = _MANY_BUCKETS if len(terms) >= _MANY_TERMS else _FEW_BUCKETS
+    bounds = np.arange((1 << bits) + 1) << (HASH_BITS - bits)
+    octets = terms.astype(">u8").view(np.uint8).reshape(-1, 8)
     return {
-        "term_bucket": np.searchsorted(distinct, bounds).astype("<u4"),
+        "term_bucket": np.searchsorted(terms, bounds).astype("<u4"),
         "term_rest": octets[:, 8 - (HASH_BITS - bits) // 8 :],
         "term_length": np.minimum(lengths, _LONG).astype(np.uint8),
         "term_long_length": lengths[lengths >= _LONG].astype("<u4"),
@@ -198,10 +220,16 @@ def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
     ends = postings.ends
     values, last = _values(postings.data)
     per_term = np.diff(np.searchsorted(last, ends), prepend=0)
-    terms = np.repeat(postings.hashes(), per_term)
-    rows = _rows(values, per_term)
-    postings.check(rows)
-    return pack(terms, rows, _FREQUENCIES[values & _CODE_MASK])
+    postings.check(_rows(values, per_term))
+    return of_lists(Lists(postings.hashes(), per_term, values))
+
+
+def numbers(data: bytes) -> npt.NDArray[np.int64]:
+    """The numbers that `leb128` has written. Raises `Damaged` where the last one is cut short."""
+    octets = np.frombuffer(data, dtype=np.uint8)
+    if len(octets) and octets[-1] >= _MORE:
+        raise Damaged("a list of numbers is cut short")
+    return _values(octets)[0]
 
 
 def _values(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -223,13 +251,14 @@ def _rows(values: npt.NDArray[np.int64], per_term: npt.NDArray[np.int64]) -> npt
     return rows
 
 
-def _leb128(values: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def leb128(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Numbers below 2**28 as bytes, and how many bytes each takes."""
     lengths = 1 + (values >= 1 << 7).astype(np.int64) + (values >= 1 << 14) + (values >= 1 << 21)
     ends = np.cumsum(lengths)
     data = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.uint8)
     starts = ends - lengths
     for place in range(4):
         has = np.flatnonzero(lengths > place)
-        more = (lengths[has] > place + 1).astype(np.uint64) << np.uint64(7)
-        data[starts[has] + place] = ((values[has] >> np.uint64(7 * place)) & np.uint64(0x7F)) | more
+        more = (lengths[has] > place + 1).astype(np.int64) << 7
+        data[starts[has] + place] = ((values[has] >> (7 * place)) & 0x7F) | more
     return data, lengths

@@ -1,0 +1,181 @@
+"""The words of a cluster as they travel: which terms stand in each of its chunks, and how often.
+
+They are a function of the cluster and of the version of the words layer, so they can always be counted from
+the blobs instead. docs/format.md has their bytes. Whether what comes from elsewhere is true cannot be seen;
+what it is of, and that it fits, is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgpack
+import numpy as np
+import numpy.typing as npt
+
+from ctx.clusters import Stored
+from ctx.errors import Damaged
+from ctx.records import stored_kinds
+from ctx.views import postings
+from ctx.views.postings import COUNT_BITS, MAX_ROWS
+from ctx.views.segments import Part, Segment
+from ctx.words.runs import HASH_BITS
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+_TERM_BYTES = -(-HASH_BITS // 8)
+_LONGEST = 0xFFFF
+"""The most tokens that are told of a chunk, as in a segment."""
+_OPEN = 4
+"""Segments whose postings are kept sorted by row: some fifteen megabytes each."""
+
+
+def encode_words(group: str, parts: Sequence[Part]) -> bytes | None:
+    """The payload of the words of parts that are the documents of a cluster, in its order.
+
+    None where there are no chunks, or more than a segment may have.
+    """
+    lengths = np.concatenate([part.lengths for part in parts] or [np.zeros(0, np.int64)])
+    if not 0 < len(lengths) <= MAX_ROWS:
+        return None
+    starts = np.cumsum([0] + [len(part.lengths) for part in parts])
+    packed = np.concatenate(
+        [
+            part.packed + np.uint64(int(start) << COUNT_BITS)
+            for part, start in zip(parts, starts, strict=False)
+        ]
+    )
+    packed.sort()
+    return _payload(group, np.minimum(lengths, _LONGEST), postings.lists(postings.united(packed)))
+
+
+def _payload(group: str, lengths: npt.NDArray[np.int64], lists: postings.Lists) -> bytes:
+    gaps = np.diff(lists.terms, prepend=0).astype("<u8").view(np.uint8).reshape(-1, 8)
+    payload: bytes = msgpack.packb(
+        (
+            group,
+            lengths.astype("<u2").tobytes(),
+            # Byte by byte, because the highest ones are alike and the lowest ones are noise.
+            np.ascontiguousarray(gaps[:, :_TERM_BYTES].T).tobytes(),
+            postings.leb128(lists.counts)[0].tobytes(),
+            postings.leb128(lists.values)[0].tobytes(),
+        )
+    )
+    return payload
+
+
+def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) -> Part:
+    """The documents of a cluster with the words of a payload from elsewhere, as a part of a segment.
+
+    Raises `Damaged` unless it is of this group, has the chunks of this cluster, and is written as we do it.
+    """
+    kinds = [stored_kinds(document.record) for document in stored.documents.values()]
+    rows = sum(map(len, kinds))
+    try:
+        name, lengths, gaps, counts, values = msgpack.unpackb(payload)
+        if name != group or not all(isinstance(one, bytes) for one in (lengths, gaps, counts, values)):
+            raise Damaged("these are not the words of this version")
+        if not 0 < rows <= MAX_ROWS or len(lengths) != 2 * rows or len(gaps) % _TERM_BYTES:
+            raise Damaged("its words are not those of its chunks")
+        length = np.frombuffer(lengths, dtype="<u2").astype(np.int64)
+        lists = postings.Lists(_terms(gaps), postings.numbers(counts), postings.numbers(values))
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"its words cannot be read: {error}") from error
+    packed = _packed(lists, rows)
+    # Nothing that can be written in two ways: equal words are equal bytes.
+    if _payload(group, length, postings.lists(packed)) != payload:
+        raise Damaged("its words are not written as they should be")
+    vectors = b"".join(document.vectors for document in stored.documents.values())
+    return Part(
+        list(stored.documents),
+        list(map(len, kinds)),
+        np.frombuffer(vectors, dtype=np.uint8).reshape(rows, vector_bytes),
+        length,
+        np.frombuffer(b"".join(kinds), dtype=np.uint8),
+        packed,
+    )
+
+
+def _terms(gaps: bytes) -> npt.NDArray[np.int64]:
+    planes = np.frombuffer(gaps, dtype=np.uint8).reshape(_TERM_BYTES, -1)
+    wide = np.zeros((planes.shape[1], 8), dtype=np.uint8)
+    wide[:, :_TERM_BYTES] = planes.T
+    return np.cumsum(wide.view("<i8").reshape(-1))
+
+
+def _packed(lists: postings.Lists, rows: int) -> npt.NDArray[np.uint64]:
+    """The postings, sorted. Raises `Damaged` where they name terms or rows that there are not."""
+    if len(lists.counts) != len(lists.terms) or (
+        (len(lists.counts) and not (int(lists.counts.min()) > 0 and int(lists.counts.max()) <= rows))
+        or int(lists.counts.sum()) != len(lists.values)
+        or int(lists.terms.max(initial=0)) >> HASH_BITS
+        or not 0 <= int(lists.values.min(initial=0)) <= int(lists.values.max(initial=0)) < rows << 2
+    ):
+        raise Damaged("its words name terms or chunks that there are not")
+    packed = postings.of_lists(lists)
+    found = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
+    if len(packed) and (int(found.max()) >= rows or not bool((packed[:-1] < packed[1:]).all())):
+        raise Damaged("its words name terms or chunks that there are not")
+    return packed
+
+
+class Words:
+    """The words of stored clusters: as some segments have them, and as the blobs have them."""
+
+    def __init__(self, index: RepositoryIndex, segments: Iterable[Segment]) -> None:
+        self._index = index
+        self.group = index.catalog.group
+        self._segments = list(segments)
+        self._by_row: dict[int, tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]] = {}
+
+    def own(self, key: bytes) -> bytes | None:
+        """The payload as the segments have it; None where they lack a document. Raises `Damaged`."""
+        keys = list(self._index.clusters.stored(key).documents)
+        places: list[tuple[int, int] | None] = [None] * len(keys)
+        for number, segment in enumerate(self._segments):
+            for place, document in enumerate(segment.find(keys).tolist()):
+                if document >= 0 and places[place] is None:
+                    places[place] = (number, document)
+        found = [place for place in places if place is not None]
+        if len(found) < len(keys):
+            return None
+        return encode_words(self.group, [self._part(*place) for place in found])
+
+    def anew(self, key: bytes) -> bytes | None:
+        """The payload as it is counted from the blobs; None where one is not here. Raises `Damaged`."""
+        documents = self._index.clusters.stored(key).documents
+        maker = self._index.indexer.coverer.worker.maker
+        sources = []
+        for source in maker.recut(list(documents), [one.record for one in documents.values()]):
+            if source is None:
+                return None
+            sources.append(source)
+        if not sources:
+            return None
+        return encode_words(
+            self.group,
+            [maker.part([source], [documents[source.key].vectors]) for source in sources if source.chunks],
+        )
+
+    def _part(self, number: int, document: int) -> Part:
+        segment = self._segments[number]
+        if number not in self._by_row:
+            if len(self._by_row) >= _OPEN:
+                del self._by_row[next(iter(self._by_row))]
+            packed = postings.decode_all(segment.postings)
+            row = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
+            order = np.argsort(row, kind="stable")
+            bounds = np.searchsorted(row[order], np.arange(segment.rows + 1))
+            self._by_row[number] = packed[order], bounds
+        packed, bounds = self._by_row[number]
+        start, end = int(segment.document_start[document]), int(segment.document_end[document])
+        return Part(
+            [segment.key(document)],
+            [end - start],
+            segment.bits[start:end],
+            segment.lengths[start:end].astype(np.int64),
+            segment.kinds[start:end],
+            packed[int(bounds[start]) : int(bounds[end])] - np.uint64(start << COUNT_BITS),
+        )
