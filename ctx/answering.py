@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from ctx.remote.searching import Wishes
     from ctx.submodules import Joined
 
-_NO_WISHES = (
-    "ranges and submodules are searched with the model of the package alone: leave out --expand, "
-    "--no-rerank and --min-score"
-)
-_LOCAL_ONLY = "what differs, and submodules, are searched by the model of the package alone"
-
 
 class Question(NamedTuple):
     """What is asked, and what an answer is restricted to; see `RepositoryIndex.search`."""
@@ -47,12 +41,8 @@ def check(text: str, limit: int, of: str) -> None:
         raise UsageError(f"the limit is {limit}: ask for one {of} at least")
 
 
-def refuse_beside_range(
-    revision: str | None, overlay: str | None, recurse_submodules: bool, wishes: Wishes | None
-) -> None:
+def refuse_beside_range(revision: str | None, overlay: str | None, recurse_submodules: bool) -> None:
     """Raises UsageError for what a range of two trees leaves no place for."""
-    if wishes is not None:
-        raise UsageError(_NO_WISHES)
     if revision is not None or overlay not in (None, WORK_TREE, STAGED):
         raise UsageError("a range names its trees by itself: leave out what names another one")
     if recurse_submodules:
@@ -70,8 +60,6 @@ def answer(
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
     """The best chunks of one tree. See `RepositoryIndex.search`."""
-    if recurse_submodules and question.wishes is not None:
-        raise UsageError(_NO_WISHES)
     started = time.monotonic()
 
     def ask() -> tuple[Mend, Callable[[], Answer]]:
@@ -98,7 +86,7 @@ def answer_changes(
     """The best of the chunks that differ between the trees of a range. See `RepositoryIndex.search`."""
     from ctx.changes import search_changes
 
-    found = search_changes(
+    return search_changes(
         index,
         question.text,
         within,
@@ -110,19 +98,22 @@ def answer_changes(
         content=question.content,
         progress=progress,
         announce=announce,
+        wishes=question.wishes,
     )
-    return _local_only(found) if index.has_remote_models else found
 
 
 def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, question: Question) -> Answer:
     filters = Filters(index.repository, question.paths, question.languages, question.content)
     wishes = question.wishes
-    # The vectors of submodules are in their own indexes, and so are the settings of their models.
-    if joined is None and (wishes is not None or index.has_remote_models):
-        from ctx.remote.searching import RemoteSearch, Wishes
+    if wishes is not None or index.has_remote_models:
+        from ctx.remote.choosing import Part, Searched
+        from ctx.remote.searching import RemoteSearch, Wishes, of_view
 
-        remote = RemoteSearch(index, opened.view, wishes or Wishes())
-        hits, message = remote.answer(question.text, question.limit, filters)
+        trees = joined.trees() if joined is not None else [(index, opened.view)]
+        searched = [Searched(opened.view, [Part(*one) for one in trees])]
+        retrieve = of_view(index, opened.view, filters)
+        remote = RemoteSearch(index, searched, retrieve, filters, wishes or Wishes())
+        hits, message = remote.answer(question.text, question.limit)
         ranked_with, further_queries = remote.ranked_with, remote.further_queries
     else:
         hits, message = _ranked_here(index, opened, question, filters)
@@ -136,10 +127,7 @@ def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, quest
     found = opened.about._replace(
         hits=hits, message=message, ranked_with=tuple(ranked_with), further_queries=tuple(further_queries)
     )
-    if joined is None:
-        return found
-    found = _saying(found, joined.in_words(opened.about))
-    return _local_only(found) if index.has_remote_models else found
+    return found if joined is None else _saying(found, joined.in_words(opened.about))
 
 
 def _ranked_here(
@@ -147,10 +135,6 @@ def _ranked_here(
 ) -> tuple[list[Hit], str | None]:
     records = partial(index.record, opened.view)
     return search(opened.view, records, question.text, question.limit, filters, tuning=index.tuning)
-
-
-def _local_only(found: Answer) -> Answer:
-    return _saying(found, _LOCAL_ONLY)
 
 
 def _saying(found: Answer, more: str | None) -> Answer:

@@ -10,7 +10,7 @@ import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.contents import MISSING
 from ctx.coverage import lacks_in_words
@@ -20,14 +20,22 @@ from ctx.git.worktree import has_work_tree
 from ctx.opened import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open_resolved, open_tree
 from ctx.ranges import read_range
 from ctx.resolve import REVISION
-from ctx.search import Filters, search
+from ctx.search import Filters, Scope, search
 from ctx.values import ADDED, MODIFIED, REMOVED, Answer, Change, Comparison, Hit, Plan, Progress
 from ctx.views.view import View
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
+    from ctx.remote.searching import Wishes
 
 STATES = (ADDED, MODIFIED, REMOVED)
+
+
+class Changed(NamedTuple):
+    """One of the two trees, and those of its chunks that are searched."""
+
+    view: View
+    chunks: Scope
 
 
 def search_changes(
@@ -43,6 +51,7 @@ def search_changes(
     content: str,
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
+    wishes: Wishes | None = None,
 ) -> Answer:
     """The best of the chunks that differ and became one of `states`. See `RepositoryIndex.search`."""
     started = time.monotonic()
@@ -52,16 +61,20 @@ def search_changes(
         found = compare(index, old, new)
         wanted = frozenset(states or STATES)
         filters = Filters(index.repository, paths, languages, content)
-        hits: list[Hit] = []
-        messages = []
-        for opened, of_files in ((new, found.new), (old, found.old)):
-            changes = _of_states(of_files, wanted)
-            if changes:
-                records = partial(index.record, opened.view)
-                more, message = search(opened.view, records, query, limit, filters, changes)
-                hits += more
-                messages.append(message)
-        hits.sort(key=lambda hit: (-hit.score, hit.path, hit.position.start))
+        sides = [
+            Changed(opened.view, changes)
+            for opened, of_files in ((new, found.new), (old, found.old))
+            if (changes := _of_states(of_files, wanted))
+        ]
+        ranked_with: list[str] = []
+        further_queries: list[str] = []
+        if sides and (wishes is not None or index.has_remote_models):
+            from ctx.remote.ranges import search_ranges
+
+            remote, hits, message = search_ranges(index, sides, query, limit, filters, wishes)
+            ranked_with, further_queries = remote.ranked_with, remote.further_queries
+        else:
+            hits, message = local_hits(index, sides, query, limit, filters)
         comparison = Comparison(
             within,
             old.about.revision,
@@ -70,14 +83,17 @@ def search_changes(
             found.files,
             *(found.count(state) for state in STATES),
         )
-        message = (
-            lacks_in_words(new.about, partial_clone)
-            or lacks_in_words(old.about, partial_clone)
-            or (messages[0] if messages and all(messages) else None)
-            or (None if messages else _nothing(found, wanted, within))
-        )
+        lacking = lacks_in_words(new.about, partial_clone) or lacks_in_words(old.about, partial_clone)
+        if not sides and not lacking:
+            message = _nothing(found, wanted, within)
+        message = "; ".join(filter(None, (lacking, message))) or None
         return new.about._replace(
-            hits=hits[:limit], message=message, comparison=comparison, seconds=time.monotonic() - started
+            hits=hits[:limit],
+            message=message,
+            comparison=comparison,
+            seconds=time.monotonic() - started,
+            ranked_with=tuple(ranked_with),
+            further_queries=tuple(further_queries),
         )
 
     def ask() -> tuple[Mend, Callable[[], Answer]]:
@@ -90,6 +106,20 @@ def search_changes(
         return mend, partial(answer, old, new)
 
     return mending(ask)
+
+
+def local_hits(
+    index: RepositoryIndex, sides: Sequence[Changed], query: str, limit: int, filters: Filters
+) -> tuple[list[Hit], str | None]:
+    """The best chunks of both trees by the ranking of the package, and what to say where there is none."""
+    hits: list[Hit] = []
+    messages = []
+    for view, chunks in sides:
+        more, message = search(view, partial(index.record, view), query, limit, filters, chunks)
+        hits += more
+        messages.append(message)
+    hits.sort(key=lambda hit: (-hit.score, hit.path, hit.position.start))
+    return hits, messages[0] if messages and all(messages) else None
 
 
 def open_ends(

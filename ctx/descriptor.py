@@ -32,6 +32,13 @@ class Descriptor(NamedTuple):
     def __str__(self) -> str:
         return "-".join(map(str, self))
 
+    @classmethod
+    def parse(cls, text: str) -> Descriptor:
+        """A written descriptor; the name of a model may hold dashes itself. Raises ValueError."""
+        scope, _, rest = text.partition("-")
+        model, dimensions, precision, version = rest.rsplit("-", 3)
+        return cls(scope, model, int(dimensions), precision, version)
+
     def as_dict(self) -> dict[str, str | int]:
         """The descriptor as JSON shows it."""
         return {

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from ctx.pack.values import Pack
     from ctx.rank.tuning import Tuning
     from ctx.remote.model import RemoteModel
+    from ctx.remote.models import Models
     from ctx.remote.searching import Wishes
     from ctx.submodules import Below, Joined
     from ctx.views.catalog import Catalog
@@ -100,8 +101,8 @@ class RepositoryIndex:
         """Let go of the repository's files and processes."""
         self.forget_submodules()
         self.uncommitted.close()
-        if (model := self.__dict__.get("remote_model")) is not None:
-            model.close()
+        if (models := self.__dict__.get("models")) is not None:
+            models.close()
         self.repository.close()
 
     def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:
@@ -202,7 +203,7 @@ class RepositoryIndex:
         question = Question(query, limit, paths, languages, content, wishes)
         if within is None:
             return answer(self, question, revision, branch, overlay, recurse_submodules, progress, announce)
-        refuse_beside_range(revision or branch, overlay, recurse_submodules, wishes)
+        refuse_beside_range(revision or branch, overlay, recurse_submodules)
         return answer_changes(self, question, within, states, overlay, progress, announce)
 
     def related(
@@ -483,17 +484,17 @@ class RepositoryIndex:
         settings = self.repository.settings
         return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
 
-    @cached_property
+    @property
     def remote_model(self) -> RemoteModel | None:
-        """The embedder that is configured, with what it has made here. Raises UsageError."""
-        from ctx.remote.settings import embedder_settings
+        """The embedder that is configured now, with what it has made here. Raises UsageError."""
+        return self.models.configured if self.repository.settings.get("ctx.embedder.url") else None
 
-        settings = embedder_settings(self.repository.settings)
-        if settings is None:
-            return None
-        from ctx.remote.model import RemoteModel
+    @cached_property
+    def models(self) -> Models:
+        """The remote models of this repository."""
+        from ctx.remote.models import Models
 
-        return RemoteModel(self.repository, self.store, settings)
+        return Models(self.repository, self.store)
 
     @cached_property
     def indexer(self) -> Indexer:

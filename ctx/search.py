@@ -25,8 +25,13 @@ from ctx.views.view import View
 Records = Callable[[bytes, Key], bytes]
 """Gives the record of a document of a cluster."""
 
-Refine = Callable[[Corpus, Query, "npt.NDArray[np.bool_] | None", list[Ranked], int], list[Ranked]]
-"""Makes another ranking of so many rows out of the local one, among the files that are allowed (files,)."""
+Mask = npt.NDArray[np.bool_] | None
+"""Which of some things count; None: all."""
+
+Refine = Callable[[Corpus, Query, Mask, Mask, list[Ranked], int], list[Ranked]]
+"""Makes another ranking of so many rows out of the local one, among the files that are allowed (files,) and
+the rows that are in the scope (rows,).
+"""
 
 _corpora: dict[int, tuple[View, Corpus]] = {}
 _KEPT_CORPORA = 4
@@ -68,7 +73,7 @@ def search(
     With a `scope` only its chunks are answered with, weighed by the statistics of the whole view. Raises
     `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
 
-    `refine` makes another ranking of the local one; it does not go with a scope.
+    `refine` makes another ranking of the local one.
     """
     corpus = corpus_of(view)
     allowed, message = allowed_files(view, filters)
@@ -85,9 +90,11 @@ def search(
 
     def best(most: int) -> list[Ranked]:
         ranked = rank(corpus, query, allowed, most, only, tuning)
+        if refine is not None:
+            ranked = refine(corpus, query, allowed, only, ranked, most)
         if scope is not None:
             return [_in_scope(corpus, scope, one) for one in ranked]
-        return ranked if refine is None else refine(corpus, query, allowed, ranked, most)
+        return ranked
 
     return _hits(corpus, records, best, limit, scope), message
 

@@ -9,6 +9,7 @@ from ctx.chunking.languages import display_name
 from ctx.errors import CtxError, Damaged
 from ctx.maintenance.pins import pins
 from ctx.planning import plan
+from ctx.remote.overview import models_of
 from ctx.share.storage import storage
 from ctx.values import CatchUp, KeptPack, SnapshotStatus, Status
 
@@ -34,6 +35,7 @@ def status(index: RepositoryIndex) -> Status:
         storage(index.repository, index.store),
         index.store.lent,
         tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
+        tuple(models_of(index)),
     )
 
 

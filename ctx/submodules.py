@@ -21,6 +21,7 @@ from ctx.values import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Cited, Progress, S
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
+    from ctx.views.view import View
 
 PINNED = "submodule"
 """The rule that chose the tree of a submodule, see ctx.resolve."""
@@ -54,6 +55,10 @@ class Joined:
         """Let go of the submodules' repositories."""
         for part in self._parts[1:]:
             part.home.close()
+
+    def trees(self) -> list[tuple[RepositoryIndex, View]]:
+        """Each tree that the answer is from, in the order in which they were put together."""
+        return [(part.home, part.opened.view) for part in self._parts]
 
     def record(self, cluster: bytes, document: tuple[bytes, str]) -> bytes:
         """The record of a document; the cluster may be in any store. Raises `Damaged`."""

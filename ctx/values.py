@@ -347,6 +347,22 @@ class KeptPack(NamedTuple):
     size: int
 
 
+class ModelStatus(NamedTuple):
+    """What is here of one remote model: the trees that it has whole, and how many clusters of HEAD's it has.
+
+    `configured`: it is the model of now. `clusters` and `done` are None where HEAD has no tree that can be
+    read; `size` in bytes.
+    """
+
+    model: str
+    descriptor: str
+    configured: bool
+    trees: list[bytes]
+    clusters: int | None
+    done: int | None
+    size: int
+
+
 class Status(NamedTuple):
     """The whole of `git ctx status`. Sizes in bytes; `lent` are the stores that are read besides."""
 
@@ -358,6 +374,7 @@ class Status(NamedTuple):
     storage: str
     lent: list[str]
     packs: tuple[KeptPack, ...] = ()
+    models: tuple[ModelStatus, ...] = ()
 
 
 class Removal(NamedTuple):

@@ -7,10 +7,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ctx.commands.json_output import print_json
+from ctx.descriptor import Descriptor
 from ctx.printable import printable
-from ctx.values import CatchUp, Provenance, SnapshotStatus, Status
+from ctx.values import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
 
-DESCRIPTOR_FIELDS = ("scope", "embedModelId", "dimensions", "precision", "version")
 LATEST = 1 << 35
 """A time after this, about the year 3058, was never written by a clock."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -30,6 +30,7 @@ def print_json_status(status: Status) -> None:
                 {"slug": one.slug, "createdAt": one.created_at, "sizeBytes": one.size} for one in status.packs
             ],
             "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
+            "remoteModels": [model_object(one) for one in status.models],
             "catchUp": {
                 "tree": status.head.tree.hex() if status.head.tree else None,
                 "covered": status.head.covered,
@@ -55,17 +56,24 @@ def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
         "languages": {name: round(share, 4) for name, share in snapshot.languages.items()},
         "indexSizeBytes": snapshot.index_size,
         "descriptor": snapshot.descriptor,
-        "descriptorFields": descriptor_object(snapshot.descriptor),
+        "descriptorFields": Descriptor.parse(snapshot.descriptor).as_dict(),
         "skippedFiles": snapshot.skipped,
         "pinned": snapshot.pinned,
     }
 
 
-def descriptor_object(descriptor: str) -> dict[str, str | int]:
-    """A written descriptor as its fields; the name of a model may hold dashes itself."""
-    scope, _, rest = descriptor.partition("-")
-    model, dimensions, precision, version = rest.rsplit("-", 3)
-    return dict(zip(DESCRIPTOR_FIELDS, (scope, model, int(dimensions), precision, version), strict=True))
+def model_object(one: ModelStatus) -> dict[str, Any]:
+    """What is here of one remote model."""
+    head = {"clusters": one.clusters, "done": one.done, "complete": one.done == one.clusters}
+    return {
+        "model": one.model,
+        "descriptor": one.descriptor,
+        "descriptorFields": Descriptor.parse(one.descriptor).as_dict(),
+        "configured": one.configured,
+        "snapshots": [tree.hex() for tree in one.trees],
+        "head": None if one.clusters is None else head,
+        "sizeBytes": one.size,
+    }
 
 
 def provenance_object(line: Provenance) -> dict[str, Any]:
@@ -96,7 +104,24 @@ def print_text(status: Status) -> None:
         count = f"{len(status.packs):,} pack{'' if len(status.packs) == 1 else 's'}"
         lines.append(f"packs    {count}, {total}, the newest {newest.slug} of {when(newest.created_at)}")
     lines.append(f"HEAD     {catch_up(status.head)}")
+    lines += [line for one in status.models for line in model_lines(one)]
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+
+
+def model_lines(one: ModelStatus) -> list[str]:
+    """What is here of one remote model as lines."""
+    form = Descriptor.parse(one.descriptor)
+    of_head = f": HEAD has {one.done:,} of {counted(one.clusters, 'cluster')}" if one.clusters else ""
+    if one.clusters is not None and one.done == one.clusters:
+        of_head = ": HEAD is complete"
+    since = "configured" if one.configured else "configured before"
+    lines = [
+        f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}",
+        f"  {counted(len(one.trees), 'snapshot')}, {size(one.size)}, {one.descriptor}",
+    ]
+    if not one.configured:
+        lines.append(f"  `git ctx gc --drop-descriptor {one.descriptor}` removes it")
+    return lines
 
 
 def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:

@@ -16,6 +16,7 @@ from ctx.maintenance.inventory import (
     CLUSTER,
     LOG,
     NODE,
+    OF_MODELS,
     OVERLAY,
     PACK,
     SEGMENT,
@@ -83,9 +84,10 @@ def condemned(
     result = Condemned([], [], [], [], [], scraps, [], 0, 0)
     covered: set[bytes] = set()
     shown: set[bytes] = set()
+    idle: dict[str, list[Stored]] = {}
     for group, files in sorted(views.items()):
         if group != views_in_use and max(file.mtime for file in files) < cutoff:
-            result.views.extend(files)
+            idle[group] = files
         elif group != views_in_use:
             shown |= _shown(files)
     for group, files in sorted(groups.items()):
@@ -105,6 +107,11 @@ def condemned(
             + sum(file.kind == CLUSTER for file in files)
             - len(one.clusters),
         )
+    going = {file.path for file in result.clusters}
+    for group, files in idle.items():
+        # What a remote model said once tells, as long as there are vectors of it, whether it is the same.
+        lasting = any(file.kind == CLUSTER and file.path not in going for file in groups.get(group, ()))
+        result.views.extend(file for file in files if not (lasting and file.name in OF_MODELS))
     result.views.extend(_idle_views(views.get(views_in_use, []), covered, cutoff, now))
     return result
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.embed.precision import BIT, truncated
+from ctx.embed.precision import BIT, is_same_answer, truncated
 
 Floats = npt.NDArray[np.float32]
 
@@ -49,6 +49,12 @@ class Reference(NamedTuple):
 
     probe: Floats
     centre: Floats
+
+    def agrees(self, other: Reference) -> bool:
+        """Whether vectors that were stored with the one compare with those stored with the other."""
+        centres = [truncated(one.centre[None], len(one.centre))[0] for one in (self, other)]
+        without = not self.centre.any() and not other.centre.any()
+        return is_same_answer(self.probe, other.probe) and (without or is_same_answer(*centres))
 
 
 def centred(vectors: Floats, reference: Reference, precision: str) -> Floats:

@@ -6,7 +6,6 @@ import base64
 import math
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from ctx.embed.precision import BIT, is_same_answer, truncated
 from ctx.errors import ServiceFailed, UsageError
 from ctx.git.settings import Settings
+from ctx.remote.addresses import embedding_address
 from ctx.remote.centre import TEXTS, Reference
 from ctx.remote.http import Service, TooLarge
 from ctx.remote.ledger import Ledger
@@ -25,14 +25,6 @@ PROBE = "def probe(text):\n    return 'git-ctx asks whether it is still the same
 _CHARACTERS = 3
 """A token of code has about so many characters, for cutting what a model cannot read."""
 _SHORTEST = 64
-_PATHS = {
-    OPENAI: "/v1/embeddings",
-    TEI: "/embed",
-    OLLAMA: "/api/embed",
-    JINA: "/v1/embeddings",
-    VOYAGE: "/v1/embeddings",
-}
-
 Floats = npt.NDArray[np.float32]
 
 
@@ -53,7 +45,7 @@ class RemoteEmbedder:
         self._cuts: list[int] = []
         what = "the text of queries" if for_queries else "the text of the indexed files"
         purpose = "query embedding" if for_queries else "embedding"
-        url = full_address(wanted.query_url if for_queries else wanted.url, wanted.dialect)
+        url = embedding_address(wanted.query_url if for_queries else wanted.url, wanted.dialect)
         self._service = Service(
             url, purpose, what, directory, settings, ledger, at_once=wanted.concurrency, **service
         )
@@ -159,17 +151,6 @@ class RemoteEmbedder:
         if not np.abs(vectors[:, : wanted.dimensions]).max(axis=1, initial=0.0).all():
             raise ServiceFailed(f"{url} gave a vector of zeros")
         return truncated(vectors, wanted.dimensions)
-
-
-def full_address(url: str, dialect: str) -> str:
-    """The address of the dialect's method where only that of the server, or of its API, is given."""
-    path = urlsplit(url).path.rstrip("/")
-    wanted = _PATHS[dialect]
-    if not path:
-        return url + wanted
-    if wanted.startswith(f"{path}/"):
-        return url + wanted.removeprefix(path)
-    return url
 
 
 def request(wanted: EmbedderSettings, texts: Sequence[str], task: str) -> dict[str, Any]:

@@ -31,6 +31,8 @@ ATTEMPTS = 6
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 6.4
 _LONGEST_ASKED = 600.0
 """Seconds that a server may ask us to wait at most."""
+IMPATIENT: dict[str, Any] = {"timeout": 20.0, "attempts": 2, "longest_wait": 5.0}
+"""For what somebody waits for at this moment, and can be answered without: seconds, and tries in all."""
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LARGEST_ANSWER = 256 << 20
 
@@ -53,16 +55,21 @@ class Service:
         *,
         timeout: float = TIMEOUT,
         attempts: int = ATTEMPTS,
+        longest_wait: float = _LONGEST_ASKED,
         at_once: int = 64,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`what` says what is sent, in a few words for people; `at_once` bounds the requests under way."""
+        """`what` says what is sent, in a few words for people; `at_once` bounds the requests under way.
+
+        A server that asks to wait longer than `longest_wait` seconds has failed.
+        """
         if is_offline(settings):
             raise CtxError(f"ctx.offline is set, so nothing is sent to {host_of(url)}: unset one of the two")
         self.url = url
         self._purpose = purpose
         self._ledger = ledger
         self._attempts = attempts
+        self._longest_wait = longest_wait
         self._sleep = sleep
         self._gate = threading.Lock()
         self._slots = threading.Semaphore(at_once)
@@ -106,6 +113,9 @@ class Service:
                 if response.status_code not in _AGAIN:
                     raise ServiceFailed(self._failed(failure, response.status_code))
                 wait = _asked(response) or _backoff(attempt)
+                if wait > self._longest_wait:
+                    failure = f"{failure}; it asks to wait {wait:,.0f} seconds"
+                    raise ServiceFailed(self._failed(failure, response.status_code))
                 if response.status_code == 429:
                     self._hold(wait)
             if attempt + 1 < self._attempts:
@@ -123,8 +133,15 @@ class Service:
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         self._ledger.add(self.url, self._purpose, len(content), texts)
+        request = self._client.build_request("POST", self.url, content=content, headers=headers)
         with self._slots:
-            return self._client.post(self.url, content=content, headers=headers)
+            # A server that has begun to answer is free for the next request.
+            response = self._client.send(request, stream=True)
+        try:
+            response.read()
+        finally:
+            response.close()
+        return response
 
     def _wait_for_turn(self) -> None:
         with self._gate:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ctx import chunking
 from ctx.arrays import decode, encode
 from ctx.chunking.grammar_version import grammar_version
 from ctx.cluster_store import ClusterStore
+from ctx.clusters import Stored
 from ctx.descriptor import CLUSTER_VERSION, SCOPE, Descriptor
 from ctx.embed.precision import vector_bytes
 from ctx.errors import Damaged, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
+from ctx.remote.addresses import embedding_address
 from ctx.remote.arrived import Arrived
 from ctx.remote.centre import Reference
+from ctx.remote.former import remember
+from ctx.remote.http import IMPATIENT
 from ctx.remote.ledger import Ledger
 from ctx.remote.settings import EmbedderSettings
 from ctx.snapshots import Snapshots
@@ -30,11 +36,15 @@ from ctx.views.vectors import VectorFiles
 
 if TYPE_CHECKING:
     from ctx.remote.embedder import RemoteEmbedder
+    from ctx.remote.nearness import Nearness
+    from ctx.views.view import View
 
 PROBE, CONFIRMED = "probe-0", "confirmed-"
 """Names of files beside the vectors."""
 _CONFIRMED_FOR = 86400.0
 """Seconds for which a model that has answered as before is not asked again."""
+_KEPT = 4
+"""Views of which it is kept where their vectors are."""
 
 
 class RemoteModel:
@@ -54,14 +64,38 @@ class RemoteModel:
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
         self.arrived = Arrived(store, self._folder, self.vector_bytes)
+        self._near: dict[int, tuple[View, Nearness]] = {}
+        self._remembered = False
+
+    def nearness(self, view: View, make: Callable[[], Nearness]) -> Nearness:
+        """Where the vectors of a view are, made once for a process that answers many questions."""
+        known = self._near.get(id(view))
+        if known is None or known[0] is not view:
+            made = make()
+            while len(self._near) >= _KEPT:
+                del self._near[next(iter(self._near))]
+            known = self._near[id(view)] = view, made
+        return known[1]
+
+    def has_answered(self, url: str) -> bool:
+        """Whether this model was found at an address before."""
+        return os.path.exists(self._confirmation(embedding_address(url, self.settings.dialect)))
 
     @cached_property
     def ledger(self) -> Ledger:
         """Where it is written down what was sent."""
         return Ledger(os.path.realpath(self._repository.common_dir))
 
-    def embedder(self, *, for_queries: bool = False) -> RemoteEmbedder:
-        """The service, for documents or for queries; close it. Raises CtxError where the user is offline."""
+    def rows_of(self, stored: Stored) -> npt.NDArray[np.uint8]:
+        """The vectors of a stored cluster, (chunks, vector bytes)."""
+        vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
+        return np.frombuffer(vectors, dtype=np.uint8).reshape(-1, self.vector_bytes)
+
+    def embedder(self, *, for_queries: bool = False, somebody_waits: bool = False) -> RemoteEmbedder:
+        """The service, for documents or for queries; close it. Raises CtxError where the user is offline.
+
+        Where somebody waits for an answer that can do without it, it is not asked for long.
+        """
         from ctx.remote.embedder import RemoteEmbedder
 
         return RemoteEmbedder(
@@ -70,12 +104,13 @@ class RemoteModel:
             self._repository.settings,
             self.ledger,
             for_queries=for_queries,
+            **(IMPATIENT if somebody_waits else {}),
         )
 
     @cached_property
     def query_embedder(self) -> RemoteEmbedder:
         """The service for queries; its connections are kept until `close`. Raises CtxError."""
-        return self.embedder(for_queries=True)
+        return self.embedder(for_queries=True, somebody_waits=True)
 
     def close(self) -> None:
         """Close what was opened for queries."""
@@ -89,11 +124,13 @@ class RemoteModel:
         if known is None:
             self.reference = found
         self._confirm(embedder.url)
+        self._remember()
         return found
 
     def check_query(self, embedder: RemoteEmbedder) -> Reference:
         """The same for an address that queries go to, once a day, also where nothing may be written."""
         known = self.reference
+        self._remember()
         try:
             if known and time.time() - os.stat(self._confirmation(embedder.url)).st_mtime < _CONFIRMED_FOR:
                 return known
@@ -105,6 +142,11 @@ class RemoteModel:
                 self.reference = found
             self._confirm(embedder.url)
         return found
+
+    def _remember(self) -> None:
+        if not self._remembered:
+            remember(self._store, self._folder, self.settings)
+        self._remembered = True
 
     def _confirm(self, url: str) -> None:
         self._store.write_file(self._confirmation(url), encode({}, {"format": 1}))

@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from urllib.parse import urlsplit
 
 from ctx.errors import ServiceFailed
+from ctx.remote.addresses import completed
 from ctx.remote.http import Service
 from ctx.remote.settings import ServiceSettings
 
@@ -66,11 +66,7 @@ def rerank(
 
 def full_address(url: str, dialect: str) -> str:
     """The address of the method where only that of the server, or of its API, is given."""
-    path = urlsplit(url).path.rstrip("/")
-    wanted = _PATHS[dialect]
-    if not path:
-        return url + wanted
-    return url + wanted.removeprefix(path) if wanted.startswith(f"{path}/") else url
+    return completed(url, _PATHS[dialect])
 
 
 def _scored(service: Service, settings: ServiceSettings, query: str, texts: list[str]) -> list[float | None]:

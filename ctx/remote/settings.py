@@ -120,6 +120,11 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
     )
 
 
+def former_addresses(settings: Settings) -> list[str]:
+    """Addresses at which models that were configured earlier may still be asked. Raises UsageError."""
+    return [address(url) for url in settings.get_all("ctx.embedder.formerUrl")]
+
+
 def service_settings(
     settings: Settings, kind: str, dialects: tuple[str, ...], pool: int
 ) -> ServiceSettings | None:

@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ctx.clusters import Stored
+from ctx.remote.pairs import Pair
 
 _KEPT_BYTES = 32 << 20
 """Vectors of this run that are kept for equal texts elsewhere."""
-
-
-class Pair(NamedTuple):
-    """One cluster under both descriptors."""
-
-    local: bytes
-    remote: bytes
 
 
 class Waiting:

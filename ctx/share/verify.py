@@ -69,11 +69,13 @@ def verify_remote(
     model = index.remote_model
     if model is None:
         return None
-    from ctx.remote.indexing import VectorIndexer
+    from ctx.remote.comparing import differing as differing_from
+    from ctx.remote.pairs import Pairs
 
-    indexer = VectorIndexer(index, model)
-    keys = indexer.stored(index.resolve(revision).tree)
+    every = [pair.remote for pair in Pairs(index, model).every(index.resolve(revision).tree)]
+    absent = set(model.clusters.absent(every))
+    keys = [key for key in every if key not in absent]
     if sample < len(keys):
         keys = random.Random(seed).sample(keys, sample)
-    differing, impossible = indexer.differing(keys)
+    differing, impossible = differing_from(index, model, keys)
     return VerifyReport(len(keys) - len(impossible), differing, impossible, model.settings.model)

@@ -207,18 +207,6 @@ def test_filters_and_a_scope(project: Repo, service: Service) -> None:
     assert service.texts()[-1] == "Filepath: src/deep\n---\nof a candle"
 
 
-def test_what_differs_is_searched_without_it_and_that_is_said(project: Repo, service: Service) -> None:
-    """Neither the two trees of a range nor submodules are searched by vectors of a remote model."""
-    git_ctx(project.path, "index")
-    before = len(service.requests)
-    project.write({"src/session.py": source("session", 3)})
-    for arguments in (["--in", "HEAD"], ["--recurse-submodules"]):
-        run = git_ctx(project.path, "search", "session of an apple", *arguments, "--json-output")
-        assert "the model of the package alone" in run.json["message"]
-        assert run.json["rankedWith"] == []
-    assert len(service.requests) == before
-
-
 def test_queries_may_go_elsewhere(project: Repo, service: Service) -> None:
     with Service() as other:
         configure(project, service, queryUrl=other.url)

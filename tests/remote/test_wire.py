@@ -10,8 +10,9 @@ from service import DIMENSIONS, Service, cut, embeddings, instead, slow, status,
 
 import ctx
 from ctx.errors import CtxError, ServiceFailed
+from ctx.remote.addresses import embedding_address
 from ctx.remote.centre import TEXTS
-from ctx.remote.embedder import PROBE, RemoteEmbedder, full_address
+from ctx.remote.embedder import PROBE, RemoteEmbedder
 from ctx.remote.ledger import Ledger
 from ctx.remote.presets import CODE_QUESTION
 from ctx.remote.settings import embedder_settings
@@ -71,10 +72,10 @@ def test_dialects(embedder: Any, service: Service, dialect: str, path: str, fiel
 
 
 def test_addresses_are_completed() -> None:
-    assert full_address("http://a", "openai") == "http://a/v1/embeddings"
-    assert full_address("http://a/v1", "openai") == "http://a/v1/embeddings"
-    assert full_address("http://a/deep/embeddings", "openai") == "http://a/deep/embeddings"
-    assert full_address("http://a:1/api", "ollama") == "http://a:1/api/embed"
+    assert embedding_address("http://a", "openai") == "http://a/v1/embeddings"
+    assert embedding_address("http://a/v1", "openai") == "http://a/v1/embeddings"
+    assert embedding_address("http://a/deep/embeddings", "openai") == "http://a/deep/embeddings"
+    assert embedding_address("http://a:1/api", "ollama") == "http://a:1/api/embed"
 
 
 def test_an_instruction_wraps_the_query_alone(embedder: Any, service: Service) -> None:

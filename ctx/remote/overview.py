@@ -1,0 +1,75 @@
+"""What is here of each remote model, the one of now and those before, for people. Nothing is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ctx.cluster_store import ClusterStore
+from ctx.descriptor import Descriptor
+from ctx.errors import CtxError, UsageError
+from ctx.maintenance.inventory import inventory
+from ctx.remote.former import recalled
+from ctx.snapshots import Snapshots
+from ctx.trees import Trees
+from ctx.values import ModelStatus
+
+if TYPE_CHECKING:
+    from ctx.engine import RepositoryIndex
+
+
+def models_of(index: RepositoryIndex) -> list[ModelStatus]:
+    """What is here of remote models, that of now first; one that is configured wrongly is like one before."""
+    sizes: Counter[str] = Counter()
+    for file in inventory(index.store):
+        sizes[file.group] += file.size
+    found = {name: one for name in sizes if (one := _remote_descriptor(name)) is not None}
+    if not found and not index.repository.settings.get("ctx.embedder.url"):
+        return []
+    try:
+        now = index.remote_model
+    except UsageError:
+        now = None
+    if now is not None:
+        found[str(now.descriptor)] = now.descriptor
+    models = []
+    for name, descriptor in found.items():
+        values = recalled(index.store, name)
+        model = now.settings.model if now is not None and descriptor == now.descriptor else None
+        model = model or (values["model"] if values is not None else descriptor.embed_model_id)
+        snapshots = Snapshots(index.store, name)
+        clusters, done = _of_head(index, descriptor, snapshots)
+        configured = now is not None and descriptor == now.descriptor
+        trees = sorted(snapshots.trees())
+        models.append(ModelStatus(model, name, configured, trees, clusters, done, sizes[name]))
+    return sorted(models, key=lambda one: (not one.configured, one.descriptor))
+
+
+def _remote_descriptor(name: str) -> Descriptor | None:
+    try:
+        found = Descriptor.parse(name)
+        found.vector_bytes  # noqa: B018  a directory of another origin may have any name
+    except (ValueError, KeyError):
+        return None
+    return found if found.by_member and str(found) == name else None
+
+
+def _of_head(
+    index: RepositoryIndex, descriptor: Descriptor, snapshots: Snapshots
+) -> tuple[int | None, int | None]:
+    """How many clusters the tree of HEAD has, and how many of them have vectors; None where none can tell."""
+    try:
+        tree = index.resolve().tree
+        root = snapshots.tree(tree)
+        record = snapshots.node(root) if root is not None else None
+        if record is not None:
+            return record.totals.clusters, record.totals.clusters
+        keys = []
+        open_ = [Trees(index.repository, str(descriptor)).root(tree)]
+        while open_:
+            content = open_.pop().read()
+            open_ += content.nodes
+            keys += [cluster.key for cluster in content.clusters]
+    except CtxError:
+        return None, None
+    return len(keys), len(keys) - len(ClusterStore(index.store, descriptor).absent(keys))

@@ -1,0 +1,215 @@
+"""Changing the remote model: the one before answers until the new one has all vectors, if it may be asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from remote_project import configure, git_ctx, source
+from repositories import Repo
+from service import Service, status
+
+import ctx
+from ctx.arrays import decode, encode
+
+QUERY = "invoice of a candle"
+
+
+@pytest.fixture
+def changed(project: Repo, service: Service) -> Repo:
+    """A project whose index is of the model `old`, and which is configured for `new`."""
+    configure(project, service, model="old")
+    assert git_ctx(project.path, "index").status == 0
+    configure(project, service, model="new")
+    project.git("config", "ctx.catchUp", "never")
+    return project
+
+
+def search(repo: Repo, *arguments: str) -> Any:
+    """The answer as an object."""
+    return git_ctx(repo.path, "search", QUERY, "--json-output", *arguments).json
+
+
+def asked(service: Service) -> list[str]:
+    """The models that were asked, in order."""
+    return [body["model"] for _, body, _ in service.requests]
+
+
+def model_file(repo: Repo) -> Path:
+    (found,) = (repo.path / ".git/ctx/views").glob("CODE_BLOCKS-old-*/model-0")
+    return found
+
+
+def test_the_model_before_answers_until_the_new_one_is_whole(changed: Repo, service: Service) -> None:
+    answer = search(changed)
+    assert answer["rankedWith"] == ["old"]
+    assert "no vectors of new yet, and old answered as before" in answer["message"]
+    assert "git ctx index" in answer["message"]
+    assert answer["results"][0]["symbol"] == "invoice_candle"
+    assert set(asked(service)) == {"old"}
+    assert git_ctx(changed.path, "index").status == 0
+    answer = search(changed)
+    assert (answer["rankedWith"], answer["message"]) == (["new"], None)
+    assert asked(service)[-1] == "new"
+
+
+def test_both_are_in_the_status_and_the_old_one_goes_when_told(changed: Repo, service: Service) -> None:
+    git_ctx(changed.path, "search", QUERY)
+    models = git_ctx(changed.path, "status", "--json-output").json["remoteModels"]
+    assert [(one["model"], one["configured"], one["head"]) for one in models] == [
+        ("new", True, {"clusters": 1, "done": 0, "complete": False}),
+        ("old", False, {"clusters": 1, "done": 1, "complete": True}),
+    ]
+    told = git_ctx(changed.path, "status").out
+    assert "new (64 bit), configured: HEAD has 0 of 1 cluster" in told
+    assert "old (64 bit), configured before: HEAD is complete" in told
+    git_ctx(changed.path, "index")
+    assert "new (64 bit), configured: HEAD is complete" in git_ctx(changed.path, "status").out
+    old = models[1]["descriptor"]
+    assert git_ctx(changed.path, "gc", "--drop-descriptor", old).status == 0
+    (left,) = git_ctx(changed.path, "status", "--json-output").json["remoteModels"]
+    assert left["model"] == "new"
+    assert not list((changed.path / ".git/ctx").rglob(f"{old}/*"))
+
+
+@pytest.mark.parametrize(("name", "value"), [("dimensions", "32"), ("precision", "int8")])
+def test_a_model_of_the_same_name_is_told_by_its_descriptor(
+    changed: Repo, service: Service, name: str, value: str
+) -> None:
+    """Where only the form of its vectors changes."""
+    configure(changed, service, model="old", **{name: value})
+    answer = search(changed)
+    (ranked_with,) = answer["rankedWith"]
+    assert ranked_with.startswith("CODE_BLOCKS-old-64-bit-")
+    assert f"{ranked_with} answered as before" in answer["message"]
+    assert answer["results"][0]["symbol"] == "invoice_candle"
+
+
+def test_another_server_means_that_the_first_one_is_not_asked(changed: Repo, service: Service) -> None:
+    """Unless its address is among those that the user has configured."""
+    before = len(service.requests)
+    with Service() as other:
+        configure(changed, other, model="new")
+        answer = search(changed)
+        assert answer["rankedWith"] == []
+        assert "ctx.embedder.formerUrl" in answer["message"]
+        assert len(service.requests) == before
+        assert other.requests == []
+        changed.git("config", "--add", "ctx.embedder.formerUrl", "http://127.0.0.1:9/nobody")
+        changed.git("config", "--add", "ctx.embedder.formerUrl", service.url)
+        assert search(changed)["rankedWith"] == ["old"]
+        assert asked(service)[before:] == ["old"]
+        assert other.requests == []
+
+
+def test_an_address_at_which_the_model_never_answered_is_not_asked_for_it(
+    changed: Repo, service: Service
+) -> None:
+    with Service() as other:
+        configure(changed, other, model="new")
+        changed.git("config", "ctx.embedder.formerUrl", other.url + "/v1")
+        assert search(changed)["rankedWith"] == []
+        assert other.requests == []
+
+
+@pytest.mark.parametrize("way", ["away", "refuses", "offline", "unset"])
+def test_what_cannot_or_must_not_be_asked_leaves_the_embedded_model(
+    changed: Repo, service: Service, way: str
+) -> None:
+    before = len(service.requests)
+    if way == "away":
+        service.always = status(503, "gone home")
+    elif way == "refuses":
+        service.always = status(401, "another key")
+    elif way == "offline":
+        changed.git("config", "ctx.offline", "true")
+    else:
+        changed.git("config", "--unset", "ctx.embedder.url")
+    answer = search(changed)
+    assert answer["rankedWith"] == []
+    assert answer["results"][0]["symbol"] == "invoice_candle"
+    words = {"away": "gone home", "refuses": "git ctx login", "offline": "ctx.offline"}
+    assert words.get(way, "") in (answer["message"] or "")
+    if way in ("offline", "unset"):
+        assert len(service.requests) == before
+
+
+@pytest.mark.parametrize("wrong", ["damaged", "another model", "a type", "a dialect", "nothing", "a field"])
+def test_what_the_store_says_of_a_model_is_not_trusted(changed: Repo, service: Service, wrong: str) -> None:
+    file = model_file(changed)
+    arrays, meta = decode(file.read_bytes())
+    values = meta["settings"]
+    if wrong == "damaged":
+        file.write_bytes(file.read_bytes()[:-5])
+    else:
+        values |= {
+            "another model": {"model": "older"},
+            "a type": {"dimensions": "64"},
+            "a dialect": {"dialect": "french"},
+            "nothing": {"model": None},
+            "a field": {"url": "http://127.0.0.1:9/"},
+        }[wrong]
+        file.write_bytes(encode(arrays, meta))
+    before = len(service.requests)
+    answer = search(changed)
+    assert answer["rankedWith"] == []
+    assert "the embedded model answered" in answer["message"]
+    assert len(service.requests) == before
+
+
+def test_neither_an_address_nor_a_key_is_kept(changed: Repo, service: Service) -> None:
+    git_ctx(changed.path, "search", QUERY, GIT_CTX_API_KEY="very-secret")
+    everything = b"".join(
+        file.read_bytes() for file in (changed.path / ".git/ctx").rglob("*") if file.is_file()
+    )
+    assert b"very-secret" not in everything
+    assert b"127.0.0.1" not in everything
+
+
+def test_work_goes_on_with_the_model_before(make_repo: Callable[..., Repo], service: Service) -> None:
+    """What was edited since is embedded by it on the spot, as long as the new one lacks too much."""
+    repo = make_repo()
+    repo.commit({f"src/part{number}.py": source(f"part{number}", 4) for number in range(18)})
+    configure(repo, service, model="old")
+    git_ctx(repo.path, "index")
+    configure(repo, service, model="new")
+    before = len(service.texts())
+    repo.write({"src/part3.py": source("part3", 4).replace("part3 of a bridge", "lighthouse keeper")})
+    answer = git_ctx(repo.path, "search", "lighthouse keeper", "--json-output").json
+    assert answer["rankedWith"] == ["old"]
+    assert answer["results"][0]["symbol"] == "part3_bridge"
+    assert [text.splitlines()[0] for text in service.texts()[before:]][-2:] == [
+        "Filepath: src/part3.py",
+        "lighthouse keeper",
+    ]
+    assert set(asked(service)) == {"old"}
+
+
+def test_a_process_that_goes_on_sees_the_change(changed: Repo, service: Service, monkeypatch: Any) -> None:
+    """A server for agents keeps its index open, and reads the settings at each call."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ctx.open(changed.path) as index:
+        assert index.search(QUERY).ranked_with == ("old",)
+        changed.git("config", "ctx.embedder.model", "old")
+        index.repository.__dict__.pop("settings")
+        answer = index.search(QUERY)
+        assert (answer.ranked_with, answer.message) == (("old",), None)
+        changed.git("config", "ctx.offline", "true")
+        index.repository.__dict__.pop("settings")
+        before = len(service.requests)
+        answer = index.search(QUERY)
+        assert answer.ranked_with == ()
+        assert "ctx.offline" in (answer.message or "")
+        assert len(service.requests) == before
+
+
+def test_what_tells_a_model_from_others_outlives_a_collection(changed: Repo, service: Service) -> None:
+    """As long as there are vectors of it: the next ones have to be of the same."""
+    folder = model_file(changed).parent
+    for file in folder.iterdir():
+        os.utime(file, (1, 1))
+    assert git_ctx(changed.path, "gc").status == 0
+    assert {file.name for file in folder.iterdir()} == {"probe-0", "model-0"}
