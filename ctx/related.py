@@ -21,6 +21,7 @@ from ctx.citations import look_up, read_citation, read_place
 from ctx.contents import to_text
 from ctx.coverage import lacks_in_words
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
+from ctx.git.quoting import unquoted_argument
 from ctx.opened import COMMITTED, Opened, open_tree
 from ctx.rank.ranker import Ranked
 from ctx.records import decode_record
@@ -138,17 +139,19 @@ def _code_at(
     lines = read_place(place)
     if lines is None or lines.first is None or lines.last is None:
         raise UsageError(f"'{place}' is no place: write <path>:<line>, a citation, or - for code on stdin")
-    path = posixpath.normpath(index.repository.prefix + os.fsencode(lines.name))
+    literal = os.fsencode(lines.name)
+    names = [one for one in (literal, unquoted_argument(literal)) if one is not None]
+    last = lines.last if "-" in place.rpartition(":")[2] else None
     for asked in (None, revision) if revision else (None,):
         try:
             opened = open_tree(index, asked, None, None if asked is None else COMMITTED, progress)
         except NothingCommitted:
             continue
-        code = _code_in(
-            index, opened, path, lines.first, lines.last if "-" in place.rpartition(":")[2] else None
-        )
-        if code is not None:
-            return code
+        for name in names:
+            path = posixpath.normpath(index.repository.prefix + name)
+            code = _code_in(index, opened, path, lines.first, last)
+            if code is not None:
+                return code
     if unknown is not None:
         raise unknown
     raise CtxError(

@@ -10,6 +10,13 @@ import sys
 from ctx.errors import CtxError
 
 _SECONDS = 10
+_NONE = "there is no clipboard here: install wl-copy, xclip or xsel, or use --stdout and copy it yourself"
+
+
+def require_clipboard() -> None:
+    """Raises CtxError where no program for it is there, before any work is done for nothing."""
+    if all(shutil.which(command[0]) is None for command in _programs()):
+        raise CtxError(_NONE)
 
 
 def copy_text(text: str) -> None:
@@ -30,9 +37,7 @@ def copy_text(text: str) -> None:
             continue
         if done.returncode == 0:
             return
-    raise CtxError(
-        "there is no clipboard here: install wl-copy, xclip or xsel, or use --stdout and copy it yourself"
-    )
+    raise CtxError(_NONE)
 
 
 def _programs() -> list[list[str]]:

@@ -107,6 +107,10 @@ def command(
         raise click.UsageError(
             "Give a task (--task), a pack to update (--update) or to read (--read), or --list."
         )
+    if copy:
+        from ctx.commands.clipboard import require_clipboard
+
+        require_clipboard()
     import ctx
 
     if alone:

@@ -63,6 +63,8 @@ def print_list(packs: Sequence[Listed], *, as_json: bool) -> None:
     if as_json:
         print_json({"type": "pack_list", "packs": [listed_object(one) for one in packs]})
         return
+    if not packs:
+        print('no pack is kept; `git ctx pack --task "..."` makes one', file=sys.stderr)
     for one in packs:
         sys.stdout.write(f"{when(one.made // 10**9)}  {size(one.size):>8}  {one.slug}\n")
 

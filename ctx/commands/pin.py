@@ -43,9 +43,11 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
             index.index(revision, trigger="pin", progress=reporter.progress)
     if json_output:
         print_json({"type": "pin_result", done: [fields(pin) for pin in found]})
-    else:
-        for pin in found:
-            click.echo(text(pin) if revision is None else f"{done} {text(pin)}")
+        return 0
+    if not found:
+        click.echo("nothing is pinned; `git ctx pin <revision>` keeps the snapshot of a revision", err=True)
+    for pin in found:
+        click.echo(text(pin) if revision is None else f"{done} {text(pin)}")
     return 0
 
 

@@ -13,7 +13,7 @@ from ctx.evidence.case import Case
 from ctx.evidence.files import best_score, file_hit
 from ctx.evidence.values import FileAnswer, FileHit
 from ctx.rank.explain import explain
-from ctx.rank.query import prepare
+from ctx.rank.query import Query, prepare
 from ctx.rank.query_terms import query_terms
 from ctx.rank.ranker import settled
 from ctx.search import Filters, allowed_files, corpus_of
@@ -41,11 +41,15 @@ def case_of(
     text: str,
     rows: int,
     allowed: npt.NDArray[np.bool_] | None = None,
+    query: Query | None = None,
 ) -> Case:
-    """A question with so many of its best rows in a tree that is open, among the files that are allowed."""
+    """A question with so many of its best rows in a tree that is open, among the files that are allowed.
+
+    `query` is what is searched for, by default the text.
+    """
     corpus = corpus_of(opened.view)
     tuning = index.tuning
-    query = prepare(text, word_table())
+    query = prepare(text, word_table()) if query is None else query
     explained = explain(corpus, query, allowed, rows, tuning=tuning)
     settled_query = settled(corpus, tuning.read(query))
     records = partial(index.record, opened.view)

@@ -14,8 +14,10 @@ from ctx.evidence.files import best_score, file_hit
 from ctx.evidence.values import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.files import IGNORED, MISSING, PathRules
 from ctx.git.formats import DIRECTORY_MODE
+from ctx.git.quoting import unquoted_argument
 from ctx.opened import Mend, Opened, mending, open_tree
-from ctx.pack.making import check, make, rows_for
+from ctx.pack.hints import read_task
+from ctx.pack.making import check, pack_of, question_of, rank, rows_for
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
 from ctx.rank.query_terms import query_terms
 from ctx.tokens import counter
@@ -58,16 +60,24 @@ def explain_file(
 
     def ask() -> tuple[Mend, Callable[[], Explanation]]:
         opened = open_tree(index, options.revision, None, None, progress, announce)
-        return opened.mend, lambda: _explained(index, opened, path, task, options)
+        return opened.mend, lambda: _with_selection(index, opened, path, task, options)
 
-    explanation = mending(ask)
+    return mending(ask)
+
+
+def _with_selection(
+    index: RepositoryIndex, opened: Opened, path: str, task: str, options: Options
+) -> Explanation:
+    """What is known of a file, and what becomes of it in a pack of the same tree."""
+    explanation = _explained(index, opened, path, task, options)
     if explanation.indexing != INDEXED:
         return explanation
     try:
-        counter(options.tokenizer)
+        count = counter(options.tokenizer)
     except CtxError as error:
         return explanation._replace(selection_reason=str(error))
-    pack = make(index, task, options, progress=progress).pack
+    hints = tuple(read_task(task))
+    pack = pack_of(rank(index, opened, {}, task, options, hints), index, task, options, hints, count).pack
     selection, reason = _selection(pack, explanation.path)
     return explanation._replace(selection=selection, selection_reason=reason)
 
@@ -82,7 +92,7 @@ def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
 
 
 def _explained(index: RepositoryIndex, opened: Opened, path: str, task: str, options: Options) -> Explanation:
-    case = case_of(index, opened, task, rows_for(options))
+    case = case_of(index, opened, task, rows_for(options), query=question_of(task))
     number = {name: file for file, name in enumerate(opened.view.paths)}
     names = _names(index.repository, path)
     name = next((one for one in names if one in number), names[0])
@@ -132,14 +142,18 @@ def _what_is_there(paths: Sequence[bytes], path: bytes) -> str | None:
 
 
 def _names(repository: Repository, path: str) -> list[bytes]:
-    """The paths from the root that a name may mean: from the current directory, from the root."""
+    """The paths from the root that a name may mean: from the current directory, from the root; as it stands,
+    and without the quotes that it is printed with where it has odd bytes.
+    """
     raw = os.fsencode(path)
     if os.path.isabs(raw) and repository.work_tree is not None:
         raw = os.path.relpath(os.path.realpath(raw), os.fsencode(os.path.realpath(repository.work_tree)))
         return [posixpath.normpath(raw)]
-    return list(
-        dict.fromkeys([posixpath.normpath(repository.prefix + raw), posixpath.normpath(raw.lstrip(b"/"))])
-    )
+    found = []
+    for one in (raw, unquoted_argument(raw)):
+        if one is not None:
+            found += [posixpath.normpath(repository.prefix + one), posixpath.normpath(one.lstrip(b"/"))]
+    return list(dict.fromkeys(found))
 
 
 def why_left_out(repository: Repository, tree: bytes, path: bytes) -> str | None:

@@ -7,6 +7,14 @@ import re
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
+def unquoted_argument(argument: bytes) -> bytes | None:
+    """A path that was copied in the quotes it is printed with; None for one without, or with bad ones."""
+    if not argument.startswith(b'"'):
+        return None
+    found = unquoted(argument)
+    return found[0] if found is not None and not found[1] and found[0] else None
+
+
 def unquoted(line: bytes) -> tuple[bytes, bytes] | None:
     """A name in double quotes with C's escapes, and what follows it; None when the quotes are not closed."""
     name = bytearray()

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctx.pack.hints import find_paths
-from ctx.pack.values import Hint
-from ctx.pack.worth import LOSS_OF_A_ROW, Place, chance, log_odds
+from ctx.pack.values import EXAMPLE, Hint
+from ctx.pack.worth import Place, chance, log_odds
 from ctx.rank.corpus import Corpus
 from ctx.rank.explain import COMMON, FURTHER_ROW, Explained
 from ctx.rank.query import Query
@@ -22,10 +22,20 @@ from ctx.words.vocabulary import exact_names
 
 _NAMED_FILE, _NAMED_SYMBOL, _NAMED_LINE, _IN_CHANGE = 3.0, 4.0, 6.0, 6.0
 """What a hint adds to the logarithm of the odds."""
+_IN_EXAMPLE = 0.25
+"""The part of that for what only code in the task names: it shows how the fault is met, not where it is."""
+_MEMBER = 1.5
+"""What the members of a type that is named are worth."""
+_NAMED_BESIDE = 0.4
+"""The part of all that for tests and documentation, where the task does not ask for them."""
 _NAMED_TWICE = 1.5
 """What a symbol adds where the file is named too."""
+_SEPARATORS = frozenset(".#:")
+"""What stands between a type and its member in the name of a symbol."""
 _MOST_DEFINERS = 6
 """A name that more places define says little about which of them is meant."""
+_BESIDE = path_flags.TEST | path_flags.DOCS
+_SETTINGS = path_flags.CONFIG | path_flags.DATA
 _NAMED_AT_LEAST, _UNRANKED = -4.0, -6.0
 """The logarithm of the odds of what is named, before its hints: at least, and where it has no rank."""
 
@@ -107,6 +117,22 @@ class Shelves:
             tuple(evidence),
         )
 
+    def parts_of(self, row: int, file: int) -> tuple[list[int], list[int]]:
+        """The rows of the same definition as a row of a file, and those of its members."""
+        document = int(self.corpus.document_of[row])
+        record = self.record(document, file)[1]
+        start = int(self.corpus.document_start[document])
+        symbol = record.symbols[row - start]
+        if not symbol:
+            return [row], []
+        pieces = [start + at for at, other in enumerate(record.symbols) if other == symbol]
+        members = [
+            start + at
+            for at, other in enumerate(record.symbols)
+            if other.startswith(symbol) and other[len(symbol) : len(symbol) + 1] in _SEPARATORS
+        ]
+        return pieces, members
+
     def row_at(self, file: int, line: int) -> int | None:
         """The row of a file that has a line, or the nearest one before it."""
         document = int(self.corpus.file_document[file])
@@ -126,7 +152,7 @@ def candidates(
 ) -> list[Candidate]:
     """The rows of a ranking and those that hints and changes name, the likeliest first."""
     corpus = shelves.corpus
-    boosts, evidence = _boosts(shelves, hints, changes)
+    boosts, evidence = _boosts(shelves, query.asked, hints, changes)
     found = []
     places = _places(shelves, query, explained)
     for one, place in zip(explained, places, strict=True):
@@ -148,38 +174,31 @@ def _places(shelves: Shelves, query: Query, explained: Sequence[Explained]) -> l
     corpus = shelves.corpus
     ranks: dict[int, int] = {}
     ordinals: dict[int, int] = {}
-    heads: list[tuple[int, int, str, int, float, float, bool, int]] = []
     best = max((one.margin for one in explained), default=0.0)
-    of_symbol: dict[tuple[int, str], float] = {}
+    most_words = max((one.words for one in explained), default=0.0) or 1.0
+    nearest = max((one.hit.agreement for one in explained), default=0.0)
+    found = []
     for one in explained:
         row, file = one.hit.row, one.hit.file
-        rank = ranks.setdefault(file, len(ranks))
-        ordinal = ordinals[file] = ordinals.get(file, -1) + 1
-        loses = one.parts.get(FURTHER_ROW, 0.0)
-        worse = max(0.0, -loses - LOSS_OF_A_ROW * ordinal)
         document = int(corpus.document_of[row])
         record = shelves.record(document, file)[1]
         chunk = row - int(corpus.document_start[document])
-        symbol, position = record.symbols[chunk], record.positions[chunk]
-        if symbol:
-            of_symbol[file, symbol] = min(worse, of_symbol.get((file, symbol), worse))
-        flags = int(corpus.view.file_flags[file])
-        beside = bool(flags & (path_flags.TEST | path_flags.DOCS) & ~query.asked)
-        beside = beside or record.kinds[chunk] == "imports"
-        size = position.end - position.start
-        heads.append((file, rank, symbol, ordinal, one.margin - loses - best, worse, beside, size))
-    return [
-        Place(
-            gap,
-            rank,
-            ordinal,
-            worse,
-            size,
-            worse - of_symbol.get((file, symbol), worse),
-            beside,
+        flags = int(corpus.view.file_flags[file]) & ~query.asked
+        ordinals[file] = ordinals.get(file, -1) + 1
+        found.append(
+            Place(
+                one.margin - one.parts.get(FURTHER_ROW, 0.0) - best,
+                ranks.setdefault(file, len(ranks)),
+                ordinals[file],
+                one.words / most_words,
+                nearest - one.hit.agreement,
+                record.positions[chunk].end - record.positions[chunk].start,
+                len(record.positions),
+                bool(flags & _SETTINGS),
+                bool(flags & _BESIDE) or record.kinds[chunk] == "imports",
+            )
         )
-        for file, rank, symbol, ordinal, gap, worse, beside, size in heads
-    ]
+    return found
 
 
 def _boosted(
@@ -192,7 +211,7 @@ def _boosted(
     evidence: Sequence[dict[str, Any]],
 ) -> Candidate:
     added = boosts.get(row, {})
-    if len(added.keys() - {"named file"}):
+    if len(added.keys() - {"named file", "in a named type"}):
         odds = max(odds, _NAMED_AT_LEAST)
     contributions = {name: round(value, 6) for name, value in {**parts, **added}.items()}
     score = round(sum(contributions.values()), 6)
@@ -207,7 +226,7 @@ def _ranked(one: Explained) -> dict[str, Any]:
 
 
 def _boosts(
-    shelves: Shelves, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, Change]]
+    shelves: Shelves, asked: int, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, Change]]
 ) -> tuple[dict[int, dict[str, float]], dict[int, list[dict[str, Any]]]]:
     """For each row what hints and changes add, by the name of it, and the evidence for that."""
     corpus = shelves.corpus
@@ -229,17 +248,27 @@ def _boosts(
         start = int(corpus.document_start[document])
         for hint in named:
             said = {"kind": "named", "origin": hint.origin, "path": hint.path}
+            part = _IN_EXAMPLE if hint.origin == EXAMPLE else 1.0
             for row in range(start, start + int(corpus.document_rows[document])):
-                add(row, "named file", _NAMED_FILE, said)
+                add(row, "named file", part * _NAMED_FILE, said)
             if hint.line is not None and (at := shelves.row_at(file, hint.line)) is not None:
-                add(at, "named line", _NAMED_LINE, {**said, "line": hint.line})
+                add(at, "named line", part * _NAMED_LINE, {**said, "line": hint.line})
     for symbol, origin, rows in _definers(corpus, hints):
         for row in rows:
-            document = int(corpus.document_of[row])
-            value = _NAMED_SYMBOL - np.log(len(rows)) / 2
-            in_named = any(int(corpus.file_document[file]) == document for file in by_file)
-            value = float(value) + (_NAMED_TWICE if in_named else 0.0)
-            add(row, "named symbol", round(value, 6), {"kind": "named", "origin": origin, "symbol": symbol})
+            document, file = int(corpus.document_of[row]), int(corpus.shown[corpus.document_of[row]])
+            value = _NAMED_SYMBOL - float(np.log(len(rows))) / 2
+            in_named = any(int(corpus.file_document[other]) == document for other in by_file)
+            value = value + (_NAMED_TWICE if in_named else 0.0)
+            part = _IN_EXAMPLE if origin == EXAMPLE else 1.0
+            if file >= 0 and int(corpus.view.file_flags[file]) & _BESIDE & ~asked:
+                part *= _NAMED_BESIDE
+            said = {"kind": "named", "origin": origin, "symbol": symbol}
+            pieces, members = shelves.parts_of(row, file) if file >= 0 else ([row], [])
+            for piece in pieces:
+                add(piece, "named symbol", round(part * value, 6), said)
+            if origin != EXAMPLE:
+                for member in members:
+                    add(member, "in a named type", round(part * _MEMBER, 6), {**said, "member": True})
     for file, chunks in changes.items():
         document = int(corpus.file_document[file])
         for chunk, change in chunks.items():

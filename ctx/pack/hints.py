@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from ctx.pack.values import Hint
+from ctx.git.quoting import unquoted_argument
+from ctx.pack.report import read_report
+from ctx.pack.values import ERROR_LOG, EXAMPLE, TASK, Hint
 
 MOST = 200
 """Hints that are kept of one text; the frames nearest to the fault stand at either end of a trace."""
@@ -17,8 +19,11 @@ _MOST_SAME = 4
 # All of these take time in proportion to the text: what repeats is bounded, or can begin in one place only.
 _RUN = re.compile(r"(?:(?<![A-Za-z0-9])[A-Za-z]:(?=[/\\]))?[\w@$+~.\-/\\]+")
 _FILE = re.compile(r"[^/]*[\w@$+\-]\.[A-Za-z][A-Za-z0-9]{0,9}")
-_LINE = re.compile(r"(?:\"?,? (?:on )?line (\d{1,8})|:line (\d{1,8})|[:(](\d{1,8}))")
+_EXTENSION = re.compile(rb"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
+_LINE = re.compile(r"(?:\"?,? (?:on )?line (\d{1,8})|:line (\d{1,8})|[:(](\d{1,8})|#L(\d{1,8}))")
 _LONGEST_RUN = 1_000
+_IN_C_QUOTES = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?')
+"""A path as git prints it where it has odd bytes."""
 _FRAMES = (
     re.compile(r"\bline \d+, in ([A-Za-z_][\w.<>]*)"),  # Python
     re.compile(
@@ -29,25 +34,48 @@ _FRAMES = (
     re.compile(r"^[\w./\-]{1,200}\.(?:\(\*?\w{1,80}\)\.)?(\w{1,120})\(.*\)$", re.MULTILINE),  # Go
 )
 _QUOTED = re.compile(r"`([^`\n]{2,80})`")
+_QUALIFIED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*(?:\(\))?")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 def read_task(text: str) -> list[Hint]:
-    """The paths and the symbols that a task names."""
-    found = _paths(text, "task")
-    named = [match.group() for match in _WORD.finditer(text) if _is_code(match, text)]
-    named += [match[1] for match in _QUOTED.finditer(text) if _NAME.fullmatch(match[1])]
-    found += [Hint(None, name, None, "task") for name in map(_last_name, named) if name is not None]
+    """The paths and the symbols that a task names; those that only code of it has have the origin EXAMPLE."""
+    report = read_report(text)
+    said = f"{report.title}\n{report.said}"
+    found = _paths(said, TASK)
+    found += [Hint(None, name, None, TASK) for name in _names_in(said)]
+    if report.shown:
+        found += _trace(report.shown, TASK)
+        names = _names_in(report.shown)
+        of_code = [*_paths(report.shown, EXAMPLE), *(Hint(None, name, None, EXAMPLE) for name in names)]
+        known = {(hint.path, hint.symbol) for hint in found}
+        found += [hint for hint in of_code if (hint.path, hint.symbol) not in known]
     return list(dict.fromkeys(found))[:MOST]
+
+
+def _names_in(text: str) -> list[str]:
+    """The names in a text that look like code, or are marked as such."""
+    named = [match.group() for match in _WORD.finditer(text) if _is_code(match, text)]
+    named += [match[1] for match in _QUOTED.finditer(text) if _QUALIFIED.fullmatch(match[1])]
+    return list(dict.fromkeys(name for name in map(_last_name, named) if name is not None))
+
+
+def _trace(text: str, origin: str) -> list[Hint]:
+    """What the frames of a stack trace in a text name; without any line they may be calls in some code."""
+    places = [hint for hint in _paths(text, origin) if hint.line is not None]
+    if not places:
+        return []
+    names = [_last_name(match[1]) for pattern in _FRAMES for match in pattern.finditer(text)]
+    return places + [Hint(None, name, None, origin) for name in names if name is not None]
 
 
 def read_log(text: str) -> list[Hint]:
     """The paths with their lines, and the functions, that an error log names."""
-    found = _paths(text, "error_log")
+    found = _paths(text, ERROR_LOG)
     for pattern in _FRAMES:
         names = [_last_name(match[1]) for match in pattern.finditer(text)]
-        found += [Hint(None, name, None, "error_log") for name in names if name is not None]
+        found += [Hint(None, name, None, ERROR_LOG) for name in names if name is not None]
     kept = list(dict.fromkeys(found))
     return kept if len(kept) <= MOST else kept[: MOST // 2] + kept[-MOST // 2 :]
 
@@ -59,8 +87,12 @@ def _paths(text: str, origin: str) -> list[Hint]:
         if len(path) > _LONGEST_RUN or "." not in path or _FILE.fullmatch(path.rpartition("/")[2]) is None:
             continue
         after = _LINE.match(text, match.end())
-        line = after and (after[1] or after[2] or after[3])
+        line = after and (after[1] or after[2] or after[3] or after[4])
         found.append(Hint(path, None, int(line) or None if line else None, origin))
+    for match in _IN_C_QUOTES.finditer(text) if "\\" in text else ():
+        name = unquoted_argument(match.group().encode("utf-8", "surrogateescape"))
+        if "\\" in match.group() and name is not None and _EXTENSION.search(name):
+            found.append(Hint(name.decode("utf-8", "surrogateescape"), None, None, origin))
     return found
 
 

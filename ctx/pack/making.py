@@ -15,6 +15,7 @@ from ctx.pack.candidates import Candidate, Shelves, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, users
 from ctx.pack.render import FORMS, prompt
+from ctx.pack.report import read_report
 from ctx.pack.selection import Selection
 from ctx.pack.shelf import slug_for
 from ctx.pack.sources import Source, Sources, text_of
@@ -174,7 +175,7 @@ def rank(
 ) -> Ranking:
     """The candidates for a task in an open tree; `changes` are those of a range by file and chunk."""
     corpus = corpus_of(opened.view)
-    query = prepare(task, word_table())
+    query = question_of(task)
     explained = explain(corpus, query, None, rows_for(options), tuning=index.tuning, deep=_DEEP)
     shelves = Shelves(corpus, partial(index.record, opened.view))
     found = candidates(shelves, index.tuning.read(query), explained, hints, changes)
@@ -221,9 +222,17 @@ def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
     return f"the task names {', '.join(map(str, lacking[:3]))}, which is no indexed file of this tree"
 
 
+def question_of(task: str) -> Query:
+    """What a task is searched by. Its title says what is asked for, since a long report has any word."""
+    report = read_report(task)
+    asked = prepare(report.title, word_table()).asked if report.said else None
+    query = prepare(report.question, word_table())
+    return query if asked is None else query._replace(asked=asked)
+
+
 def terms_of(task: str) -> tuple[QueryTerm, ...]:
     """What the task is searched by."""
-    return tuple(QueryTerm(*term) for term in query_terms(prepare(task, word_table())))
+    return tuple(QueryTerm(*term) for term in query_terms(question_of(task)))
 
 
 def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:

@@ -38,10 +38,14 @@ ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 """What a file is against the pack before."""
 
 
+TASK, EXAMPLE, ERROR_LOG = "task", "example", "error_log"
+"""Where a hint stands: in what the task says, in code that it shows, in an error log."""
+
+
 class Hint(NamedTuple):
     """Something that the task or an error log names: a path, a symbol, or both; `line` from 1.
 
-    `origin` is "task" or "error_log".
+    `origin` is TASK, EXAMPLE or ERROR_LOG.
     """
 
     path: str | None

@@ -43,13 +43,14 @@ class Explained(NamedTuple):
 
     `parts` maps a group of features (`features.GROUPS`), `COMMON`, `CORRECTION`, `FURTHER_ROW` or what the
     file is ("a test") to what it adds; `features` maps features to what the trees made of them, and to
-    their values.
+    their values. `words` is the BM25 of the row's text.
     """
 
     hit: Ranked
     margin: float
     parts: dict[str, float]
     features: dict[str, tuple[float, float]]
+    words: float
 
 
 def explain(
@@ -95,7 +96,8 @@ def explain(
     for hit, number, loss, score in rows:
         parts, features = files[number]
         parts = {**parts, FURTHER_ROW: -loss} if loss else dict(parts)
-        explained.append(Explained(hit, score, parts, features))
+        words = float(pool.evidence.row_words[hit.row])
+        explained.append(Explained(hit, score, parts, features, words))
     return explained
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -60,6 +61,23 @@ def test_copying(git_ctx, project, tmp_path):
     program.write_text("#!/bin/sh\nexit 1\n")
     run = git_ctx("pack", "--task", TASK, "--copy", cwd=project.path, env={**there, "WAYLAND_DISPLAY": ""})
     assert (run.status, "no clipboard" in run.err) == (128, True)
+
+
+def test_without_a_clipboard_no_work_is_done(git_ctx, project, tmp_path):
+    only_git = tmp_path / "only"
+    only_git.mkdir()
+    (only_git / "git").symlink_to(shutil.which("git"))
+    bare = {"PATH": str(only_git), "DISPLAY": ":0"}
+    run = git_ctx("pack", "--task", TASK, "--copy", cwd=project.path, env=bare)
+    assert (run.status, "no clipboard" in run.err) == (128, True)
+    assert packs(project) == []
+    assert not (project.path / ".git/ctx").exists()
+
+
+def test_an_empty_list_says_what_to_do(git_ctx, project):
+    run = git_ctx("pack", "--list", cwd=project.path)
+    assert (run.status, run.text) == (0, "")
+    assert "git ctx pack --task" in run.err
 
 
 @pytest.mark.parametrize(

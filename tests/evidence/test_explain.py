@@ -12,6 +12,8 @@ import pytest
 from repositories import Repo
 
 import ctx
+from ctx.evidence import explaining
+from ctx.pack import making
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
 
 FILES = {
@@ -119,6 +121,40 @@ def test_paths_are_seen_from_the_current_directory(repo: Repo) -> None:
     for cwd, path in (("server", "users.py"), ("vendor", "server/users.py"), ("vendor", there)):
         done = run(repo, "explain", path, "--task", "log the user in", "--json", cwd=cwd)
         assert (done.returncode, json.loads(done.stdout)["path"]) == (0, "server/users.py"), (cwd, path)
+
+
+def test_a_path_may_be_pasted_in_the_quotes_it_is_printed_in(repo: Repo) -> None:
+    odd, quoted = b"server/new\nline.py", '"server/new\\nline.py"'
+    source = "def renew_session(session):\n    return session.end + 60\n"
+    repo.commit({**FILES, odd: source, quoted.encode(): "x = 1\n"})
+    done = run(repo, "explain", quoted, "--task", "renew the session", "--json")
+    # A file that is called so to the letter comes first.
+    assert json.loads(done.stdout)["path"] == quoted
+    repo.git("rm", "-q", quoted)
+    for cwd, path in ((".", quoted), ("server", '"new\\nline.py"')):
+        done = run(repo, "explain", path, "--task", "renew the session", "--json", cwd=cwd)
+        assert (done.returncode, json.loads(done.stdout)["path"]) == (0, odd.decode()), (cwd, path)
+    done = run(repo, "related", f"{quoted}:1", "--json-output", "--no-content")
+    assert json.loads(done.stdout)["type"] == "search_result"
+    with ctx.open(repo.path) as index:
+        pack = index.pack(f"rework {quoted}").pack
+    assert pack.files[0].path == odd
+    assert {one["origin"] for one in pack.files[0].evidence if one["kind"] == "named"} == {"task"}
+
+
+def test_the_tree_is_opened_once(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(FILES)
+    opened = []
+    real = explaining.open_tree
+
+    def counted(*arguments: Any) -> Any:
+        opened.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(explaining, "open_tree", counted)
+    monkeypatch.setattr(making, "open_tree", counted)
+    assert explained(repo, "server/sessions.py").selection == SELECTED
+    assert len(opened) == 1
 
 
 def test_the_command_tells_in_words_and_by_its_status(repo: Repo) -> None:

@@ -39,7 +39,9 @@ def test_what_is_pinned_is_indexed_first(repo: Repo) -> None:
     again = done(repo.path, "pin", "v1^{commit}")["pinned"]
     assert [pin["revision"] for pin in again] == ["v1"]
     assert git_ctx(repo.path, "pin", "--remove", repo.id("v1^{tree}").hex()[:8]).status == 0
-    assert git_ctx(repo.path, "pin").out == ""
+    none = git_ctx(repo.path, "pin")
+    assert (none.status, none.out) == (0, "")
+    assert "nothing is pinned; `git ctx pin <revision>`" in none.err
 
 
 def test_wrong_names(repo: Repo) -> None:

@@ -1,0 +1,107 @@
+"""What a task says, and what it only shows."""
+
+from __future__ import annotations
+
+from ctx.pack.hints import read_task
+from ctx.pack.making import question_of
+from ctx.pack.report import read_report
+from ctx.pack.values import EXAMPLE, TASK
+from ctx.views import paths
+
+REPORT = """\
+Renewing a session twice ends it
+
+### Prerequisites
+
+- [x] I have searched the existing issues
+
+<!-- thank you for
+your report -->
+
+**Version**: 2.4.1
+- OS: Ubuntu 22.04
+
+### What happened?
+
+The second call of `SessionStore.renew` drops the token. max_age: 5 is set.
+
+```python
+from shop import Basket
+basket = Basket(open_session())
+```
+
+Indented code:
+
+    checkout(basket)
+
+### Renewal in the cache
+
+See also CacheEntry.
+"""
+
+
+def test_a_report_is_taken_apart():
+    found = read_report(REPORT)
+    assert found.title == "Renewing a session twice ends it"
+    assert [line for line in found.said.split("\n") if line] == [
+        "The second call of `SessionStore.renew` drops the token. max_age: 5 is set.",
+        "Indented code:",
+        "### Renewal in the cache",
+        "See also CacheEntry.",
+    ]
+    assert found.shown.split("\n") == [
+        "from shop import Basket",
+        "basket = Basket(open_session())",
+        "    checkout(basket)",
+    ]
+
+
+def test_what_is_said_and_what_is_shown_are_told_apart():
+    origins = {hint.symbol: hint.origin for hint in read_task(REPORT) if hint.symbol}
+    assert {name for name, origin in origins.items() if origin == TASK} == {
+        "SessionStore",
+        "renew",
+        "max_age",
+        "CacheEntry",
+    }
+    assert {name for name, origin in origins.items() if origin == EXAMPLE} == {"open_session"}
+    terms = {term.word for term in question_of(REPORT).terms}
+    assert {"token", "cache"} <= terms
+    assert not {"basket", "prerequisites", "ubuntu", "searched"} & terms
+
+
+def test_a_trace_in_a_report_is_a_trace():
+    trace = '  File "shop/session.py", line 17, in renew_session\n    basket.lookUp()\n'
+    hints = read_task(f"It crashes\n\n```\n{trace}```\n")
+    assert ("shop/session.py", 17, TASK) in {(hint.path, hint.line, hint.origin) for hint in hints}
+    assert ("renew_session", TASK) in {(hint.symbol, hint.origin) for hint in hints}
+    assert ("lookUp", EXAMPLE) in {(hint.symbol, hint.origin) for hint in hints}
+
+
+def test_where_nothing_is_said_what_is_shown_counts():
+    shown = "```\nbasket.empty()\n```"
+    assert "basket" in {term.word for term in question_of(f"Bug\n\n{shown}").terms}
+    assert "basket" in {term.word for term in question_of(shown).terms}
+    assert read_report("").question.strip() == ""
+
+
+def test_headings_in_other_languages_are_no_form():
+    assert "Корзина" in read_report("Ошибка\n\n## Корзина пуста\n").said
+
+
+def test_only_the_title_of_a_report_asks_for_tests():
+    assert not question_of("A session ends\n\nSteps to test: run the tests.").asked & paths.TEST
+    assert question_of("Tests of the session\n\nThey fail.").asked & paths.TEST
+
+
+def test_links_to_lines_and_quoted_paths_are_hints():
+    link = "https://example.org/shop/blob/v1.0/shop/session.py#L17-L20"
+    assert (f"{link.partition('#')[0].partition(':')[2]}", 17) in {
+        (hint.path, hint.line) for hint in read_task(f"It fails, see {link}")
+    }
+    assert "new\nline.py" in {hint.path for hint in read_task('fix "new\\nline.py" please')}
+
+
+def test_nobody_is_held_up_by_a_strange_report():
+    for text in ("# " + " " * 50_000 + "x", "**a" * 30_000, "```\n" * 20_000, '"\\' * 40_000, "a:" * 40_000):
+        read_task(f"{text}\n{text}\n\n    {text}")
