@@ -122,8 +122,6 @@ def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, quest
         ranked_with = [index.tuning.name, *ranked_with]
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
     message = "; ".join(filter(None, (opened.about.message, message))) or lacking or index.fetch_failed
-    if message is None and index.tuning.name is None and index.wants_fit:
-        message = "ctx.fit is set, but no fit is there for this ranker: `git ctx evaluate --fit` makes one"
     found = opened.about._replace(
         hits=hits, message=message, ranked_with=tuple(ranked_with), further_queries=tuple(further_queries)
     )

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ctx.cluster_store import ClusterStore
     from ctx.dependencies.edges import Dependencies
     from ctx.evidence.values import Explanation, FileAnswer
+    from ctx.fitting import Fitting
     from ctx.git.worktree import WorkTree
     from ctx.history.answer import Filters as HistoryFilters
     from ctx.history.results import HistoryAnswer
@@ -128,9 +129,12 @@ class RepositoryIndex:
 
         self.store.insist_on_disk()
         asked = self.resolve(revision, branch)
-        return run(
+        report = run(
             self, asked, trigger, jobs=jobs, background=background, progress=progress, ask_model=ask_model
         )
+        if self._wants_fit:
+            self._fitting.bring_up_to_date()
+        return report
 
     def fetch(
         self,
@@ -575,21 +579,21 @@ class RepositoryIndex:
             self.fetch_failed = fetch_on_miss(self, tree)
 
     @property
-    def wants_fit(self) -> bool:
-        """Whether the user wants the correction that was learned from this repository's history."""
+    def _wants_fit(self) -> bool:
         return self.repository.settings.get_bool("ctx.fit", False)
 
-    @cached_property
+    @property
     def tuning(self) -> Tuning:
-        """The correction learned from this repository's history, where the user wants it and it is there."""
+        """How to rank: corrected by what the past says of the files, where the user wants it."""
         from ctx.rank.tuning import PLAIN
 
-        if not self.wants_fit:
-            return PLAIN
-        from ctx.rank.correction import fit_path, load
+        return self._fitting.tuning() if self._wants_fit else PLAIN
 
-        correction = load(fit_path(self.store.path))
-        return PLAIN if correction is None else PLAIN._replace(correct=correction, name=correction.name)
+    @cached_property
+    def _fitting(self) -> Fitting:
+        from ctx.fitting import Fitting
+
+        return Fitting(self.repository, self.store)
 
     def dependencies(self, view: View) -> Dependencies:
         """Who uses whom among the files of a view, as long as its tree is the last one that was opened."""

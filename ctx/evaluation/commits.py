@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ctx.evaluation.subjects import query_of
 from ctx.git import process
 from ctx.git.repository import Repository
+from ctx.words.subjects import query_of
 
 RENAME = "only moved files"
 FORMAT = "only formatted"

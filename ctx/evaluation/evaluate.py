@@ -11,7 +11,8 @@ from ctx.evaluation import fit
 from ctx.evaluation.grades import Difference, Grade, difference, grade, groups
 from ctx.evaluation.replay import Graded, Replay
 from ctx.evaluation.settings import DEFAULT, Setting, parse
-from ctx.rank.correction import FEATURES, fit_path
+from ctx.rank.correction import fit_path
+from ctx.rank.past import FEATURES, History
 from ctx.rank.tuning import PLAIN
 from ctx.resolve import Resolution
 
@@ -123,7 +124,7 @@ def _fit(
     path: str,
 ) -> Fitted | None:
     """Learn on the older half, try on the newer half, keep what helped there."""
-    corrections = fit.fit(samples, fit.History(index.repository, start), start)
+    corrections = fit.fit(samples, History(index.repository, start), start)
     if corrections is None:
         return None
     tried, kept = corrections

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ctx.evaluation.commits import LARGE, NEW, Commit
 from ctx.evaluation.measures import Lines, Target
-from ctx.evaluation.subjects import query_of
 from ctx.records import decode_record
 from ctx.views import paths
 from ctx.views.segments import Key
 from ctx.views.view import NO_SEGMENT, View
+from ctx.words.subjects import query_of
 
 SOURCES, TESTS, DOCS, CONFIG = "sources", "tests", "docs", "config"
 MOST_FILES = 6

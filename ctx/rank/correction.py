@@ -1,15 +1,13 @@
-"""What a repository's past says of its files, as a correction of the ranker's scores.
+"""A correction of the ranker's scores by what a repository's past says of its files.
 
-`git ctx evaluate --fit` learns it. It is evidence from outside the tree, so a search uses it only where
-`ctx.fit` is set, and says so. It holds hashes of paths and of words, no text.
+It is evidence from outside the tree, so a search uses it only where `ctx.fit` is set, and says so. The usual
+weights do for any repository; `git ctx evaluate --fit` learns others from its own commits.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Sequence
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -17,70 +15,19 @@ import numpy.typing as npt
 
 from ctx.arrays import Arrays, encode, expect, map_file
 from ctx.errors import Damaged
+from ctx.rank.past import FEATURES, Floats, Past
 from ctx.rank.query import Query
-from ctx.views import paths
 from ctx.views.view import View
 
-FORMAT = 1
-FEATURES = ("changed", "folder changed", "said of it", "test", "document")
-"""How often a file, and its folder, were changed before, lately more than long ago; the share of the query's
-words that messages of those changes had; whether it is a test, or no code, and not asked for. In 0..1."""
-
-_NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.EXAMPLE
-_SAID_ENOUGH = np.log1p(3.0)
-"""A word that three messages had counts in full."""
-
-Floats = npt.NDArray[np.float64]
-
-
-class Past(NamedTuple):
-    """The history of files up to a commit. Hashes ascend.
-
-    `path` uint64 and `changed` float32 are (paths,), `folder` and `folder_changed` (folders,); `term` int64,
-    `place` uint32 (of `path`) and `times` float32 are (postings,).
-    """
-
-    path: npt.NDArray[np.uint64]
-    changed: npt.NDArray[np.float32]
-    folder: npt.NDArray[np.uint64]
-    folder_changed: npt.NDArray[np.float32]
-    term: npt.NDArray[np.int64]
-    place: npt.NDArray[np.uint32]
-    times: npt.NDArray[np.float32]
-
-    def features(self, found: Sequence[bytes], flags: npt.NDArray[np.uint8], query: Query) -> Floats:
-        """(files, FEATURES) for some files, by their paths and the flags of these."""
-        place = _places(self.path, [path_hash(path) for path in found])
-        folder = _places(self.folder, [path_hash(folder_of(path)) for path in found])
-        flags = flags & ~np.uint8(query.asked & 0xFF)
-        return np.stack(
-            [
-                _scaled(self.changed, place),
-                _scaled(self.folder_changed, folder),
-                self._said(query, place),
-                (flags & paths.TEST) > 0,
-                (flags & _NOT_CODE) > 0,
-            ],
-            axis=1,
-        ).astype(np.float64)
-
-    def _said(self, query: Query, place: npt.NDArray[np.int64]) -> Floats:
-        """The share of the query's words, weighed by how rare they are, that were said of each file."""
-        said = np.zeros(len(self.path) + 1)
-        whole = 0.0
-        for term in np.unique(query.hashes[query.weights >= 1.0]).tolist():
-            start, end = np.searchsorted(self.term, [term, term + 1]).tolist()
-            rare = float(np.log1p(len(self.path) / (end - start + 1)))
-            whole += rare
-            often = np.minimum(np.log1p(self.times[start:end]) / _SAID_ENOUGH, 1.0)
-            said[self.place[start:end]] += rare * often
-        return said[place] / max(whole, 1e-9)  # the last one is that of files without a past
+FORMAT = 2
+USUAL: Floats = np.array([0.5, 0.0, 4.0, 0.0, 0.0])
+"""The weights of the features in a repository of which nothing was learned, see docs/retrieval.md."""
 
 
 class Correction(NamedTuple):
     """A past with what it weighs; `commit` is the last one that it knows.
 
-    It learned from so many `tasks`.
+    The weights were learned from so many `tasks`; from none they are the usual ones.
     """
 
     past: Past
@@ -98,7 +45,7 @@ class Correction(NamedTuple):
     @property
     def name(self) -> str:
         """What an answer says that it was ranked with."""
-        return f"fit {self.commit.hex()[:12]}"
+        return f"{'fit' if self.tasks else 'past'} {self.commit.hex()[:12]}"
 
     def encoded(self) -> bytes:
         """The bytes of the file that keeps it."""
@@ -136,19 +83,10 @@ def load(path: str) -> Correction | None:
     return Correction(past, weights, meta["commit"], meta["tasks"])
 
 
-def path_hash(path: bytes) -> int:
-    """64 bits that stand for a path (BLAKE2b, RFC 7693)."""
-    return int.from_bytes(blake2b(path, digest_size=8).digest(), "little")
-
-
-def folder_of(path: bytes) -> bytes:
-    """The directory that a path lies in, empty for the root."""
-    return path.rpartition(b"/")[0]
-
-
 _ARRAYS = {
     "path": ("<u8", ()),
     "changed": ("<f4", ()),
+    "said": ("<f4", ()),
     "folder": ("<u8", ()),
     "folder_changed": ("<f4", ()),
     "term": ("<i8", ()),
@@ -160,12 +98,14 @@ _ARRAYS = {
 def _past(arrays: Arrays) -> Past:
     past = Past(**{name: arrays[name] for name in Past._fields})
     if not (
-        len(past.path) == len(past.changed)
+        len(past.path) == len(past.changed) == len(past.said)
         and len(past.folder) == len(past.folder_changed)
         and len(past.term) == len(past.place) == len(past.times)
         and int(past.place.max(initial=0)) < max(1, len(past.path))
         and all(bool((one[:-1] <= one[1:]).all()) for one in (past.path, past.folder, past.term))
-        and all(bool(np.isfinite(one).all()) for one in (past.changed, past.folder_changed, past.times))
+        and all(
+            bool(np.isfinite(one).all()) for one in (past.changed, past.said, past.folder_changed, past.times)
+        )
     ):
         raise Damaged("the arrays of a fit do not fit each other")
     return past
@@ -173,20 +113,6 @@ def _past(arrays: Arrays) -> Past:
 
 def _stored(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     return array.astype(array.dtype.newbyteorder("<"))
-
-
-def _places(known: npt.NDArray[np.uint64], wanted: list[int]) -> npt.NDArray[np.int64]:
-    """Where each hash is among the known ones, their number where it is not."""
-    hashes = np.array(wanted, dtype=np.uint64)
-    place = np.searchsorted(known, hashes)
-    found = np.append(known, np.uint64(0))[place] == hashes
-    return np.where(found & (place < len(known)), place, len(known)).astype(np.int64)
-
-
-def _scaled(values: npt.NDArray[np.float32], place: npt.NDArray[np.int64]) -> Floats:
-    high = float(np.log1p(values.max(initial=0.0)))
-    logs: Floats = np.append(np.log1p(values.astype(np.float64)), 0.0)[place]
-    return logs / high if high else logs
 
 
 def _ranker() -> int:

@@ -7,9 +7,10 @@ import os
 import pytest
 from repositories import Repo
 
-from ctx.evaluation import commits, subjects
+from ctx.evaluation import commits
 from ctx.evaluation.commits import Change
 from ctx.git.repository import open_repository
+from ctx.words import subjects
 
 SOURCE = """def load(path):
     return open(path).read()

@@ -11,12 +11,12 @@ from repositories import FIRST_SECOND, Repo
 import ctx
 from ctx.arrays import encode, map_file
 from ctx.errors import UsageError
-from ctx.evaluation import fit
 from ctx.evaluation.commits import commits
 from ctx.evaluation.evaluate import evaluate
 from ctx.evaluation.replay import TWICE
 from ctx.evaluation.settings import parse
-from ctx.rank.correction import FEATURES, Correction, fit_path, load, path_hash
+from ctx.rank.correction import Correction, fit_path, load
+from ctx.rank.past import FEATURES, History, path_hash
 from ctx.words.terms import term_hash
 
 NOUNS = "session invoice cookie payment mailbox schedule permission account".split()
@@ -112,7 +112,7 @@ def test_an_interrupt_keeps_what_was_graded(project):
 
 def test_the_past_ends_before_the_commits_that_are_searched(project):
     with ctx.open(project.path) as index:
-        history = fit.History(index.repository, project.id())
+        history = History(index.repository, project.id())
         newest, second, *_ = commits(index.repository, project.id(), 10)
         past = history.before([second.oid, newest.oid])
         whole = history.whole()
@@ -136,7 +136,7 @@ def test_a_fit_that_helps_is_stored_and_named_by_searches(project):
         assert fitted.stored is (fitted.difference.mean > 0)
         assert load(fit_path(index.store.path)) is None or fitted.stored
         correction = load(fit_path(index.store.path)) or Correction(
-            fit.History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 1
+            History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 1
         )
         index.store.write_file(fit_path(index.store.path), correction.encoded())
         plain = index.search("obey the auditors")
@@ -155,19 +155,11 @@ def test_too_few_commits_fit_nothing(project):
         assert load(fit_path(index.store.path)) is None
 
 
-def test_a_search_says_where_a_fit_is_wanted_and_none_is_there(project):
-    project.git("config", "ctx.fit", "true")
-    with ctx.open(project.path) as index:
-        answer = index.search("renew the cookie")
-        assert answer.ranked_with == ()
-        assert "git ctx evaluate --fit" in answer.message
-
-
 @pytest.fixture
 def stored(project: Repo) -> str:
     with ctx.open(project.path) as index:
         correction = Correction(
-            fit.History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 7
+            History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 7
         )
         path = fit_path(index.store.path)
         index.store.write_file(path, correction.encoded())

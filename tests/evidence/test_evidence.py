@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from repositories import Repo
 
 import ctx
 from ctx.evidence import answering
 from ctx.evidence.values import FileAnswer, FileHit
-from ctx.rank.tuning import PLAIN
 
 SHOP = {
     "server/sessions.py": "from server.users import User\n\n\nclass SessionStore:\n"
@@ -132,18 +130,16 @@ def test_whether_tests_are_asked_for(repo: Repo) -> None:
     assert said(test, "test_intent") == [{"kind": "test_intent", "asked": True, "isTest": True}]
 
 
-def test_what_was_learned_from_history_is_named(repo: Repo) -> None:
-    repo.commit(SHOP)
-
-    def one_more(view: Any, query: Any, files: Any, scores: Any) -> Any:
-        return scores + np.where(files == files[0], 1.0, 0.0)
-
-    with ctx.open(repo.path) as index:
-        index.__dict__["tuning"] = PLAIN._replace(correct=one_more, name="fit-test")
-        found = index.search_files("renew the session")
-    history = [one for each in found.hits for one in said(each, "history")]
-    assert history == [{"kind": "history", "rankedWith": "fit-test", "value": 1.0}]
-    assert found.about.ranked_with == ("fit-test",)
+def test_what_the_past_says_is_named(repo: Repo) -> None:
+    repo.commit(SHOP, "open the shop")
+    repo.commit({"server/users.py": SHOP["server/users.py"] + "\n"}, "renew the session of users")
+    repo.git("config", "ctx.fit", "true")
+    found = answer(repo, "renew the session")
+    past = f"past {repo.id().hex()[:12]}"
+    history = {each.path: one for each in found.hits for one in said(each, "history")}
+    assert {one["rankedWith"] for one in history.values()} == {past}
+    assert history[b"server/users.py"]["value"] == max(one["value"] for one in history.values()) > 0
+    assert found.about.ranked_with == (past,)
     for each in found.hits:
         assert sum(each.contributions.values()) == pytest.approx(each.margin, abs=1e-9)
 

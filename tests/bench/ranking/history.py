@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from ctx.evaluation.subjects import query_of, words_in
+from ctx.words.subjects import query_of, words_in
 
 MOST_FILES = 6
 """Code files that a commit may change; larger ones speak of no place in particular."""

@@ -23,8 +23,8 @@ from systems import Ours, Semble, checkout, clone
 
 import ctx
 from ctx.evaluation.commits import commits
-from ctx.evaluation.subjects import question_of
 from ctx.evaluation.tasks import SOURCES, TESTS, Task, task_of
+from ctx.words.subjects import question_of
 
 COMMITS = 100
 SEMBLE_EVERY = 5
