@@ -151,10 +151,12 @@ class RepositoryIndex:
         from ctx.indexing.lacking import fetch_lacking
 
         tree = self.resolve(revision, branch).tree
-        if self.snapshots.covered(tree) is not None:
+        if self.snapshots.covered(tree) is not None and not self.indexer.uncounted(tree):
             return 0
 
         def files() -> list[bytes]:
+            if self.snapshots.covered(tree) is not None:
+                return self.indexer.uncounted(tree)
             _, clusters = self.indexer.coverer.missing(self.indexer.trees.root(tree))
             return [member.oid for cluster in clusters for member in cluster.members]
 

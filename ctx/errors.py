@@ -10,6 +10,7 @@
       StoreUnusable                128
         StoreFull                  128
       Damaged                      128
+      BlobsMissing                 128
     UsageError                     129   as git's own
 
 The message is the whole text for the user: what was wrong, where, and what mends it.
@@ -63,6 +64,10 @@ class StoreFull(StoreUnusable):
 
 class Damaged(CtxError):
     """Stored bytes are not what was written; the callers treat it as a miss and rebuild."""
+
+
+class BlobsMissing(CtxError):
+    """Words cannot be counted, since files of the tree are not in this clone."""
 
 
 class UsageError(CtxError):

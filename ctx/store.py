@@ -31,6 +31,7 @@ _MAGIC = b"CTXO"
 _RAW, _ZSTD = 0, 1
 _NAME_LETTERS = (40, 64)
 _WORTH_COMPRESSING = 200
+_LEVEL = 9
 _ABANDONED = 3600.0
 """Seconds after which nobody writes a temporary file any more."""
 _TAG = (
@@ -39,10 +40,10 @@ _TAG = (
 )
 
 
-def encode_object(name: str, payload: bytes, *, compress: bool = True) -> bytes:
+def encode_object(name: str, payload: bytes, *, level: int = _LEVEL) -> bytes:
     """The file that holds a payload: head, digest of name and payload, payload as zstd (RFC 8878) or raw.
 
-    Without compression the bytes are the same on every machine.
+    The payload is the same on every machine; versions of zstd may differ in the bytes of a file.
     """
     if len(payload) > MAX_PAYLOAD:
         raise StoreUnusable(
@@ -51,23 +52,23 @@ def encode_object(name: str, payload: bytes, *, compress: bool = True) -> bytes:
         )
     digest = _digest(name, payload)
     coding, body = _RAW, payload
-    if compress and len(payload) >= _WORTH_COMPRESSING:
-        packed = zstandard.ZstdCompressor(level=9, write_content_size=True).compress(payload)
+    if len(payload) >= _WORTH_COMPRESSING:
+        packed = zstandard.ZstdCompressor(level=level, write_content_size=True).compress(payload)
         if len(packed) < len(payload):
             coding, body = _ZSTD, packed
     return _HEAD.pack(_MAGIC, LAYOUT, coding, 0, len(payload), digest) + body
 
 
-def decode_object(name: str, data: bytes) -> bytes:
+def decode_object(name: str, data: bytes, most: int = MAX_PAYLOAD) -> bytes:
     """The payload of a file that was written under this name.
 
-    Raises `Damaged`, also for what was written under another one; never makes more than MAX_PAYLOAD bytes.
+    Raises `Damaged`, also for what was written under another one; never makes more than `most` bytes.
     """
     try:
         magic, layout, coding, _, size, digest = _HEAD.unpack_from(data)
     except struct.error as error:
         raise Damaged("an object is cut short") from error
-    if magic != _MAGIC or layout != LAYOUT or size > MAX_PAYLOAD or coding not in (_RAW, _ZSTD):
+    if magic != _MAGIC or layout != LAYOUT or size > most or coding not in (_RAW, _ZSTD):
         raise Damaged("an object is not of this version")
     payload = data[_HEAD.size :]
     if coding == _ZSTD:

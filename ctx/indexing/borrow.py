@@ -38,7 +38,7 @@ def borrow_view(
     maker: Maker,
     budget: int,
 ) -> View:
-    """The view of an uncovered tree.
+    """The view of an uncovered tree, or of a covered one whose words cannot all be counted.
 
     `known` are documents of its missing clusters, `budget` bytes to look through.
     """

@@ -78,6 +78,10 @@ class Maker:
         for key, blob in zip(chosen, self._blobs.read_blobs([oid for oid, _ in chosen]), strict=True):
             yield key, files.MISSING if blob is None else blob
 
+    def absent(self, keys: Sequence[Key]) -> int:
+        """How many of these blobs are not here."""
+        return self._blobs.blob_sizes([oid for oid, _ in keys]).count(None)
+
     def recut(self, keys: Sequence[Key], records: Sequence[bytes]) -> Iterator[Source | None]:
         """What `cut` gave when these records were made, without parsing; None for a blob that is gone."""
         contents = self._blobs.read_blobs([oid for oid, _ in keys])

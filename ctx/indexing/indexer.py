@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document, document_key
 from ctx.descriptor import Descriptor
-from ctx.errors import Damaged, GitFailed, StoreUnusable, UsageError
+from ctx.errors import BlobsMissing, Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
 from ctx.indexing.cover import Covered, Coverer
 from ctx.indexing.lock import IndexLock, at_work
-from ctx.indexing.prepare import prepare_view
+from ctx.indexing.prepare import Located, prepare_view
 from ctx.indexing.worker import Place
 from ctx.partition import Cluster, Node
 from ctx.provenance import log_snapshot
@@ -86,7 +87,8 @@ class Indexer:
             covered = self.repair(asked.tree, jobs, progress)
         if covered.complete:
             if self._catalog.view(asked.tree) is None:
-                self.prepare(asked.tree, root)
+                with suppress(BlobsMissing):  # what can be searched of it, a search finds out
+                    self.prepare(asked.tree, root)
             if self._committed:
                 self._log(asked, trigger)
         return covered
@@ -103,7 +105,7 @@ class Indexer:
         return self.coverer.missing(self.trees.root(tree))[1]
 
     def prepare(self, tree: bytes, root: Node | None = None) -> View:
-        """The view of a covered tree, made from its clusters."""
+        """The view of a covered tree, made from its clusters. Raises `BlobsMissing`."""
         for mend in (self.repair, self.renew):
             try:
                 return self._prepared(tree, root)
@@ -123,7 +125,7 @@ class Indexer:
         root = None if self._committed else self.trees.root(asked.tree)
         self._store.may_use_memory = True
         if self._root_key(asked.tree, root) is not None:
-            return self._catalog.view(asked.tree) or self.prepare(asked.tree, root)
+            return self._ready(asked.tree, root)
         root = root or self.trees.root(asked.tree)
         if (borrowed := self._borrowed(asked.tree, root, named)) is not None:
             return borrowed
@@ -144,7 +146,23 @@ class Indexer:
         if self._root_key(asked.tree, root) is None:
             # Blobs are not here, as in a partial clone: what is here is searched.
             return self._catalog.view(asked.tree) or self._borrow(asked.tree, root, self._at_hand(root)[1])
-        return self._catalog.view(asked.tree) or self.prepare(asked.tree, root)
+        return self._ready(asked.tree, root)
+
+    def _ready(self, tree: bytes, root: Node | None) -> View:
+        """The view of a covered tree, or of what is here of it where words would need files that are not."""
+        try:
+            return self._catalog.view(tree) or self.prepare(tree, root)
+        except BlobsMissing:
+            return self._borrow(tree, root or self.trees.root(tree), {})
+
+    def uncounted(self, tree: bytes) -> list[bytes]:
+        """The blobs of a covered tree whose words were never counted here. Raises `Damaged`."""
+        key = self._root_key(tree, None)
+        if key is None or self._catalog.view(tree) is not None:
+            return []
+        clusters = [self._clusters.stored(one) for one in self._snapshots.cluster_keys(key)]
+        keys = dict.fromkeys(one for stored in clusters for one in stored.documents)
+        return [oid for oid, _ in Located.among(list(keys), self._catalog.segments()).lacking()]
 
     def _borrowed(self, tree: bytes, root: Node, named: bool) -> View | None:
         """A view of what is at hand, where catching up would take too long or is not wanted."""

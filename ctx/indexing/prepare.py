@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document, Stored, document_key
-from ctx.errors import Damaged
+from ctx.errors import BlobsMissing, Damaged
 from ctx.indexing.documents import Maker, Source
 from ctx.views import segments, view
 from ctx.views.catalog import Catalog, Tips
@@ -36,7 +36,10 @@ def prepare_view(
     are_tips: Tips,
     committed: bool = True,
 ) -> View:
-    """Build and keep the view of a tree. Raises `Damaged` when one of its clusters cannot be read."""
+    """Build and keep the view of a tree.
+
+    Raises `Damaged` when one of its clusters cannot be read, and `BlobsMissing`.
+    """
     base = catalog.latest()
     known = base.groups() if base else {}
     read = {key: clusters.stored(key) for key in cluster_keys if key not in known}
@@ -156,6 +159,12 @@ def _count_anew(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) ->
             parts.clear()
 
     records = [document.record for document in lacking.values()]
+    if missing := maker.absent(list(lacking)):
+        # A fetch brings the clusters of a partial clone without its blobs.
+        raise BlobsMissing(
+            f"{missing:,} files of this tree are not in this clone, so their words cannot be counted: "
+            "`git ctx index --fetch` gets them"
+        )
     for source in maker.recut(list(lacking), records):
         if source is None:
             raise Damaged("a cluster does not describe the blob that it names")

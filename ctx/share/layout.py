@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 REF = "refs/notes/ctx"
 LARGEST_BLOB = 8 << 20
-"""Bytes of a file under the ref at most: hosts refuse large ones, and nothing of ours needs to be so."""
+"""Bytes of a file under the ref at most, and of what it unpacks to: hosts refuse large ones."""
+_LEVEL = 17
+"""Of zstd. Higher ones take twice as long for a thousandth; git gains nothing by deltas on top of it."""
 CLUSTERS, SNAPSHOTS, WORDS = "clusters", "snapshots", "words"
 NODES, TREES, PROBE = "nodes", "trees", "probe"
 
@@ -95,15 +97,15 @@ def note(descriptors: Iterable[str]) -> bytes:
 
 
 def encode_shared(name: bytes, payload: bytes) -> bytes:
-    """The file of a payload under its name; not compressed: git packs it as small."""
-    return encode_object(name.hex(), payload, compress=False)
+    """The file of a payload under its name, compressed: that packs smaller than what git does by itself."""
+    return encode_object(name.hex(), payload, level=_LEVEL)
 
 
 def decode_shared(name: bytes, data: bytes) -> bytes:
     """The payload of a file under the ref. Raises `Damaged`, also where it is larger than we make them."""
     if len(data) > LARGEST_BLOB:
         raise Damaged(f"it has {len(data):,} bytes, {LARGEST_BLOB:,} are the most")
-    return decode_object(name.hex(), data)
+    return decode_object(name.hex(), data, LARGEST_BLOB)
 
 
 def encode_published(tree: bytes, snapshot: Published) -> bytes:
@@ -131,7 +133,7 @@ def decode_published(tree: bytes, data: bytes) -> Published:
 
 def encode_probe(reference: Reference) -> bytes:
     """The file of what a model said to fixed texts."""
-    return encode_object(PROBE, b"".join(one.astype("<f4").tobytes() for one in reference), compress=False)
+    return encode_object(PROBE, b"".join(one.astype("<f4").tobytes() for one in reference))
 
 
 def decode_probe(data: bytes, dimensions: int) -> Reference:

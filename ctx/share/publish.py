@@ -177,9 +177,9 @@ class Publisher:
         """The file of a cluster, and that of its words where they are wanted."""
 
         def make() -> bytes | None:
-            data = layout.encode_shared(key, _payload(layer, key))
-            if len(data) <= layout.LARGEST_BLOB:
-                return data
+            payload = _payload(layer, key)
+            if len(payload) <= layout.LARGEST_BLOB:
+                return layout.encode_shared(key, payload)
             self._too_large[key] = None
             return None
 
@@ -266,8 +266,9 @@ def _words(make: Callable[[bytes], bytes | None], key: bytes) -> bytes | None:
         payload = make(key)
     except Damaged as error:
         raise Damaged(f"{error}: run `git ctx fsck`, then push again") from error
-    data = None if payload is None else layout.encode_shared(key, payload)
-    return None if data is None or len(data) > layout.LARGEST_BLOB else data
+    if payload is None or len(payload) > layout.LARGEST_BLOB:
+        return None
+    return layout.encode_shared(key, payload)
 
 
 def _better_words(words: Words, layer: Layer, key: bytes, theirs: bytes) -> bytes | None:

@@ -95,7 +95,7 @@ def key_of(path: str) -> str:
 def payload_changed(path: str, change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
     """The file of a cluster with another payload and a right digest."""
     key = key_of(path)
-    return lambda data: encode_object(key, change(decode_object(key, data)), compress=False)
+    return lambda data: encode_object(key, change(decode_object(key, data)))
 
 
 def other_model(data: bytes) -> bytes:

@@ -125,7 +125,7 @@ def with_field(place: int, change: Callable[[bytes], bytes]) -> Callable[[str, b
     def spoil(mine: str, data: bytes) -> bytes:
         fields = msgpack.unpackb(decode_object(mine, data))
         fields[place] = change(fields[place])
-        return encode_object(mine, msgpack.packb(fields), compress=False)
+        return encode_object(mine, msgpack.packb(fields))
 
     return spoil
 
@@ -315,3 +315,19 @@ def test_all_kinds_of_texts(make_repo: Callable[..., Repo], tmp_path: Path) -> N
             if member.path != b"src/data.bin"
         }
         assert sorted(found) == sorted(wanted)
+
+
+def test_clusters_without_words_and_files(ada: Repo, remote: Path, tmp_path: Path) -> None:
+    """A partial clone that has fetched no words says what it cannot search, and what brings it."""
+    done(ada.path, "push")
+    bare = clone(remote.as_uri(), tmp_path / "bare", "--filter=blob:none", "--no-checkout")
+    assert git_ctx(bare.path, "fetch").status == 0
+    run = git_ctx(bare.path, "search", "renew the session", "--revision", "HEAD", "--json-output")
+    assert (run.status, run.json["coverage"]["skipped"]) == (1, {"missing": 60})
+    assert "60 files of this tree are not in this clone" in run.json["message"]
+    assert "`git ctx index --fetch" in run.json["message"]
+    refused = git_ctx(bare.path, "push", "--with-words")
+    assert refused.status == 128
+    assert "their words cannot be counted" in refused.err
+    assert git_ctx(bare.path, "index", "--fetch").status == 0
+    assert scores(bare.path) == scores(ada.path)
