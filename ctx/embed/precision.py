@@ -79,24 +79,36 @@ def similarities(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -
     return clipped
 
 
+def roughly(
+    stored: npt.NDArray[np.uint8], query: Floats, precision: str
+) -> npt.NDArray[np.int64] | npt.NDArray[np.float32]:
+    """How near stored vectors are, (n,), higher is nearer, as quickly as can be: for choosing candidates.
+
+    Bits are compared as bits (minus the Hamming distance); the others as `similarities` does.
+    """
+    if precision != BIT:
+        return similarities(stored, query, precision)
+    wanted = np.packbits(query >= 0)
+    is_wide = stored.shape[1] % 8 == 0
+    differing = np.ascontiguousarray(stored).view("<u8") ^ wanted.view("<u8") if is_wide else stored ^ wanted
+    distances: npt.NDArray[np.int64] = -np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+    return distances
+
+
 def nearest(
     stored: npt.NDArray[np.uint8], query: Floats, precision: str, count: int
 ) -> npt.NDArray[np.int64]:
-    """The places of about `count` vectors that are nearest to the query, for `similarities` to order.
-
-    Bits are compared as bits (Hamming); all that tie with the last one are in.
-    """
+    """The places of about `count` vectors that are roughly nearest; all that tie with the last one are in."""
     if len(stored) <= count:
         return np.arange(len(stored))
-    if precision == BIT:
-        wanted = np.packbits(query >= 0)
-        wide = np.ascontiguousarray(stored).view("<u8") if stored.shape[1] % 8 == 0 else stored
-        other = wanted.view("<u8") if stored.shape[1] % 8 == 0 else wanted
-        near = -np.bitwise_count(wide ^ other).sum(axis=1, dtype=np.int64)
-    else:
-        near = similarities(stored, query, precision)
-    least = np.partition(near, len(near) - count)[len(near) - count]
-    return np.flatnonzero(near >= least)
+    return highest(roughly(stored, query, precision), count)
+
+
+def highest(values: npt.NDArray[np.int64] | Floats, count: int) -> npt.NDArray[np.int64]:
+    """The places of the `count` highest values, and of all that tie with the last of them."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    return np.flatnonzero(values >= np.partition(values, len(values) - count)[len(values) - count])
 
 
 def are_vectors(stored: bytes, dimensions: int, precision: str) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.embed.precision import BIT, nearest, similarities
+from ctx.embed.precision import BIT, highest, roughly, similarities
 from ctx.errors import Damaged
 from ctx.rank.corpus import Corpus
 from ctx.views.view import NO_SEGMENT, View
@@ -84,30 +84,44 @@ class Nearness:
 
         Of a blob at several paths the path that lies nearest stands for it.
         """
+        parts = [_open(part, allowed, only) for part in self._parts]
+        if not parts:
+            return []
+        rough = np.concatenate([roughly(_rows(part), query, self._precision) for part in parts])
+        chosen = highest(rough, _BITS_MORE * count if self._precision == BIT else count)
+        ends = np.cumsum([len(part.row) for part in parts])
+        found: list[tuple[Numbers, Numbers, npt.NDArray[np.float32]]] = []
+        for part, end in zip(parts, ends.tolist(), strict=True):
+            here = chosen[(chosen >= end - len(part.row)) & (chosen < end)] - (end - len(part.row))
+            rows = part.rows[here if part.chosen is None else part.chosen[here]]
+            found.append((part.row[here], part.file[here], similarities(rows, query, self._precision)))
+        rows_, files, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         best: dict[int, Near] = {}
-        for rows, chosen, file, row in self._parts:
-            if allowed is not None or only is not None:
-                open_ = np.ones(len(row), dtype=bool) if allowed is None else allowed[file]
-                open_ = open_ if only is None else open_ & only[row]
-                chosen = np.flatnonzero(open_) if chosen is None else chosen[open_]
-                file, row = file[open_], row[open_]
-            vectors = rows if chosen is None else rows[chosen]
-            most = _BITS_MORE * count if self._precision == BIT else count
-            found = nearest(vectors, query, self._precision, most)
-            values = similarities(vectors[found], query, self._precision)
-            # Only what can be among the best is told apart by its path.
-            if len(values) > count:
-                kept = values >= np.partition(values, len(values) - count)[len(values) - count]
-                found, values = found[kept], values[kept]
-            for at, value in zip(found.tolist(), values.tolist(), strict=True):
-                one = Near(int(row[at]), int(file[at]), float(value))
-                known = best.get(one.row)
-                if known is None or self._order(one) < self._order(known):
-                    best[one.row] = one
-        return sorted(best.values(), key=lambda one: (*self._order(one), one.row))[:count]
+        for row, file, value in zip(rows_.tolist(), files.tolist(), values.tolist(), strict=True):
+            known = best.get(row)
+            one = Near(row, file, value)
+            if known is None or self._order(one) < self._order(known):
+                best[row] = one
+        return sorted(best.values(), key=lambda one: (-one.similarity, self._view.path(one.file), one.row))[
+            :count
+        ]
 
     def _order(self, near: Near) -> tuple[float, bytes]:
         return -near.similarity, self._view.path(near.file)
+
+
+def _open(part: _Part, allowed: Mask | None, only: Mask | None) -> _Part:
+    """What is left of some vectors among these files and these rows of the corpus."""
+    if allowed is None and only is None:
+        return part
+    left = np.ones(len(part.row), dtype=bool) if allowed is None else allowed[part.file]
+    left = left if only is None else left & only[part.row]
+    chosen = np.flatnonzero(left) if part.chosen is None else part.chosen[left]
+    return _Part(part.rows, chosen, part.file[left], part.row[left])
+
+
+def _rows(part: _Part) -> Vectors:
+    return part.rows if part.chosen is None else part.rows[part.chosen]
 
 
 def _places(view: View, corpus: Corpus) -> tuple[Numbers, Numbers]:

@@ -105,7 +105,10 @@ def project(checkout: Path, url: str) -> Iterator[Path]:
     """A clone whose index by the model of the package is there, configured to use the server."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch, "clone")
-        subprocess.run(["git", "clone", "--quiet", str(checkout), str(place)], check=True)
+        subprocess.run(
+            ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", str(checkout), str(place)],
+            check=True,
+        )
         os.environ["XDG_STATE_HOME"] = scratch
         subprocess.run([*PROGRAM, "index", "--silent"], cwd=place, check=True)
         values = {"url": url, "model": "bench", "dimensions": DIMENSIONS, "concurrency": CONCURRENCY}
