@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -58,7 +61,7 @@ def command(
 
     reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
     wish = Wish(jobs, "ci" if ci else "manual", fetch, silent, reporter)
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".") as index, ended_in_order():
         try:
             tell(bring_up(index, revision, branch, wish), reporter, silent=silent)
             if recurse_submodules:
@@ -69,6 +72,16 @@ def command(
                 click.echo("interrupted; what is done is kept, `git ctx index` goes on from there", err=True)
             return INTERRUPTED
     return 0
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Take a request to end as Ctrl-C, so that what a remote model is answering at this moment is kept."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class Wish(NamedTuple):

@@ -36,6 +36,7 @@ class _Child:
 def _serve(connection: Connection, place: Place, background: bool) -> None:
     """What a worker process does: take tasks and give results until it is told to end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent's way to end is not a worker's
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if background:
         os.nice(NICENESS)

@@ -54,6 +54,10 @@ class RemoteEmbedder:
         """Close the connections."""
         self._service.close()
 
+    def stop(self) -> None:
+        """Send nothing more; what is under way may end."""
+        self._service.stop()
+
     def account(self) -> None:
         """Write down what was sent, and keep the connections."""
         self._service.account()

@@ -99,9 +99,13 @@ class Embedding:
                     under_way.append((item, pool.submit(self._ask, item, reference)))
                 while under_way:
                     self._take(*under_way.popleft())
-            finally:
+            except BaseException:
+                # An answer that is on its way is paid for, and kept; nothing else is sent.
+                self._embedder.stop()
                 for _, future in under_way:
                     future.cancel()
+                raise
+            finally:
                 self._model.files.add(self._ready)
         self._model.arrived.clear()
         return RemoteCovered(len(missing), self._embedded, self._chunks - self._embedded, self._embedder.cut)

@@ -57,7 +57,7 @@ class Service:
         attempts: int = ATTEMPTS,
         longest_wait: float = _LONGEST_ASKED,
         at_once: int = 64,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
     ) -> None:
         """`what` says what is sent, in a few words for people; `at_once` bounds the requests under way.
 
@@ -70,7 +70,8 @@ class Service:
         self._ledger = ledger
         self._attempts = attempts
         self._longest_wait = longest_wait
-        self._sleep = sleep
+        self._stopped = threading.Event()
+        self._sleep = sleep or self._stopped.wait
         self._gate = threading.Lock()
         self._slots = threading.Semaphore(at_once)
         self._not_before = 0.0
@@ -83,6 +84,10 @@ class Service:
         """Close the connections and write down what was sent."""
         self._client.close()
         self.account()
+
+    def stop(self) -> None:
+        """Send nothing more: what is under way may end, and what waits for another try has failed."""
+        self._stopped.set()
 
     def account(self) -> None:
         """Write down what was sent."""
@@ -132,9 +137,11 @@ class Service:
                 self._key = secrets.key_for(self._directory, self.url)
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        self._ledger.add(self.url, self._purpose, len(content), texts)
         request = self._client.build_request("POST", self.url, content=content, headers=headers)
         with self._slots:
+            if self._stopped.is_set():
+                raise ServiceFailed(f"{self.url} was asked no more, since this run ends")
+            self._ledger.add(self.url, self._purpose, len(content), texts)
             # A server that has begun to answer is free for the next request.
             response = self._client.send(request, stream=True)
         try:

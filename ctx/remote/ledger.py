@@ -9,12 +9,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ctx.regular_files import open_regular, without_waiting
+
+_EVERY = 1.0
+"""Seconds after which what was counted is written down."""
 
 
 class Sent(NamedTuple):
@@ -39,6 +43,8 @@ class Ledger:
         self._path = os.path.join(state_directory(), "privacy.jsonl")
         self._known: set[tuple[str, str]] | None = None
         self._pending: dict[tuple[str, str], list[int]] = {}
+        self._lock = threading.Lock()
+        self._written = -_EVERY
 
     def announce(self, url: str, purpose: str, what: str) -> None:
         """Say once what goes to a host, before it goes."""
@@ -52,14 +58,20 @@ class Ledger:
             self._tell(f"note: {what} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
 
     def add(self, url: str, purpose: str, size: int, texts: int) -> None:
-        """Count one request."""
-        sums = self._pending.setdefault((host_of(url), purpose), [0, 0, 0])
-        for place, more in enumerate((1, size, texts)):
-            sums[place] += more
+        """Count one request; a process that is killed has written down all but what its last second sent."""
+        with self._lock:
+            sums = self._pending.setdefault((host_of(url), purpose), [0, 0, 0])
+            for place, more in enumerate((1, size, texts)):
+                sums[place] += more
+            is_time = time.monotonic() - self._written >= _EVERY
+        if is_time:
+            self.write()
 
     def write(self) -> None:
         """Write down what was counted; where nothing may be written it is told instead."""
-        pending, self._pending = self._pending, {}
+        with self._lock:
+            pending, self._pending = self._pending, {}
+            self._written = time.monotonic()
         lines = "".join(
             json.dumps(
                 {

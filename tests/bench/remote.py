@@ -187,25 +187,27 @@ def timed(call: Callable[[], bool]) -> tuple[float, float]:
 
 
 def crash(checkout: Path, latency: float) -> None:
-    """Kill the run at half of the texts, run it again, and count what was sent twice."""
-    with server(latency) as url, project(checkout, url) as place:
-        with ctx.open(place) as index:
-            record = index.snapshots.covered(index.resolve().tree)
-            assert record is not None
-            half = record.totals.chunks // 2
-        process = subprocess.Popen([*PROGRAM, "index", "--silent"], cwd=place)
-        while (at := counted(url)["texts"]) < half:
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        subprocess.run([*PROGRAM, "index", "--silent"], cwd=place, check=True)
-        found = counted(url)
-        twice = found["texts"] - found["distinct"]
-        print(
-            f"killed after {at:,} texts; {found['distinct']:,} distinct ones in the end, {twice:,} sent "
-            f"twice (the second probe included; up to {BATCH * CONCURRENCY} were under way)"
-        )
+    """End the run at half of the texts in each way, run it again, and count what was sent twice."""
+    for way in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+        with server(latency) as url, project(checkout, url) as place:
+            with ctx.open(place) as index:
+                record = index.snapshots.covered(index.resolve().tree)
+                assert record is not None
+                half = record.totals.chunks // 2
+            process = subprocess.Popen([*PROGRAM, "index", "--silent"], cwd=place)
+            while (at := counted(url)["texts"]) < half:
+                assert process.poll() is None
+                time.sleep(0.02)
+            process.send_signal(way)
+            process.wait()
+            subprocess.run([*PROGRAM, "index", "--silent"], cwd=place, check=True)
+            found = counted(url)
+            twice = found["texts"] - found["distinct"]
+            print(
+                f"{way.name} after {at:,} texts, status {process.returncode}: {found['distinct']:,} distinct "
+                f"ones in the end, {twice:,} sent twice (the second probe included; up to "
+                f"{BATCH * CONCURRENCY} were under way)"
+            )
 
 
 def main() -> None:

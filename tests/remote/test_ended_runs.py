@@ -1,0 +1,75 @@
+"""Runs that are ended in the middle, and searches that must not wait for a model that is busy or away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from remote_project import ROOT, configure, git_ctx
+from repositories import Repo
+from service import Service, slow, status
+
+
+def begun(repo: Repo, service: Service, requests: int) -> subprocess.Popen[bytes]:
+    """An index run that has sent so many requests, each of which takes a while."""
+    service.always = slow(0.4)
+    configure(repo, service, batch="1", concurrency="2")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ctx", "index"],
+        cwd=repo.path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    while len(service.requests) < requests:
+        assert process.poll() is None
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_is_under_way_when_a_run_is_told_to_end_is_kept(
+    project: Repo, service: Service, number: signal.Signals
+) -> None:
+    """The answers that are on their way are waited for, nothing else is sent, and nothing is sent again."""
+    process = begun(project, service, 4)
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"what is done is kept" in told
+    sent = [text for text in service.texts() if text.startswith("Filepath: ")]
+    assert 2 <= len(sent) < 8
+    service.always = None
+    assert git_ctx(project.path, "index").status == 0
+    every = [text for text in service.texts() if text.startswith("Filepath: ")]
+    assert len(every) == len(set(every)) == 8
+
+
+def test_the_ledger_has_what_a_killed_run_sent(project: Repo, service: Service) -> None:
+    """All but what the last second sent; before the first byte it says where to."""
+    process = begun(project, service, 8)
+    process.kill()
+    _, told = process.communicate(timeout=60)
+    assert b"will be sent to" in told
+    (sent,) = git_ctx(project.path, "privacy", "--json-output").json["sent"]
+    assert 4 <= sent["requests"] <= len(service.requests)
+
+
+@pytest.mark.parametrize(
+    "fault", [status(429, "slowly", Retry_After="600"), status(503, "later", Retry_After="600")]
+)
+def test_a_search_does_not_wait_for_a_server_that_wants_to_be_left_alone(
+    project: Repo, service: Service, fault: object
+) -> None:
+    git_ctx(project.path, "index")
+    before = len(service.requests)
+    service.always = fault  # type: ignore[assignment]
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert run.json["rankedWith"] == []
+    assert "it asks to wait 600 seconds" in run.json["message"]
+    assert run.json["results"][0]["symbol"] == "invoice_candle"
+    assert len(service.requests) == before + 1
