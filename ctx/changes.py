@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.contents import MISSING
+from ctx.counted import counted_and
 from ctx.coverage import lacks_in_words
 from ctx.differing import Differing, Side, differing
 from ctx.errors import CtxError, GitFailed, UsageError
@@ -190,6 +191,7 @@ def _nothing(found: Differing, wanted: Collection[str], within: str) -> str:
     if not found.files:
         return f"nothing differs in {within}"
     if not found.old and not found.new:
-        return f"{found.files:,} files differ in {within}, none of them with lines that are indexed"
+        files = counted_and(found.files, "file", "differs", "differ")
+        return f"{files} in {within}, none of them with lines that are indexed"
     states = " or ".join(state for state in STATES if state in wanted)
     return f"no chunk was {states} in {within}"

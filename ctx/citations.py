@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.contents import BINARY, MAX_SIZE, content_skip, to_text
+from ctx.counted import counted
 from ctx.errors import CtxError, GitFailed, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.formats import DIRECTORY_MODE
 from ctx.git.repository import Repository
@@ -156,7 +157,9 @@ def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
         text.pop()
     first, last = lines.first or 1, lines.last or max(1, len(text))
     if last > max(1, len(text)):
-        raise CtxError(f"'{lines.name}' has {len(text):,} lines, so there is no line {last:,} to show")
+        raise CtxError(
+            f"'{lines.name}' has {counted(len(text), 'line')}, so there is no line {last:,} to show"
+        )
     return Cited(blob, first, last, "\n".join(text[first - 1 : last]), ())
 
 

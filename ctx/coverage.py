@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctx.contents import MISSING
+from ctx.counted import counted, counted_and
 from ctx.git.unknown import FETCH_ALL
 from ctx.resolve import HEAD
 from ctx.values import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Behind, Coverage, Submodule
@@ -37,12 +38,14 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
             if is_partial_clone
             else f"`{FETCH_ALL}` may bring them, `git fsck` looks for damage"
         )
-        return f"{missing:,} files of this tree are not in this clone and were not searched: {way_out}"
+        what = counted_and(missing, "file", "of this tree is", "of this tree are")
+        return f"{what} not in this clone and not searched: {way_out}"
     if not coverage.scanned and not coverage.uncovered:
         return None
     lacking = (
-        f"{coverage.scanned + coverage.uncovered:,} files of this tree are not indexed yet "
-        f"({coverage.scanned:,} were looked through by words, {coverage.uncovered:,} not at all)"
+        counted_and(coverage.scanned + coverage.uncovered, "file", "of this tree is", "of this tree are")
+        + f" not indexed yet ({coverage.scanned:,} looked through by words, "
+        f"{coverage.uncovered:,} not at all)"
     )
     if distance is not None:
         name = (distance.commit or distance.tree).hex()[:12]
@@ -91,8 +94,7 @@ def _named(paths: list[bytes]) -> str:
 
 def distance_in_words(distance: Behind, revision: str) -> str:
     """`3 commits behind main, 12 files differ`."""
-    files = f"{distance.files:,} file{' differs' if distance.files == 1 else 's differ'}"
+    files = counted_and(distance.files, "file", "differs", "differ")
     if distance.commits is None:
         return f"not of its history, {files} from {revision}"
-    commits = f"{distance.commits:,} commit{'' if distance.commits == 1 else 's'} behind {revision}"
-    return f"{commits}, {files}"
+    return f"{counted(distance.commits, 'commit')} behind {revision}, {files}"

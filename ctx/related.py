@@ -19,6 +19,7 @@ from ctx import likeness
 from ctx.changes import compare, open_ends
 from ctx.citations import look_up, read_citation, read_place
 from ctx.contents import to_text
+from ctx.counted import counted
 from ctx.coverage import lacks_in_words
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.quoting import unquoted_argument
@@ -173,7 +174,8 @@ def _code_in(
     record = decode_record(index.record(view, view.cluster_of(file), key))
     if (last or first) > record.lines:
         raise CtxError(
-            f"'{os.fsdecode(path)}' has {record.lines:,} lines, so there is no line {last or first:,}"
+            f"'{os.fsdecode(path)}' has {counted(record.lines, 'line')}, "
+            f"so there is no line {last or first:,}"
         )
     blob = index.reader.read_blob(key[0])
     if last is not None:

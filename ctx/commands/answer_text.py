@@ -15,6 +15,7 @@ from ctx.commands.change_output import (
 )
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.snippet import harmless, shown_changes
+from ctx.counted import counted
 from ctx.printable import printable
 from ctx.values import Answer, Hit, Uncommitted
 
@@ -89,7 +90,7 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
     `shown` is the number of hits where these are not those of the answer.
     """
     count = len(answer.hits) if shown is None else shown
-    hits = f"{count} hit{'' if count == 1 else 's'}" if count else "no hits"
+    hits = counted(count, "hit") if count else "no hits"
     commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
     changes = _changes(uncommitted) if uncommitted and uncommitted.changed else ""
@@ -98,11 +99,12 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
         comparison_in_words(answer.comparison)
         if answer.comparison
         else f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
-        f"{'all' if coverage.complete else 'only'} {coverage.files:,} files, {coverage.chunks:,} chunks",
+        f"{'all' if coverage.complete else 'only'} {counted(coverage.files, 'file')}, "
+        + counted(coverage.chunks, "chunk"),
     ]
     if answer.submodules:
         searched = sum(one.commit is not None for one in answer.submodules)
-        parts.append(f"{searched:,} of {len(answer.submodules):,} submodules searched")
+        parts.append(f"{searched:,} of {counted(len(answer.submodules), 'submodule')} searched")
     left_out = sum(coverage.skipped.values())
     if left_out:
         parts.append(f"{left_out:,} left out")
@@ -125,4 +127,4 @@ def _changes(uncommitted: Uncommitted) -> str:
 
 
 def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"
+    return counted(count, "file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ctx.counted import counted, counted_and
 from ctx.printable import printable
 from ctx.values import NEW, Change, Comparison, Evolution, Hit
 
@@ -18,7 +19,7 @@ def change_in_words(change: Change) -> str:
     """`modified, lines 12-14 and 20`; `removed, lines 3-9 of the old text`."""
     pieces = [f"{a}" if a == b else f"{a}-{b}" for a, b in change.lines[:_MOST_PIECES]]
     left = len(change.lines) - len(pieces)
-    named = ", ".join(pieces) + (f" and {left:,} more pieces" if left else "")
+    named = ", ".join(pieces) + (f" and {counted(left, 'more piece')}" if left else "")
     plural = "" if len(change.lines) == 1 and "-" not in named else "s"
     return f"{change.state}, line{plural} {named}" + ("" if change.side == NEW else " of the old text")
 
@@ -86,7 +87,7 @@ def comparison_in_words(found: Comparison) -> str:
     """`against main 1a2b3c4d5e6f: 3 files differ, chunks: 4 added, 2 modified, 0 removed`."""
     short = found.commit.hex()[:12] if found.commit else ""
     name = found.revision if not short or short in found.revision else f"{found.revision} {short}"
-    files = f"{found.files:,} file{' differs' if found.files == 1 else 's differ'}"
+    files = counted_and(found.files, "file", "differs", "differ")
     return (
         f"against {name}: {files}, chunks: {found.added:,} added, {found.modified:,} modified, "
         f"{found.removed:,} removed"

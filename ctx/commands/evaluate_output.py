@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ctx.commands.json_output import print_json
+from ctx.counted import counted
 from ctx.evaluation.evaluate import Evaluation, Fitted, Part
 from ctx.evaluation.fit import FEWEST
 from ctx.evaluation.grades import CUTS, Difference, Grade
@@ -76,14 +77,17 @@ def _lines(found: Evaluation, fitting: bool) -> list[str]:
         lines.append("interrupted; this is of the commits until then")
     if found.whole is None:
         why = left_out or "there is none with one parent"
-        return [*lines, f"none of the {found.looked_at:,} commits looked at could be replayed: {why}"]
+        return [
+            *lines,
+            f"none of the {counted(found.looked_at, 'commit')} looked at could be replayed: {why}",
+        ]
     best = found.whole.grades[0]
     sentence = (
-        f"for {best.found:,} of {best.commits:,} commits that lead to {where} a changed file was among the "
-        f"first ten hits, for {best.first:,} it was the first"
+        f"for {best.found:,} of {counted(best.commits, 'commit')} that lead to {where} a changed file was "
+        f"among the first ten hits, for {best.first:,} it was the first"
     )
-    looked_at = f"{found.looked_at:,} commits looked at" + (f"; left out: {left_out}" if left_out else "")
-    lines += [sentence, looked_at, ""]
+    but = f"; left out: {left_out}" if left_out else ""
+    lines += [sentence, f"{counted(found.looked_at, 'commit')} looked at{but}", ""]
     parts = [found.whole]
     for category, of_category in found.groups.items():
         shown = of_category[:_MOST_DIRECTORIES] if category == "directory" else of_category
@@ -116,10 +120,10 @@ def _fit_lines(fitted: Fitted | None) -> list[str]:
         return [f"nothing was fitted: {2 * FEWEST} commits at least are needed, half of them to try it on"]
     weights = ", ".join(f"{name} {weight:+.2f}" for name, weight in fitted.weights.items())
     tried = (
-        f"on {fitted.tried:,} later commits: NDCG@10 {fitted.before.ndcg:.3f} before, "
+        f"on {counted(fitted.tried, 'later commit')}: NDCG@10 {fitted.before.ndcg:.3f} before, "
         f"{fitted.after.ndcg:.3f} after, {_difference(fitted.difference)}"
     )
-    lines = [f"fit: learned from {fitted.learned:,} older commits ({weights})", tried]
+    lines = [f"fit: learned from {counted(fitted.learned, 'older commit')} ({weights})", tried]
     if fitted.stored:
         helps = "it helps" if fitted.difference.low > 0 else "it seems to help, which may be chance"
         lines.append(f"{helps}: it is stored, and `git config ctx.fit true` lets searches use it")

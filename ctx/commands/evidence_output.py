@@ -11,6 +11,7 @@ from ctx.commands.answer_output import tree_fields
 from ctx.commands.answer_text import closing_line
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here, quoted
+from ctx.counted import counted
 from ctx.dependencies.values import Edge
 from ctx.evidence.values import NOT_IN_TREE, SKIPPED, Explanation, FileAnswer, FileHit
 from ctx.printable import printable
@@ -185,5 +186,5 @@ def _edges(title: str, edges: Sequence[Edge], prefix: bytes, *, outgoing: bool) 
             f"    {title} {quoted(from_here(path, prefix))}: {own[0].relation} {printable(symbols)}{more}"
         )
     if len(files) > _MOST_LISTED:
-        lines.append(f"    {title} {len(files) - _MOST_LISTED} more files")
+        lines.append(f"    {title} {counted(len(files) - _MOST_LISTED, 'more file')}")
     return lines

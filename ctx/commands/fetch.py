@@ -11,6 +11,7 @@ import click
 from ctx.commands import options
 from ctx.commands.json_output import print_json
 from ctx.commands.progress import reporter_for
+from ctx.counted import counted
 from ctx.printable import printable
 
 if TYPE_CHECKING:
@@ -128,12 +129,13 @@ def summary(report: FetchReport) -> str:
 def _line(layer: Taken) -> str:
     if not layer.taken and not layer.lacking and not layer.refused:
         return "nothing was lacking"
-    text = f"took {layer.taken:,} clusters ({layer.size:,} bytes)"
+    text = f"took {counted(layer.taken, 'cluster')} ({counted(layer.size, 'byte')})"
     if layer.words is not None:
-        text += f" and the words of {layer.words.taken:,} ({layer.words.size:,} bytes)"
+        text += f" and the words of {layer.words.taken:,} ({counted(layer.words.size, 'byte')})"
     if layer.lacking or layer.refused:
         makes = (
             "`git ctx index` has them embedded" if layer.model else "a search or `git ctx index` makes them"
         )
-        text += f"; {layer.lacking + len(layer.refused):,} are still lacking: {makes}"
+        left = layer.lacking + len(layer.refused)
+        text += f"; {left:,} {'is' if left == 1 else 'are'} still lacking: {makes}"
     return text

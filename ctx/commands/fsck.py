@@ -9,6 +9,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.counted import counted
 from ctx.printable import printable
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Line:
         state = f"checking: {100 * done // max(total, 1):3d}%"
         if self.shown and state != self.last:
             self.last = state
-            sys.stderr.write(f"\r{state} of {total:,} files")
+            sys.stderr.write(f"\r{state} of {counted(total, 'file')}")
             sys.stderr.flush()
 
     def end(self) -> None:
@@ -92,7 +93,7 @@ def text(report: Report) -> str:
     ]
     wrong = len(report.findings)
     lines.append(
-        f"checked {sum(report.checked.values()):,} files, "
+        f"checked {counted(sum(report.checked.values()), 'file')}, "
         + (f"{wrong:,} damaged" if wrong else "all is well")
     )
     return "\n".join(map(printable, lines))

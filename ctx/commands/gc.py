@@ -8,6 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.counted import counted
 from ctx.printable import printable
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def fields(report: Report) -> dict[str, object]:
 
 def text(report: Report) -> str:
     """The report for eyes: what went, the sizes before and after, what is left."""
-    from ctx.commands.status_output import counted, size
+    from ctx.commands.status_output import size
 
     gone = [counted(report.removed[kind], name) for kind, name in REMOVED.items() if report.removed.get(kind)]
     lines = [f"{'would remove' if report.dry_run else 'removed'} {', '.join(gone) or 'nothing'}"]

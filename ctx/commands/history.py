@@ -8,6 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.search import query_text
+from ctx.counted import counted
 from ctx.errors import NO_HITS
 
 LIMIT = 10
@@ -94,7 +95,7 @@ _MANY = 1_000
 def announce(done: int, total: int) -> None:
     """One line on stderr before many commits are indexed."""
     if done == 0 and total >= _MANY:
-        sys.stderr.write(f"indexing {total:,} commits, once\n")
+        sys.stderr.write(f"indexing {counted(total, 'commit')}, once\n")
 
 
 class Counter:
@@ -102,5 +103,5 @@ class Counter:
 
     def __call__(self, done: int, total: int) -> None:
         end = "\r\x1b[K" if done >= total else ""
-        sys.stderr.write(f"\rindexing {done:,} of {total:,} commits{end}")
+        sys.stderr.write(f"\rindexing {done:,} of {counted(total, 'commit')}{end}")
         sys.stderr.flush()

@@ -10,6 +10,7 @@ from typing import Any
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.snippet import harmless, shown_lines
+from ctx.counted import counted
 from ctx.history.results import CommitHit, HistoryAnswer, Month, Place
 from ctx.printable import printable
 
@@ -63,7 +64,7 @@ def sparkline(months: list[Month]) -> str:
     unit = "a month" if each == 1 else f"{each} months"
     line = f"{months[0].month} {bars} {months[-1].month}  {unit} a bar"
     if peak.commits:
-        line += f"; most in {peak.month}: {peak.commits} commit{'' if peak.commits == 1 else 's'}"
+        line += f"; most in {peak.month}: {counted(peak.commits, 'commit')}"
     return line + "\n\n"
 
 
@@ -72,7 +73,7 @@ def closing_line(answer: HistoryAnswer) -> str:
     known = answer.known
     count = len(answer.hits)
     tip = answer.commit.hex()[:12]
-    commits = f"{count or 'no'} commit{'' if count == 1 else 's'}"
+    commits = counted(count, "commit") if count else "no commits"
     parts = [f"{commits} of {known.commits:,} in {answer.revision} {tip}"]
     if known.passed != known.commits:
         parts.append(f"{known.passed:,} pass the filters")

@@ -14,6 +14,7 @@ from ctx.commands.answer_output import submodule_object
 from ctx.commands.json_output import print_json
 from ctx.commands.paths import UNPRINTABLE, escaped, quoted
 from ctx.commands.progress import JsonLines, Reporter, reporter_for
+from ctx.counted import counted
 from ctx.coverage import submodules_in_words
 from ctx.errors import INTERRUPTED
 from ctx.printable import printable
@@ -132,7 +133,7 @@ def bring_up_below(index: RepositoryIndex, revision: str | None, branch: str | N
 
 def announce(objects: int) -> None:
     """Say that the remote is asked, which may take its time."""
-    click.echo(f"fetching {objects:,} object{'' if objects == 1 else 's'} that this clone lacks", err=True)
+    click.echo(f"fetching {counted(objects, 'object')} that this clone lacks", err=True)
 
 
 def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
@@ -163,12 +164,12 @@ def summary(report: IndexReport) -> str:
     if report.skipped:
         return f"another process is indexing this repository; it will index {where} too before it ends"
     parts = [
-        f"{report.processed_new_clusters:,} of {report.total_clusters:,} clusters new",
-        f"{report.embedded_chunks:,} chunks embedded, {report.reused_chunks:,} reused",
+        f"{report.processed_new_clusters:,} of {counted(report.total_clusters, 'cluster')} new",
+        f"{counted(report.embedded_chunks, 'chunk')} embedded, {report.reused_chunks:,} reused",
     ]
     left_out = sum(report.skipped_files.values())
     if left_out:
-        parts.append(f"{left_out:,} files left out (`git ctx status` says why)")
+        parts.append(f"{counted(left_out, 'file')} left out (`git ctx status` says why)")
     if report.remote is not None and (report.remote.embedded or report.remote.reused):
         remote = report.remote
         cut = f", {remote.cut:,} too long and read in part" if remote.cut else ""

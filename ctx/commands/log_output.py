@@ -8,6 +8,7 @@ from ctx.background import log
 from ctx.background.turn import current
 from ctx.commands.json_output import print_json
 from ctx.commands.status_output import when
+from ctx.counted import counted
 from ctx.printable import printable
 from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
@@ -84,4 +85,4 @@ def tree_text(tree: log.Covered) -> str:
     what = f"{name} (tree {tree.tree[:12]})"
     if tree.skipped:
         return f"{what} {SKIPPED.get(tree.skipped, tree.skipped)}"
-    return f"{what} {tree.embedded_chunks:,} chunks embedded, {tree.reused_chunks:,} reused"
+    return f"{what} {counted(tree.embedded_chunks, 'chunk')} embedded, {tree.reused_chunks:,} reused"

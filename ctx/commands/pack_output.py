@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ctx.commands.json_output import print_json
 from ctx.commands.paths import quoted
 from ctx.commands.status_output import size, when
+from ctx.counted import counted
 from ctx.printable import printable
 
 if TYPE_CHECKING:
@@ -38,9 +39,8 @@ def print_summary(pack: Pack, place: str | None) -> None:
         lines += [f"  {quoted(one.path)}  {one.reason}" for one in delta.removed]
     if not lines:
         lines = ["nothing in this tree answers the task"]
-    files = sum(1 for file in pack.files if file.excerpts)
-    noun = "file" if files == 1 else "files"
-    lines.append(f"-- {pack.slug}: {pack.tokens:,} of {pack.options.budget:,} tokens, {files:,} {noun}")
+    files = counted(sum(1 for file in pack.files if file.excerpts), "file")
+    lines.append(f"-- {pack.slug}: {pack.tokens:,} of {counted(pack.options.budget, 'token')}, {files}")
     if place is not None:
         lines.append(os.path.relpath(place) if not os.path.relpath(place).startswith("..") else place)
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")

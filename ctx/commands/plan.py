@@ -8,6 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.counted import counted_and
 from ctx.printable import printable
 
 if TYPE_CHECKING:
@@ -72,5 +73,5 @@ def text(plan: Plan) -> str:
         f"  seconds      {plan.seconds:>12,.1f}  estimated, of one processor",
     ]
     if plan.missing_blobs:
-        lines.append(f"  {plan.missing_blobs:,} more blobs are not in this clone")
+        lines.append(f"  {counted_and(plan.missing_blobs, 'more blob', 'is', 'are')} not in this clone")
     return "\n".join(lines)

@@ -9,6 +9,7 @@ import click
 from ctx.commands import options
 from ctx.commands.json_output import print_json
 from ctx.commands.status_output import size, when
+from ctx.counted import counted
 from ctx.printable import printable
 
 
@@ -53,8 +54,8 @@ def command(everything: bool, json_output: bool) -> int:
         of = f" of {one.repository}" if everything else ""
         click.echo(
             printable(
-                f"{one.host}  {one.purpose}{of}: {one.texts:,} texts, {size(one.bytes_sent)} in "
-                f"{one.requests:,} requests, {when(one.first)} to {when(one.last)}"
+                f"{one.host}  {one.purpose}{of}: {counted(one.texts, 'text')}, {size(one.bytes_sent)} in "
+                f"{counted(one.requests, 'request')}, {when(one.first)} to {when(one.last)}"
             )
         )
     return 0

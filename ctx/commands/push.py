@@ -7,6 +7,7 @@ import click
 from ctx.commands import options
 from ctx.commands.json_output import print_json
 from ctx.commands.progress import Reporter, reporter_for
+from ctx.counted import counted
 from ctx.errors import UsageError
 from ctx.printable import printable
 
@@ -84,8 +85,8 @@ def command(
                 print_json({"type": "compact_result", **dropped._asdict()})
             else:
                 click.echo(
-                    f"dropped {dropped.dropped:,} of {dropped.dropped + dropped.kept:,} snapshots "
-                    f"and {dropped.clusters:,} clusters"
+                    f"dropped {dropped.dropped:,} of {counted(dropped.dropped + dropped.kept, 'snapshot')} "
+                    f"and {counted(dropped.clusters, 'cluster')}"
                     + (
                         f"; left alone, being of another version: {', '.join(dropped.strange)}"
                         if dropped.strange
@@ -120,13 +121,11 @@ def command(
     for key in report.too_large:
         click.echo(f"warning: cluster {key.hex()} is too large to be shared and was left out", err=True)
     if report.snapshots or report.clusters or report.words:
-        from ctx.commands.status_output import counted
-
         words = f" and the words of {report.words:,}" if report.words else ""
         text = (
             f"published {counted(report.snapshots, 'snapshot')} with "
             f"{counted(report.clusters, 'new cluster')}{words}, "
-            f"{report.size:,} bytes before packing"
+            f"{counted(report.size, 'byte')} before packing"
         )
     else:
         text = "the remote has all of it already"

@@ -11,6 +11,7 @@ from ctx.commands import answer_output, options, streams
 from ctx.commands.json_output import print_json
 from ctx.commands.progress import reporter_for
 from ctx.commands.search import LIMIT_FOR_EYES, announce
+from ctx.counted import counted
 from ctx.errors import NO_HITS
 
 if TYPE_CHECKING:
@@ -137,5 +138,5 @@ def print_changes(found: list[tuple[Hit, list[Hit]]], text_of: TextOf | None, pr
             print_hit(hit, "", text_of, prefix)
     count = len(found)
     sys.stdout.write(
-        f"-- {count or 'no'} change{'' if count == 1 else 's'} with something like it elsewhere\n"
+        f"-- {counted(count, 'change') if count else 'no changes'} with something like it elsewhere\n"
     )

@@ -8,6 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.counted import counted
 from ctx.printable import printable
 
 NOT_REMOVED = 1
@@ -46,7 +47,9 @@ def command(yes: bool, remote: str | None, json_output: bool) -> int:
             }
         )
     else:
-        click.echo(f"removed {removal.removed_snapshots:,} snapshots and everything that belongs to them")
+        of = "it" if removal.removed_snapshots == 1 else "them"
+        gone = counted(removal.removed_snapshots, "snapshot")
+        click.echo(f"removed {gone} and everything that belongs to {of}")
     return 0
 
 

@@ -9,6 +9,7 @@ import click
 
 from ctx.commands import answer_output, options, streams
 from ctx.commands.progress import reporter_for
+from ctx.counted import counted
 from ctx.errors import NO_HITS
 from ctx.printable import printable
 from ctx.values import ALL, CONTENTS
@@ -191,7 +192,8 @@ def announce(plan: Plan) -> None:
     if plan.seconds >= NOTICEABLE:
         print(
             printable(
-                f"indexing {plan.revision} first: {plan.new_blobs:,} new blobs, about {plan.chunks:,} chunks "
+                f"indexing {plan.revision} first: {counted(plan.new_blobs, 'new blob')}, "
+                f"about {counted(plan.chunks, 'chunk')} "
                 f"and {plan.seconds:,.0f} s of work (`git ctx plan` says it beforehand)"
             ),
             file=sys.stderr,

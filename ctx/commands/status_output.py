@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ctx.commands.json_output import print_json
+from ctx.counted import counted
 from ctx.descriptor import Descriptor
 from ctx.printable import printable
 from ctx.values import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
@@ -101,7 +102,7 @@ def print_text(status: Status) -> None:
     if status.packs:
         newest = status.packs[0]
         total = size(sum(one.size for one in status.packs))
-        count = f"{len(status.packs):,} pack{'' if len(status.packs) == 1 else 's'}"
+        count = counted(len(status.packs), "pack")
         lines.append(f"packs    {count}, {total}, the newest {newest.slug} of {when(newest.created_at)}")
     lines.append(f"HEAD     {catch_up(status.head)}")
     lines += [line for one in status.models for line in model_lines(one)]
@@ -130,7 +131,8 @@ def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     chunks = counted(snapshot.chunks, "chunk")
     lines = [
         f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
-        f"  {snapshot.files:,} files, {size(snapshot.files_size)}, {snapshot.lines:,} lines",
+        f"  {counted(snapshot.files, 'file')}, {size(snapshot.files_size)}, "
+        + counted(snapshot.lines, "line"),
         f"  {chunks} in {counted(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
         f"  {snapshot.descriptor}",
     ]
@@ -164,7 +166,7 @@ def catch_up(head: CatchUp) -> str:
         return "no commit yet"
     if head.covered:
         return f"tree {head.tree.hex()[:12]} is indexed"
-    cost = f"{head.new_blobs:,} new blobs, about {head.chunks:,} chunks"
+    cost = f"{counted(head.new_blobs, 'new blob')}, about {counted(head.chunks, 'chunk')}"
     return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"
 
 
@@ -173,11 +175,6 @@ def when(seconds: int) -> str:
     if not 0 <= seconds < LATEST:
         return "at no known time"
     return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def counted(count: int, name: str) -> str:
-    """A number of things in words."""
-    return f"{count:,} {name}" + ("" if count == 1 else "s")
 
 
 def size(count: float) -> str:

@@ -9,6 +9,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
+from ctx.counted import counted
 from ctx.printable import printable
 
 if TYPE_CHECKING:
@@ -79,4 +80,4 @@ def _print(report: VerifyReport) -> None:
         click.echo(f"the words of cluster {key.hex()} are not those of its files")
     impossible = f"; the files of {len(report.impossible):,} are not here" if report.impossible else ""
     differ = len(report.differing) + len(report.words)
-    click.echo(f"{who}{report.verified:,} clusters made anew, {differ:,} differ{impossible}")
+    click.echo(f"{who}{counted(report.verified, 'cluster')} made anew, {differ:,} differ{impossible}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ctx.counted import counted
 from ctx.errors import GitFailed
 from ctx.git import process
 from ctx.git.alternates import variables_of
@@ -43,6 +44,6 @@ def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
             return
         said = process.complaint(done) if done.returncode else f"'{remote}' does not have them"
     raise GitFailed(
-        f"{len(left):,} objects of this tree could not be fetched: {said}\n"
+        f"{counted(len(left), 'object')} of this tree could not be fetched: {said}\n"
         "Without --fetch, `git ctx index` and `git ctx search` make do with what is here."
     )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ctx.counted import counted
 from ctx.embed.wordtable import word_table
 from ctx.errors import Damaged, UsageError
 from ctx.git.commits import edges, history_of, matching
@@ -235,7 +236,7 @@ def _known(view: View, passed: int, indexed: int) -> Known:
 def _lacks(known: Known) -> str | None:
     if known.unread:
         return (
-            f"the changes of {known.unread:,} commits are not here and were not looked at: "
+            f"the changes of {counted(known.unread, 'commit')} are not here and were not looked at: "
             f"`{FETCH_ALL}` brings what a partial clone lacks, `git fsck` looks for damage"
         )
     if known.edge:

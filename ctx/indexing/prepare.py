@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document, Stored, document_key
+from ctx.counted import counted_and
 from ctx.errors import BlobsMissing, Damaged
 from ctx.indexing.documents import Maker, Source
 from ctx.views import segments, view
@@ -162,7 +163,8 @@ def _count_anew(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) ->
     if missing := maker.absent(list(lacking)):
         # A fetch brings the clusters of a partial clone without its blobs.
         raise BlobsMissing(
-            f"{missing:,} files of this tree are not in this clone, so their words cannot be counted: "
+            counted_and(missing, "file", "of this tree is", "of this tree are")
+            + " not in this clone, so words cannot be counted: "
             "`git ctx index --fetch` gets them"
         )
     for source in maker.recut(list(lacking), records):

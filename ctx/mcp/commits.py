@@ -8,6 +8,7 @@ from typing import Any
 
 from ctx.commands.history_output import date_of
 from ctx.commands.snippet import harmless
+from ctx.counted import counted
 from ctx.engine import RepositoryIndex
 from ctx.errors import UsageError
 from ctx.history.answer import FIRST, LAST, Filters, text_of
@@ -90,4 +91,4 @@ def _changed(place: Place, text: str | None, most: int) -> Iterator[str]:
     lines = [harmless(line) for line in text.split("\n")]
     yield numbered(lines[:most], place.first)
     if len(lines) > most:
-        yield f"[{len(lines) - most} more lines]"
+        yield f"[{counted(len(lines) - most, 'more line')}]"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import ctx
 from ctx.citations import citation
+from ctx.counted import counted
 from ctx.engine import RepositoryIndex
 from ctx.errors import NotARepository, UsageError
 from ctx.mcp.reading import read_lines
@@ -217,7 +218,7 @@ def _shown(hit: Hit, value: dict[str, Any], lines: Sequence[str], shown: int) ->
     change = f" ({hit.change.state})" if hit.change is not None else ""
     copy = f" ({hit.duplicate})" if hit.duplicate else ""
     head = f"{value['path']}:{value['startLine']}-{value['endLine']} {value['symbol']}{change}{copy}"
-    rest = "" if shown == len(lines) else f"\n[{len(lines) - shown} more lines]"
+    rest = "" if shown == len(lines) else f"\n[{counted(len(lines) - shown, 'more line')}]"
     return f"{head}  [{value['citation']}]\n{numbered(lines[:shown], hit.position.start_line)}{rest}"
 
 

@@ -7,6 +7,7 @@ import stat
 from typing import Any
 
 from ctx.contents import MAX_SIZE, content_skip, decode
+from ctx.counted import counted
 from ctx.engine import RepositoryIndex
 from ctx.errors import CtxError, UsageError
 from ctx.mcp.replies import Reply, as_json, numbered
@@ -33,14 +34,14 @@ def read_lines(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
         first = given.get("startLine", 1)
         last = min(given.get("endLine", len(lines)), len(lines))
         if first > len(lines):
-            raise UsageError(f"{name} has {len(lines)} lines: startLine {first} leads nowhere")
+            raise UsageError(f"{name} has {counted(len(lines), 'line')}: startLine {first} leads nowhere")
         if last < first:
             raise UsageError(f"endLine {last} is before startLine {first}")
         lines = lines[first - 1 : last]
     shown = len(lines)
     while True:
         head = f"{printable(name)}:{first}-{first + shown - 1}"
-        more = f"\n[{len(lines) - shown} more lines: startLine {first + shown}]"
+        more = f"\n[{counted(len(lines) - shown, 'more line')}: startLine {first + shown}]"
         reply = f"{head}\n{numbered(lines[:shown], first)}{more if shown < len(lines) else ''}"
         values = {
             "path": printable(name),

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ctx.counted import counted
 from ctx.printable import printable
 from ctx.tokens import counter
 
@@ -77,7 +78,7 @@ def listed(
     if not there:
         parts.append(nothing)
     elif not shown:
-        parts.append(f"what was found needs more than {most} tokens: raise maxTokens")
+        parts.append(f"what was found needs more than {counted(most, 'token')}: raise maxTokens")
     return Reply("\n".join(parts), values)
 
 

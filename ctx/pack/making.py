@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.counted import counted
 from ctx.coverage import lacks_in_words
 from ctx.embed.wordtable import word_table
 from ctx.errors import UsageError
@@ -86,9 +87,9 @@ def check(task: str, options: Options) -> None:
             f"the task '{task.strip()}' says nothing that code could be about: say what is to be done"
         )
     if not 1 <= options.budget <= BUDGET_MAX:
-        raise UsageError(f"a budget of {options.budget:,} tokens: give 1 to {BUDGET_MAX:,}")
+        raise UsageError(f"a budget of {counted(options.budget, 'token')}: give 1 to {BUDGET_MAX:,}")
     if not 1 <= options.max_files <= FILES_MAX:
-        raise UsageError(f"at most {options.max_files:,} files: give 1 to {FILES_MAX:,}")
+        raise UsageError(f"at most {counted(options.max_files, 'file')}: give 1 to {FILES_MAX:,}")
     if options.tokenizer not in TOKENIZERS:
         raise UsageError(f"unknown tokenizer {options.tokenizer!r}: one of {', '.join(TOKENIZERS)}")
     if options.format not in FORMATS:
@@ -241,8 +242,8 @@ def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
     budget = pack.options.budget
     if frame > budget:
         raise UsageError(
-            f"a budget of {budget:,} tokens cannot hold the frame of this pack, which has {frame:,}: "
-            "raise --budget-tokens, or shorten the task"
+            f"a budget of {counted(budget, 'token')} cannot hold the frame of this pack, which has "
+            f"{frame:,}: raise --budget-tokens, or shorten the task"
         )
     weights = dict(zip(ranking.query.hashes.tolist(), ranking.query.weights.tolist(), strict=True))
     form = FORMS[pack.options.format]
@@ -347,8 +348,8 @@ def finished(
             mentioned -= 1
         elif not selection.drop_last():
             raise UsageError(
-                f"a budget of {pack.options.budget:,} tokens cannot hold what this update has to say, "
-                f"{tokens_used:,}: raise --budget-tokens, or pack the task anew"
+                f"a budget of {counted(pack.options.budget, 'token')} cannot hold what this update has to "
+                f"say, {tokens_used:,}: raise --budget-tokens, or pack the task anew"
             )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.counted import counted_and
 from ctx.embed.precision import is_absolute
 from ctx.errors import CtxError, Damaged
 from ctx.remote.former import former_models, unreachable_models
@@ -168,9 +169,8 @@ def _complete(model: RemoteModel, part: Part, lost: Collection[bytes], *, whole:
     except Damaged:
         asked = _AT_ONCE + 1
     if asked > _AT_ONCE:
-        count = f"{len(lacking):,} cluster{'' if len(lacking) == 1 else 's'}"
-        verb = "has" if len(lacking) == 1 else "have"
-        why = f"{count} of this tree {verb} no vectors of {model.settings.model} yet"
+        count = counted_and(len(lacking), "cluster", "of this tree has", "of this tree have")
+        why = f"{count} no vectors of {model.settings.model} yet"
         raise _Lacking(why, ": `git ctx index` has them made")
     if whole:
         indexer.cover(tree, somebody_waits=True)

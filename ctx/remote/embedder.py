@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ctx.counted import counted
 from ctx.embed.precision import BIT, is_same_answer, truncated
 from ctx.errors import ServiceFailed, UsageError
 from ctx.git.settings import Settings
@@ -144,11 +145,12 @@ class RemoteEmbedder:
     def _sound(self, vectors: Floats, count: int) -> Floats:
         url, wanted = self._service.url, self.settings
         if vectors.ndim != 2 or len(vectors) != count:
-            raise ServiceFailed(f"{url} gave {len(vectors)} vectors for {count} texts")
+            raise ServiceFailed(f"{url} gave {counted(len(vectors), 'vector')} for {counted(count, 'text')}")
         width = vectors.shape[1]
         if width < wanted.dimensions:
             raise ServiceFailed(
-                f"{url} gives vectors of {width} numbers, ctx.embedder.dimensions says {wanted.dimensions}"
+                f"{url} gives vectors of {counted(width, 'number')}, "
+                f"ctx.embedder.dimensions says {wanted.dimensions}"
             )
         if not np.isfinite(vectors).all():
             raise ServiceFailed(f"{url} gave a vector that holds no numbers (NaN or infinity)")

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.counted import counted
 from ctx.errors import Damaged, RemoteFailed
 from ctx.maintenance.roots import cutoff
 from ctx.share import layout
@@ -68,7 +69,7 @@ def compact_remote(index: RepositoryIndex, remote: str | None, keep: Keep) -> Co
             if not report.dropped:
                 return report
             epoch = f"{_TRAILER}{_epoch(share, tip) + 1}\n"
-            message = f"Keep {report.kept} snapshots\n\n{epoch}{push_id()}"
+            message = f"Keep {counted(report.kept, 'snapshot')}\n\n{epoch}{push_id()}"
             pushed = share.push(share.commit(None, {}, message, keep=kept, sign=sign), lease=tip)
             if pushed.landed:
                 return report

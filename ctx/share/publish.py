@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgpack
 
+from ctx.counted import counted
 from ctx.errors import Damaged, RemoteFailed
 from ctx.partition import PARTITION_VERSION
 from ctx.share import layout
@@ -235,9 +236,9 @@ def _count(paths: Iterable[str], area: str) -> int:
 def _message(trees: Sequence[tuple[str, bytes]], words: int) -> str:
     if trees:
         names = ", ".join(dict.fromkeys(name for name, _ in trees))
-        what = f"{len(trees)} snapshots of {names}"
+        what = f"{counted(len(trees), 'snapshot')} of {names}"
     else:
-        what = f"the words of {words} clusters" if words else "better clusters"
+        what = f"the words of {counted(words, 'cluster')}" if words else "better clusters"
     return f"Publish {what}\n\n{push_id()}"
 
 

@@ -52,7 +52,7 @@ def test_text_output(git_ctx, project):
     assert (run.status, run.err) == (0, "")
     (line,) = run.lines
     assert line.startswith(f"indexed main (tree {project.git('rev-parse', 'HEAD^{tree}')[:12]}): ")
-    assert "1 files left out" in line or "1 file left out" in line
+    assert "1 file left out" in line
     assert git_ctx("index", cwd=project.path).text.endswith(" is indexed already\n")
 
 

@@ -172,7 +172,7 @@ def test_a_blob_that_is_not_here_is_no_verdict_for_good(make_repo: Callable[...,
     assert not answer.coverage.complete
     assert answer.coverage.skipped == {"missing": 1}
     assert answer.message is not None
-    assert "1 files of this tree are not in this clone" in answer.message
+    assert "1 file of this tree is not in this clone" in answer.message
     with ctx.open(repo.path) as index:
         assert index.index().skipped is None
         assert index.snapshots.covered(answer.tree) is None

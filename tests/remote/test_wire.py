@@ -162,7 +162,7 @@ def test_a_text_that_is_too_long_is_cut_and_counted(embedder: Any, service: Serv
         (instead(b"<html>"), "did not answer with JSON"),
         (instead([]), "did not answer with vectors"),
         (embeddings([[1.0] * 32]), "vectors of 32 numbers, ctx.embedder.dimensions says 64"),
-        (embeddings([[1.0] * 64, [1.0] * 64]), "gave 2 vectors for 1 texts"),
+        (embeddings([[1.0] * 64, [1.0] * 64]), "gave 2 vectors for 1 text"),
         (embeddings([[float("nan")] * 64]), "holds no numbers"),
         (embeddings([[0.0] * 64]), "vector of zeros"),
     ],

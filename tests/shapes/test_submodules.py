@@ -209,7 +209,7 @@ def test_what_is_not_here_is_told_and_not_fetched(project: Project, tmp_path: Pa
     assert answer.coverage.skipped["submodule"] == 1
     assert not (clone / ".git/modules").exists()
     done = program("search", "Rope", "--recurse-submodules", cwd=clone)
-    assert "; 0 of 1 submodules searched;" in done.stdout.splitlines()[-1]
+    assert "; 0 of 1 submodule searched;" in done.stdout.splitlines()[-1]
     done = program("search", "Rope", "--recurse-submodules", "--json-output", cwd=clone)
     assert json.loads(done.stdout)["submodules"] == [
         {
