@@ -23,6 +23,8 @@ COMMON = "common"
 """What all candidates have: the mean of the trees."""
 CORRECTION = "correction"
 """What was fitted to the repository, where the user asked for that."""
+NAMES = "names"
+"""The group of features that what `ranker.CALLED_SO` gives is put into."""
 _LEAST_SCORE = -500.0
 """Scores below this are as good as none, and their logistic function has no number."""
 FURTHER_ROW = "further chunk of the file"
@@ -86,6 +88,8 @@ def explain(
         for flag, prior in PRIORS.items():
             if int(flags[number]) & flag and not query.asked & flag:
                 parts[_KINDS[flag]] = -prior
+        if gain := float(pool.gains[own[number]]):
+            parts[NAMES] = parts.get(NAMES, 0.0) + gain
         if corrections[number]:
             parts[CORRECTION] = corrections[number]
         moved = np.flatnonzero(steps[number, :-1]).tolist()
@@ -113,6 +117,7 @@ def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: Placed, deep: in
         pool.files[best],
         pool.features[best],
         pool.priors[best],
+        pool.gains[best],
         pool.corrections[best],
         pool.scores[best],
     )

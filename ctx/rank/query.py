@@ -20,6 +20,8 @@ MAX_LENGTH = 4096
 """Characters of a query that are read; the rest says nothing new."""
 _MAX_TERMS = 64
 _MOST_WHOLES = 96
+_LONGEST_NAME = 10
+"""Words of a query that may be one name as a whole."""
 
 _ASKS_FOR = (
     (paths.TEST, re.compile(r"\b(tests?|testing|specs?|fixtures?|mocks?|benchmarks?)\b", re.I)),
@@ -129,7 +131,7 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _wholes(text: str, terms: list[Term]) -> list[Whole]:
-    """Names that one word of the query, or up to four that stand side by side, would make."""
+    """Names that one word of the query, up to four that stand side by side, or all would make."""
     place = {term.hash: number for number, term in enumerate(terms)}
     words = [word for token in tokens(text) for word in words_of(token) if word.isascii()]
     known = [place.get(term_hash(word), -1) for word in words]
@@ -139,6 +141,8 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
         for start in range(len(words) - size + 1)
         if known[start] >= 0 and known[start + size - 1] >= 0
     ][:_MOST_WHOLES]
+    if 4 < len(words) <= _LONGEST_NAME:
+        spans.append((0, len(words)))
     hashes = compound_hashes(["_".join(words[start:end]) for start, end in spans])
     found = [
         Whole(hashed, [at for at in known[start:end] if at >= 0])

@@ -34,6 +34,12 @@ PRIORS = {
     paths.LEGACY: 0.75,
 }
 
+CALLED_SO = 3.0
+"""What a file gains that defines something called just what the query says in two words or more: commits say
+little of that, so the trees do not know how sure it is. In the same units."""
+_CALLED = FEATURES.index("whole_name")
+_NEARLY_ALL = 0.999
+
 _NEXT_ROW = 4.0
 """What each further row of the same file loses, in the same units."""
 
@@ -51,7 +57,8 @@ class Pool(NamedTuple):
     """The candidates of one query.
 
     `documents` (n,), the files (n,) that stand for them, their features (n, FEATURES); in units of the trees'
-    sums, all (n,), what each file loses by what it is, what a correction adds, and its score.
+    sums, all (n,), what each file loses by what it is, what it gains by what it defines, what a correction
+    adds, and its score.
     """
 
     evidence: Evidence
@@ -59,6 +66,7 @@ class Pool(NamedTuple):
     files: npt.NDArray[np.int64]
     features: npt.NDArray[np.float32]
     priors: Floats
+    gains: Floats
     corrections: Floats
     scores: Floats
 
@@ -122,15 +130,20 @@ def pool_of(
     files = shown[documents]
     if not len(documents):
         none = np.zeros(0)
-        return Pool(evidence, documents, files, np.zeros((0, len(FEATURES)), np.float32), none, none, none)
+        return Pool(
+            evidence, documents, files, np.zeros((0, len(FEATURES)), np.float32), none, none, none, none
+        )
     table = file_features(corpus, query, evidence, documents, files)
     flags, priors = corpus.view.file_flags[files], np.zeros(len(files))
     for flag, prior in PRIORS.items():
         if not query.asked & flag:
             priors[(flags & flag) > 0] += prior
-    plain = (tuning.trees or file_ranker()).margins(table) - priors
+    gains = np.zeros(len(files))
+    if len(query.words) > 1:
+        gains[table[:, _CALLED] > _NEARLY_ALL] = CALLED_SO
+    plain = (tuning.trees or file_ranker()).margins(table) - priors + gains
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
-    return Pool(evidence, documents, files, table, priors, scores - plain, scores)
+    return Pool(evidence, documents, files, table, priors, gains, scores - plain, scores)
 
 
 def ranked(corpus: Corpus, pool: Pool, placed: Placed) -> list[Ranked]:

@@ -9,7 +9,9 @@ import pytest
 from repositories import Repo
 
 import ctx
+from ctx.rank import ranker
 from ctx.values import Hit
+from ctx.words.query import words_of
 
 TOPICS = ("session", "retry", "parser", "invoice", "cache", "socket", "palette", "ledger", "cookie", "route")
 
@@ -93,3 +95,19 @@ def test_a_search_imports_nothing_that_trains() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", ["keep_ledger_within_limit", "keepLedgerWithinTheGivenLimitOfStore"])
+def test_what_is_called_just_what_the_query_says_comes_first(
+    project: Repo, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = " ".join(words_of(name))
+    project.commit({"src/odds_and_ends.py": f"def {name}(a, b):\n    return a if a < b else b\n"})
+    assert answer(project, query)[0].path == b"src/odds_and_ends.py"
+    asked = f"the palette of cookies where we {query}"
+    monkeypatch.setattr(ranker, "CALLED_SO", 0.0)
+    plain = [hit.score for hit in answer(project, asked)]
+    weighed = answer(project, query)[0].score
+    monkeypatch.undo()
+    assert [hit.score for hit in answer(project, asked)] == plain, "the name is not all that is asked"
+    assert answer(project, query)[0].score > weighed
