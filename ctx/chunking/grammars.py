@@ -10,8 +10,13 @@ from ctx.chunking.registry import rules_of
 from ctx.chunking.rules import Grammar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Parser, Point, Tree
     from tree_sitter_language_pack import SupportedLanguage
+
+    Parse = Callable[[bytes, str], tuple[Tree, Grammar] | None]
+    """Parses UTF-8 bytes as a language, as `parse` does."""
 
 STEPS_PER_BYTE = 0.04
 FREE_STEPS = 4_000

@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from ctx.records import decode_record
 from ctx.views.segments import Key
 from ctx.words.terms import DEFINITION
 from ctx.words.vocabulary import exact_hashes
+
+if TYPE_CHECKING:
+    from ctx.chunking.grammars import Parse
 
 Records = Callable[[bytes, Key], bytes]
 """Gives the record of a document of a cluster."""
@@ -46,13 +50,22 @@ _BY_PACKAGE = {"go", "java", "kotlin", "csharp", "php"}
 class Dependencies:
     """The edges of one tree. Keeps what it has read; make it anew for another tree."""
 
-    def __init__(self, corpus: Corpus, read: Read, records: Records) -> None:
+    def __init__(self, corpus: Corpus, read: Read, records: Records, parse: Parse | None = None) -> None:
+        """`parse` parses files, for those who have done that already."""
         self._corpus = corpus
         self._records = records
+        self._parse = parse
         self._files = Files(corpus, read)
         self._known: dict[str, list[Edge]] = {}
         self._read: dict[str, Uses | None] = {}
         self._definers: dict[str, list[int]] = {}
+
+    def size(self, path: bytes) -> int | None:
+        """The bytes of a file whose edges can be read, None for one whose language is none of those."""
+        name = as_text(path)
+        if name not in self._files.number or self._files.language(name) not in LANGUAGES:
+            return None
+        return len(self._files.text(name) or b"")
 
     def outgoing(self, paths: Iterable[bytes]) -> list[Edge]:
         """What each of some files uses, in the order given; imports first, then by line."""
@@ -115,7 +128,7 @@ class Dependencies:
         if path not in self._read:
             language = self._files.language(path) if path in self._files.number else ""
             text = self._files.text(path) if language in LANGUAGES else None
-            self._read[path] = None if text is None else read_uses(text, language)
+            self._read[path] = None if text is None else read_uses(text, language, self._parse)
         return self._read[path]
 
     def _resolved(

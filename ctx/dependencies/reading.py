@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query
     from tree_sitter_language_pack import SupportedLanguage
 
+    from ctx.chunking.grammars import Parse
+
 _MOST_NAMES = 4000
 """Distinct identifiers of one file that are looked at; what has more is a table."""
 _SHORTEST = 3
@@ -135,15 +137,18 @@ def _query(language: str) -> Query:
     return Query(get_language(cast("SupportedLanguage", language)), _LANGUAGES[language].query)
 
 
-def read_uses(source: bytes, language: str) -> Uses | None:
-    """What a file (UTF-8) uses; None where the language is none of LANGUAGES or the parser gave up."""
+def read_uses(source: bytes, language: str, parse: Parse | None = None) -> Uses | None:
+    """What a file (UTF-8) uses; None where the language is none of LANGUAGES or the parser gave up.
+
+    `parse` parses it, for those who have done that already.
+    """
     if language not in _LANGUAGES:
         return None
     from tree_sitter import QueryCursor
 
-    from ctx.chunking.grammars import parse
+    from ctx.chunking import grammars
 
-    parsed = parse(source, language)
+    parsed = (parse or grammars.parse)(source, language)
     if parsed is None:
         return None
     found = QueryCursor(_query(language)).captures(parsed[0].root_node)

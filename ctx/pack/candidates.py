@@ -73,7 +73,7 @@ class Shelves:
 
     def __init__(self, corpus: Corpus, record: Callable[[bytes, Key], bytes]) -> None:
         self.corpus = corpus
-        self._record = record
+        self.record_of = record
         self._records: dict[int, tuple[Key, Record]] = {}
 
     def record(self, document: int, file: int) -> tuple[Key, Record]:
@@ -82,7 +82,7 @@ class Shelves:
         if known is None:
             segment, place = self.corpus.place(document)
             key = segment.key(place)
-            record = decode_record(self._record(self.corpus.view.cluster_of(file), key))
+            record = decode_record(self.record_of(self.corpus.view.cluster_of(file), key))
             known = self._records[document] = (key, record)
         return known
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.counted import counted
 from ctx.coverage import lacks_in_words
+from ctx.dependencies.edges import Dependencies
 from ctx.embed.wordtable import word_table
 from ctx.errors import UsageError
 from ctx.opened import Mend, Opened, mending, open_tree
 from ctx.pack.candidates import Candidate, Shelves, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
-from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, users
+from ctx.pack.links import Links
+from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, is_user, users
 from ctx.pack.render import FORMS, prompt
 from ctx.pack.report import read_report
 from ctx.pack.selection import Selection
@@ -50,7 +52,7 @@ _TOKENS_A_ROW = 30
 """A row is looked at for each so many tokens of the budget, within these bounds."""
 _DEEP = 15
 """Of so many of the best files all rows are looked at."""
-_FOR_THE_BEST = 0.88
+_FOR_THE_BEST = 0.94
 """The share of the budget that goes to what the task is about before what that needs has its turn."""
 _TESTS, _CALLERS, _DEFINITIONS = 3, 2, 8
 """How many neighbours of each kind a pack of 8,000 tokens has at most; larger ones have more."""
@@ -73,6 +75,11 @@ class Ranking(NamedTuple):
     query: Query
     found: list[Candidate]
     sources: Sources
+
+    def dependencies(self) -> Dependencies:
+        """The edges between the files of the tree."""
+        read, records = self.sources.read, self.shelves.record_of
+        return Dependencies(self.shelves.corpus, read, records, self.sources.parse)
 
 
 def check(task: str, options: Options) -> None:
@@ -256,14 +263,15 @@ def choose(ranking: Ranking, selection: Selection) -> None:
     selection.fill(ranking.found, _FOR_THE_BEST)
     chosen = [shown.candidate for own in selection.shown.values() for shown in own]
     if chosen:
+        links = Links(ranking.dependencies())
         scale = max(1.0, (selection.budget / 8_000) ** 0.5)
         known = {one.row: one for one in ranking.found}
         beside = users(ranking.shelves, ranking.query, chosen, 100)
         for relation, most in ((TEST_OF, _TESTS), (CALLER_OF, _CALLERS)):
-            own = [one for one in beside if one.relation == relation]
+            own = (one for one in beside if one.relation == relation and is_user(ranking.shelves, links, one))
             _add(ranking, selection, known, own, int(most * scale), None)
         texts = {one.row: _text(ranking, one) for one in chosen}
-        used = definitions_used(ranking.shelves, chosen, texts, 60)
+        used = definitions_used(ranking.shelves, links, chosen, texts, 60)
         _add(ranking, selection, known, used, int(_DEFINITIONS * scale), "signature")
     selection.fill(ranking.found)
 
@@ -272,13 +280,12 @@ def _add(
     ranking: Ranking,
     selection: Selection,
     known: Mapping[int, Candidate],
-    found: Sequence[Neighbour],
+    found: Iterable[Neighbour],
     most: int,
     form: str | None,
 ) -> None:
+    left = most
     for one in found:
-        if most <= 0:
-            return
         said = {
             "kind": "dependency",
             "relation": one.relation,
@@ -298,7 +305,9 @@ def _add(
             selection.add(candidate, only=only, why=f"{one.relation} {one.symbol}")
             and selection.used > before
         ):
-            most -= 1
+            left -= 1
+            if left <= 0:
+                return
 
 
 def _text(ranking: Ranking, one: Candidate) -> str:

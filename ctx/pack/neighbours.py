@@ -1,6 +1,7 @@
 """What chosen code needs beside it: the tests that name it, who calls it, and what it calls itself.
 
-Found through the words and names of the index, so that no file has to be read that is not shown.
+Proposed by the words and names of the index, so that few files have to be read that are not shown; where the
+edges between files are resolved, these decide.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ctx.pack.candidates import Candidate, Shelves, definers
+from ctx.pack.links import Links
 from ctx.rank.query import Query
 from ctx.views import paths as path_flags
 from ctx.words.query import words_of
@@ -48,7 +50,7 @@ class Neighbour(NamedTuple):
 
 
 def definitions_used(
-    shelves: Shelves, chosen: Sequence[Candidate], texts: Mapping[int, str], most: int
+    shelves: Shelves, links: Links, chosen: Sequence[Candidate], texts: Mapping[int, str], most: int
 ) -> list[Neighbour]:
     """Definitions of what the texts of chosen rows (by row) name, those first that most of them need."""
     uses: Counter[str] = Counter()
@@ -66,7 +68,7 @@ def definitions_used(
     known = {one.row for one in chosen}
     found = []
     for name, rows in zip(names, definers(shelves.corpus, names), strict=True):
-        rows = [row for row in rows if row not in known]
+        rows = [row for row in _meant(shelves, links, first[name], name, rows) if row not in known]
         if not 0 < len(rows) <= _MOST_DEFINERS:
             continue
         for row in rows:
@@ -75,6 +77,22 @@ def definitions_used(
                 weight = uses[name] * first[name].chance / len(rows)
                 found.append(Neighbour(row, file, DEFINITION_OF, name, first[name].path, weight))
     return _best(shelves, found, most)
+
+
+def _meant(shelves: Shelves, links: Links, user: Candidate, name: str, rows: Sequence[int]) -> Sequence[int]:
+    """Of the rows that define a name those that a chosen row means: its file's, else what an edge says."""
+    if links.edges(user.path) is None:
+        return rows
+    view, document_of = shelves.corpus.view, shelves.corpus.document_of
+    own = [row for row in rows if document_of[row] == document_of[user.row]]
+    target = links.target(user.path, name)
+    return own or [row for row in rows if view.path(_file(shelves, row)) == target]
+
+
+def is_user(shelves: Shelves, links: Links, found: Neighbour) -> bool:
+    """Whether a row that has a name uses what defines it, as far as that can be known."""
+    path = shelves.corpus.view.path(found.file)
+    return path == found.source or not links.known(path) or links.leads(path, found.source, found.symbol)
 
 
 def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int) -> list[Neighbour]:

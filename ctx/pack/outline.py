@@ -18,6 +18,7 @@ from ctx.pack.values import Lines
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from ctx.chunking.grammars import Parse
     from ctx.chunking.rules import Grammar
 
 _DEPTH = 40
@@ -76,18 +77,20 @@ class Outline(NamedTuple):
 NONE = Outline(())
 
 
-def outline(source: bytes, language: str | None) -> Outline:
-    """The outline of a file; none where there is no grammar for it, or the parser gives up."""
+def outline(source: bytes, language: str | None, parse: Parse | None = None) -> Outline:
+    """The outline of a file; none where there is no grammar for it, or the parser gives up.
+
+    `parse` parses it, for those who have done that already.
+    """
     if language is None:
         return NONE
-    from ctx.chunking import documents, embedded
-    from ctx.chunking.grammars import parse
+    from ctx.chunking import documents, embedded, grammars
     from ctx.chunking.lines import has_long_line
 
     text = decode(source)[0]
     if language in documents.LANGUAGES or language in embedded.LANGUAGES or has_long_line(text):
         return NONE
-    parsed = parse(text, language)
+    parsed = (parse or grammars.parse)(text, language)
     if parsed is None:
         return NONE
     tree, grammar = parsed

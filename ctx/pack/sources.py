@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from ctx.contents import to_text
 from ctx.pack.excerpts import LONGEST_LINE
 from ctx.pack.outline import Outline, outline
 from ctx.pack.values import SOURCE_MEMORY, Lines
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
+
+    from ctx.chunking.grammars import Parse
+    from ctx.chunking.rules import Grammar
 
 MOST_BYTES = 64 << 20
 """Bytes of all files together that are kept in memory."""
@@ -18,9 +25,10 @@ MOST_BYTES = 64 << 20
 class Source:
     """A file: its bytes' digest (BLAKE2b, 32 bytes, hexadecimal), its lines without ends, its outline."""
 
-    def __init__(self, content: bytes, language: str | None) -> None:
+    def __init__(self, content: bytes, language: str | None, parse: Parse | None = None) -> None:
         self._content = content
         self._language = language
+        self._parse = parse
         self.digest = blake2b(content, digest_size=32).hexdigest()
         text = to_text(content, 0, len(content)).split("\n")
         if text and not text[-1]:
@@ -30,16 +38,25 @@ class Source:
     @cached_property
     def outline(self) -> Outline:
         """The definitions by syntax; parsing is most of what a file costs."""
-        return outline(self._content, self._language)
+        return outline(self._content, self._language, self._parse)
 
 
 class Sources:
     """The files that were read so far; `read` gives the bytes of a blob and raises KeyError."""
 
     def __init__(self, read: Callable[[bytes], bytes], most: int = MOST_BYTES) -> None:
-        self._read = read
+        self.read = read
         self._left = most
         self._found: dict[tuple[bytes, str | None], Source | str] = {}
+        self._parsed: dict[tuple[bytes, str], tuple[Tree, Grammar] | None] = {}
+
+    def parse(self, text: bytes, language: str) -> tuple[Tree, Grammar] | None:
+        """Parse UTF-8 bytes, each text once: what is shown is asked for its outline and for what it uses."""
+        from ctx.chunking import grammars
+
+        if (text, language) not in self._parsed:
+            self._parsed[text, language] = grammars.parse(text, language)
+        return self._parsed[text, language]
 
     def get(self, blob: bytes, language: str | None) -> Source | str:
         """A file, or why it cannot be shown. Raises KeyError where the blob is gone."""
@@ -49,11 +66,11 @@ class Sources:
         return known
 
     def _make(self, blob: bytes, language: str | None) -> Source | str:
-        content = self._read(blob)
+        content = self.read(blob)
         if len(content) > self._left:
             return SOURCE_MEMORY
         self._left -= len(content)
-        return Source(content, language)
+        return Source(content, language, self.parse)
 
 
 def text_of(source: Source, ranges: Sequence[Lines]) -> str | None:

@@ -1,0 +1,81 @@
+"""What chosen code needs beside it: what an edge says, not what has the same name."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import ctx
+from ctx.dependencies.edges import Dependencies
+from ctx.opened import open_tree
+from ctx.pack.hints import read_task
+from ctx.pack.links import Links
+from ctx.pack.making import rank
+from ctx.pack.neighbours import CALLER_OF, TEST_OF, definitions_used, is_user, users
+from ctx.pack.values import Options
+from ctx.search import corpus_of
+
+TASK = "refund_payment returns the total although the order is void"
+FILLER = "\n".join(f"def step_{n}(ledger):\n    return ledger.entry({n})\n\n" for n in range(40))
+CHOSEN = """from shop.rounding import round_amount
+
+
+def refund_payment(order):
+    \"\"\"Refund the payment of an order that is void.\"\"\"
+    return round_amount(order.total)
+"""
+FILES = {
+    "shop/payments.py": CHOSEN,
+    "shop/rounding.py": f"{FILLER}\ndef round_amount(amount):\n    return round(amount, 2)\n",
+    "games/rounding.py": f"{FILLER}\ndef round_amount(points):\n    return int(points)\n",
+    "games/other.py": f"{FILLER}\ndef round_amount(other):\n    return other\n",
+    "shop/checkout.py": f"{FILLER}\nfrom shop.payments import refund_payment\n\n\ndef undo_checkout(order):\n"
+    "    return refund_payment(order)\n",
+    "games/words.py": f"{FILLER}\nNAMES = ['refund_payment']\n",
+    "games/console.rb": "def undo(order)\n  refund_payment(order)\nend\n",
+    "tests/test_payments.py": "from shop.payments import refund_payment\n\n\ndef test_refund():\n"
+    "    assert refund_payment(None) is None\n",
+    "tests/test_words.py": "def test_names():\n    assert 'refund_payment' in NAMES\n",
+}
+
+
+def test_edges_decide_where_they_are_known(make_repo):
+    repo = make_repo("shop")
+    repo.commit(FILES)
+    with ctx.open(repo.path) as index:
+        opened = open_tree(index, None, None, None)
+        ranking = rank(index, opened, {}, TASK, Options(), read_task(TASK))
+        chosen = [one for one in ranking.found if one.path == b"shop/payments.py"][:1]
+        links = Links(ranking.dependencies())
+        proposed = users(ranking.shelves, ranking.query, chosen, 100)
+        paths = {one: opened.view.path(one.file).decode() for one in proposed}
+        kept = {(one.relation, path) for one, path in paths.items() if is_user(ranking.shelves, links, one)}
+        # A file in a language without edges is taken at its word.
+        callers = {(CALLER_OF, "shop/checkout.py"), (CALLER_OF, "games/console.rb")}
+        assert kept == {*callers, (TEST_OF, "tests/test_payments.py")}
+        assert set(paths.values()) - {path for _, path in kept} == {"games/words.py", "tests/test_words.py"}
+        texts = {one.row: CHOSEN for one in chosen}
+        used = definitions_used(ranking.shelves, links, chosen, texts, 60)
+        assert [(one.symbol, opened.view.path(one.file)) for one in used] == [
+            ("round_amount", b"shop/rounding.py")
+        ]
+        # Without edges three places of one name are none.
+        blind = Links(ranking.dependencies(), most=0)
+        assert definitions_used(ranking.shelves, blind, chosen, texts, 60) == []
+
+
+def test_no_more_is_read_than_the_bound(make_repo):
+    repo = make_repo("shop")
+    repo.commit(FILES)
+    with ctx.open(repo.path) as index:
+        opened = open_tree(index, None, None, None)
+        corpus = corpus_of(opened.view)
+        dependencies = Dependencies(corpus, index.reader.read_blob, partial(index.record, opened.view))
+        links = Links(dependencies, most=len(CHOSEN))
+        assert links.target(b"shop/payments.py", "round_amount") == b"shop/rounding.py"
+        assert links.edges(b"shop/checkout.py") is None
+        assert links.known(b"shop/checkout.py")
+        assert not links.known(b"games/console.rb")
+        assert not links.leads(b"shop/checkout.py", b"shop/payments.py", "refund_payment")
+        links = Links(dependencies)
+        assert links.leads(b"shop/checkout.py", b"shop/payments.py", "refund_payment")
+        assert not links.leads(b"games/words.py", b"shop/payments.py", "refund_payment")
