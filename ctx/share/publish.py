@@ -52,7 +52,7 @@ class PushReport(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What is about to be sent to a remote for the first time: bytes, and whether words are among it."""
+    """What is about to be sent: bytes, and whether words are among it."""
 
     size: int
     words: bool
@@ -93,7 +93,6 @@ class Publisher:
         files: dict[str, _File] = {}
         for layer in self._layers:
             files |= self._files(layer, [one for one in selected if one.layer is layer])
-        met = self._share.has_met()
         for attempt in range(1, _ATTEMPTS + 1):
             tip = self._share.fetch_tip()
             there = self._share.listing(tip) if tip is not None else {}
@@ -107,15 +106,14 @@ class Publisher:
             new_files |= _notes(trees, there)
             size = sum(map(len, new_files.values()))
             words = _count(new_files, layout.WORDS)
-            if (
-                announce is not None
-                and attempt == 1
-                and (not met or (words and not _count(there, layout.WORDS)))
-            ):
+            sent = [layout.SNAPSHOTS, *([layout.WORDS] if words else [])]
+            if announce is not None and attempt == 1 and not all(map(self._share.has_sent, sent)):
                 announce(Contents(size, bool(words)))
             commit = self._share.commit(tip, new_files, _message(trees, words), sign=sign)
             pushed = self._share.push(commit)
             if pushed.landed and self._landed(commit, new_files):
+                for what in sent:
+                    self._share.note_sent(what, commit)
                 self._share.agree(
                     self._share.blob_id(data)
                     for path, data in new_files.items()

@@ -40,8 +40,7 @@ def push(
 ) -> PushReport:
     """Publish snapshots on a remote; what is not indexed is indexed first. Raises `RemoteFailed`.
 
-    `announce` is told what is about to go, when this clone has not met the remote's index before, or the
-    remote has had no words so far.
+    `announce` is told what is about to go where this clone has not sent the like to this remote before.
     """
     share = ShareRepository(
         index.repository, index.store, find_remote(index.repository, remote), may_ask=may_ask

@@ -14,7 +14,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple
 
 from ctx.errors import CtxError, RemoteFailed, StoreUnusable
@@ -38,6 +38,8 @@ _OURS = {
 """Settings of the user's that mean something else for this repository than for his own."""
 _MOST_PACKED, _MOST_LOOSE = 300, 60
 """Files of packs, two or three each, and loose objects in one of 256 directories."""
+_SAID = 8
+"""So many lines of git's words are passed on, the last ones."""
 _RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "incorrect old value")
 _RACE_SAID = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
 
@@ -48,6 +50,10 @@ class Pushed(NamedTuple):
     landed: bool
     raced: bool
     why: str
+
+
+class _Unsound(StoreUnusable):
+    """git cannot work in our repository: something in it is damaged, or there is no room."""
 
 
 class ShareRepository:
@@ -63,6 +69,8 @@ class ShareRepository:
         self._may_ask = may_ask
         self.path = os.path.join(store.path, "share.git")
         self.tracking = f"refs/remotes/{remote.slug}/ctx"
+        self._sent = f"refs/sent/{remote.slug}"
+        self._listed: tuple[str, dict[str, str]] | None = None
         self._agreed = os.path.join(self.path, "agreed")
         self._local_variables = frozenset(
             os.fsdecode(process.output(repository.place.directory, ["rev-parse", "--local-env-vars"])).split()
@@ -80,13 +88,18 @@ class ShareRepository:
             fcntl.flock(handle, fcntl.LOCK_EX)
             self._prepare()
             yield
+        except _Unsound as error:
+            self._begin_anew()
+            raise StoreUnusable(f"{error}; it was begun anew: run the command again") from error
         finally:
             os.close(handle)
 
     def _prepare(self) -> None:
         sound = self._run("rev-parse", "--is-bare-repository").stdout.strip() == b"true"
-        if sound and not self._has_grown():
-            return
+        if not sound or self._has_grown():
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
         shared = self._repository.config("core.sharedRepository")
         options = ["--quiet", "--bare", "--template=", *([f"--shared={shared}"] if shared else [])]
@@ -133,6 +146,14 @@ class ShareRepository:
         if self.remote_tip() is None:
             self._run("update-ref", "-d", self.tracking)
             return None
+        try:
+            return self._fetched_tip()
+        except (RemoteFailed, _Unsound):
+            # The remote was there a moment ago: what is damaged may well be what lies here.
+            self._begin_anew()
+            return self._fetched_tip()
+
+    def _fetched_tip(self) -> str:
         wanted = f"+{REF}:{self.tracking}"
         done = self._fetch("--depth=1", "--filter=blob:none", self.remote.name, wanted)
         if done.returncode:
@@ -140,7 +161,9 @@ class ShareRepository:
             done = self._fetch(self.remote.name, wanted)
         if done.returncode:
             raise self._failed("cannot be fetched from", done)
-        return self._output("rev-parse", "--verify", f"{self.tracking}^{{commit}}").decode().strip()
+        tip = self._output("rev-parse", "--verify", f"{self.tracking}^{{commit}}").decode().strip()
+        self._listed = tip, self._listing(tip)
+        return tip
 
     def fetch_blobs(self, oids: Iterable[str]) -> None:
         """Bring the blobs that are not here yet, in one go."""
@@ -193,12 +216,21 @@ class ShareRepository:
 
     # -- what is here
 
-    def has_met(self) -> bool:
-        """Whether an index was pushed to this remote or fetched from it before."""
-        return self._run("rev-parse", "--quiet", "--verify", self.tracking).returncode == 0
+    def has_sent(self, what: str) -> bool:
+        """Whether something of that name was pushed from here to this remote before."""
+        return self._run("rev-parse", "--quiet", "--verify", f"{self._sent}/{what}").returncode == 0
 
-    def listing(self, commit: str) -> dict[str, str]:
+    def note_sent(self, what: str, commit: str) -> None:
+        """Remember that it was."""
+        self._run("update-ref", f"{self._sent}/{what}", commit)
+
+    def listing(self, commit: str) -> Mapping[str, str]:
         """The files of a commit: the id of each by its path."""
+        if self._listed is not None and self._listed[0] == commit:
+            return self._listed[1]
+        return self._listing(commit)
+
+    def _listing(self, commit: str) -> dict[str, str]:
         found = {}
         for line in self._output("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")
@@ -227,7 +259,10 @@ class ShareRepository:
                     continue
                 to.write(f"{oid}\n".encode())
                 to.flush()
-                size = int(back.readline().split()[2])
+                head = back.readline().split()
+                if not head:
+                    break  # the object is damaged, and git has ended with words about it
+                size = int(head[2])
                 content = back.read(size + 1)
                 yield content[:size] if len(content) == size + 1 else None
 
@@ -341,10 +376,7 @@ class ShareRepository:
     def _output(self, *arguments: str, stdin: bytes | None = None, index: str | None = None) -> bytes:
         done = self._run(*arguments, stdin=stdin, index=index)
         if done.returncode:
-            raise StoreUnusable(
-                f"git cannot work in {self.path} ({process.complaint(done)}): remove that directory, "
-                "it is made anew"
-            )
+            raise _Unsound(f"git failed in {self.path} ({process.complaint(done)})")
         return done.stdout
 
     @contextmanager
@@ -356,10 +388,13 @@ class ShareRepository:
         ) as git:
             assert git.stdin is not None
             assert git.stdout is not None
-            yield git.stdin, git.stdout
-            git.stdin.close()
+            # Where its pipe breaks it has ended, and said why.
+            with suppress(BrokenPipeError):
+                yield git.stdin, git.stdout
+            with suppress(BrokenPipeError):
+                git.stdin.close()
         if git.returncode:
-            raise StoreUnusable(f"git cannot write in {self.path}: see above, or remove it, it is made anew")
+            raise _Unsound(f"git failed in {self.path}")
 
     def _environment(self, network: bool) -> dict[str, str]:
         """The variables for a git in our repository: those that lead to the user's are gone."""
@@ -393,8 +428,9 @@ class ShareRepository:
 
     def _failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
         name = self.remote.name
-        words = " ".join(process.complaint(done).split())
-        return RemoteFailed(f"'{name}' {what}: {words}")
+        lines = dict.fromkeys(" ".join(line.split()) for line in process.complaint(done).splitlines())
+        # git may say the same of each object.
+        return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_SAID:])}")
 
 
 def _names(folder: str) -> list[str]:

@@ -2,9 +2,10 @@
 
     python tests/bench/share.py CHECKOUT [--writers 8] [--pushes 10]
 
-Clones the checkout, pushes the index of its HEAD to a bare repository beside it, then one commit more, and
-fetches both in a fresh clone. Sizes are those of the packs that travel. The last line lets so many clones
-push so many commits each to one remote at once, and counts the snapshots that are there in the end.
+Clones the checkout, pushes the index of the commit before its HEAD to a bare repository beside it, then that
+of HEAD, then the words, and fetches in fresh clones before and after the words. Sizes are those of the packs
+that travel. The last line lets so many clones push so many commits each to one remote at once, and counts the
+snapshots that are there in the end.
 """
 
 from __future__ import annotations
@@ -65,11 +66,16 @@ def fast_import(place: Path, remote: Path) -> tuple[int, Cost]:
     subprocess.run(["git", "init", "--quiet", "--bare", str(place)], check=True)
     names = [line.split(maxsplit=3)[2:] for line in git(remote, "ls-tree", "-r", REF).splitlines()]
     stream = bytearray(b"commit refs/heads/x\ncommitter x <x> 0 +0000\ndata 0\n")
-    for oid, path in names:
-        data = subprocess.run(
-            ["git", "cat-file", "blob", oid], cwd=remote, capture_output=True, check=True
-        ).stdout
-        stream += b"M 100644 inline %s\ndata %d\n" % (path.encode(), len(data)) + data + b"\n"
+    reader = ["git", "cat-file", "--batch"]
+    asked = "".join(f"{oid}\n" for oid, _ in names).encode()
+    contents = subprocess.run(reader, cwd=remote, input=asked, capture_output=True, check=True).stdout
+    at = 0
+    for _, path in names:
+        head, _, _ = contents[at : at + 100].partition(b"\n")
+        start = at + len(head) + 1
+        size = int(head.split()[2])
+        at = start + size + 1
+        stream += b"M 100644 inline %s\ndata %d\n" % (path.encode(), size) + contents[start:at]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(["git", "fast-import", "--quiet"], cwd=place, input=bytes(stream), check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -108,8 +114,16 @@ def one_project(checkout: Path, work: Path) -> None:
     git(first, "checkout", "--quiet", "origin/main")
     _, more = ctx(first, "push")
     print(f"one commit more: {packed(remote, REF, f'^{tip}') / 1e3:,.1f} kB; {more.wall:.1f} s")
-    for name, words in (("with", ("fetch",)), ("without", ())):
-        place, start = work / name, time.monotonic()
+    tip = git(remote, "rev-parse", REF)
+    for name, words in (("with", ("fetch",)), ("without", ()), ("with the words of", ("fetch",))):
+        if name == "with the words of":
+            report, pushing = ctx(first, "push", "--with-words")
+            print(
+                f"words: {packed(remote, REF, f'^{tip}') / 1e3:,.0f} kB packed "
+                f"({report['bytes'] / 1e3:,.0f} kB before); {pushing.wall:.1f} s, "
+                f"processors {pushing.cpu:.1f} s"
+            )
+        place, start = work / name.replace(" ", "-"), time.monotonic()
         subprocess.run(["git", "clone", "--quiet", "--branch", "main", str(remote), str(place)], check=True)
         cloned = time.monotonic() - start
         costs = [ctx(place, *words)[1]] if words else []

@@ -29,7 +29,9 @@ class Run(NamedTuple):
         return json.loads(self.out.splitlines()[-1])
 
 
-def start(path: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+def start(
+    path: Path, *arguments: str, start_new_session: bool = False, **variables: str
+) -> subprocess.Popen[str]:
     """Start the program and do not wait."""
     return subprocess.Popen(
         [sys.executable, "-m", "ctx", *arguments],
@@ -38,6 +40,7 @@ def start(path: Path, *arguments: str, **variables: str) -> subprocess.Popen[str
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=start_new_session,
         env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
     )
 

@@ -106,9 +106,12 @@ def test_nothing_of_the_users_changes(ada: Repo, bob: Repo) -> None:
     assert bob.git("status", "--porcelain") == b""
 
 
-def test_the_first_push_says_what_it_contains(ada: Repo) -> None:
-    """Once, before anything is sent."""
+def test_the_first_push_says_what_it_contains(ada: Repo, bob: Repo) -> None:
+    """Once, before anything is sent; to each who pushes, also to one who has fetched before."""
     assert "no source text" in git_ctx(ada.path, "push").err
+    done(bob.path, "fetch")
+    bob.commit({"src/own.py": source("own", 1)})
+    assert "no source text" in git_ctx(bob.path, "push").err
     ada.commit({"src/more.py": source("more", 1)})
     again = git_ctx(ada.path, "push")
     assert (again.status, again.err) == (0, "")

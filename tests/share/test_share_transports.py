@@ -116,13 +116,14 @@ def test_a_build_machine_pushes_and_a_newcomer_fetches(
     for number in range(2):
         builder.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
         builder.git("push", "--quiet", "origin", "HEAD")
-        assert git_ctx(builder.path, "push", "--json-output").status == 0
+        assert git_ctx(builder.path, "push", "--with-words", "--json-output").status == 0
     newcomer = clone(address, tmp_path / "newcomer")
     report = done(newcomer.path, "fetch")
     assert (report["lacking"], report["refused"]) == (0, [])
+    assert (report["words"]["clusters"], report["words"]["refused"]) == (report["clusters"], [])
     share = newcomer.path / ".git/ctx/share.git"
     kinds = git(share, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split()
-    assert (kinds.count("commit"), kinds.count("blob")) == (1, report["clusters"])
+    assert (kinds.count("commit"), kinds.count("blob")) == (1, 2 * report["clusters"])
 
 
 def test_a_bundle_crosses_an_air_gap(ada: Repo, bob: Repo, tmp_path: Path) -> None:
