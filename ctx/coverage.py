@@ -34,23 +34,28 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
     if missing := coverage.skipped.get(MISSING):
         revision = "" if answer.resolved_by == HEAD else f" {shlex.quote(answer.revision)}"
         way_out = (
-            f"`git ctx index --fetch{revision}` gets them"
+            f"`git ctx index --fetch{revision}` gets {_them(missing)}"
             if is_partial_clone
-            else f"`{FETCH_ALL}` may bring them, `git fsck` looks for damage"
+            else f"`{FETCH_ALL}` may bring {_them(missing)}, `git fsck` looks for damage"
         )
         what = counted_and(missing, "file", "of this tree is", "of this tree are")
         return f"{what} not in this clone and not searched: {way_out}"
     if not coverage.scanned and not coverage.uncovered:
         return None
+    count = coverage.scanned + coverage.uncovered
     lacking = (
-        counted_and(coverage.scanned + coverage.uncovered, "file", "of this tree is", "of this tree are")
+        counted_and(count, "file", "of this tree is", "of this tree are")
         + f" not indexed yet ({coverage.scanned:,} looked through by words, "
         f"{coverage.uncovered:,} not at all)"
     )
     if distance is not None:
         name = (distance.commit or distance.tree).hex()[:12]
         lacking += f", the nearest that is, {name}, is {distance_in_words(distance, answer.revision)}"
-    return f"{lacking}: `git ctx index` indexes them"
+    return f"{lacking}: `git ctx index` indexes {_them(count)}"
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
 
 
 def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> str | None:

@@ -351,7 +351,8 @@ class ModelStatus(NamedTuple):
     """What is here of one remote model: the trees that it has whole, and how many clusters of HEAD's it has.
 
     `configured`: it is the model of now. `clusters` and `done` are None where HEAD has no tree that can be
-    read; `size` in bytes.
+    read; `cut` texts of HEAD's tree were too long and read in part, as far as that is known here; `size` in
+    bytes.
     """
 
     model: str
@@ -360,6 +361,7 @@ class ModelStatus(NamedTuple):
     trees: list[bytes]
     clusters: int | None
     done: int | None
+    cut: int
     size: int
 
 

@@ -73,6 +73,7 @@ def model_object(one: ModelStatus) -> dict[str, Any]:
         "configured": one.configured,
         "snapshots": [tree.hex() for tree in one.trees],
         "head": None if one.clusters is None else head,
+        "cutTexts": one.cut,
         "sizeBytes": one.size,
     }
 
@@ -116,8 +117,9 @@ def model_lines(one: ModelStatus) -> list[str]:
     if one.clusters is not None and one.done == one.clusters:
         of_head = ": HEAD is complete"
     since = "configured" if one.configured else "configured before"
+    cut = f", {counted(one.cut, 'text')} too long and read in part" if one.cut else ""
     lines = [
-        f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}",
+        f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}{cut}",
         f"  {counted(len(one.trees), 'snapshot')}, {size(one.size)}, {one.descriptor}",
     ]
     if not one.configured:

@@ -45,15 +45,15 @@ _OF_OTHERS = frozenset(("share.git", "words", "agents"))
 """Directories that other parts of git-ctx look after."""
 ARRIVED = "arrived-"
 """How files begin that hold vectors whose clusters are not whole yet (`ctx.remote.arrived`)."""
-OF_MODELS = ("probe-0", "model-0")
+OF_MODELS = ("probe-0", "model-0", "cut-0")
 """What tells a remote model from others of its name, and how it is asked."""
 _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
-_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe|model|confirmed|arrived)-([0-9a-f]+)")
+_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe|model|cut|confirmed|arrived)-([0-9a-f]+)")
 _COMMITS_VIEW = re.compile(r"view-[0-9a-f]{40}")
 _KINDS = {"view": VIEW, "overlay": OVERLAY} | dict.fromkeys(
-    ("segment", "vectors", "probe", "model", "confirmed", "arrived"), SEGMENT
+    ("segment", "vectors", "probe", "model", "cut", "confirmed", "arrived"), SEGMENT
 )
 """What was made with a remote model is kept and dropped with the segments of its descriptor."""
 

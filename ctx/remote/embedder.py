@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +17,12 @@ from ctx.errors import ServiceFailed, UsageError
 from ctx.git.settings import Settings
 from ctx.remote.addresses import embedding_address
 from ctx.remote.centre import TEXTS, Reference
-from ctx.remote.http import Service, TooLarge
+from ctx.remote.http import IMPATIENT, Service, TooLarge, TooSlow
 from ctx.remote.ledger import Ledger
 from ctx.remote.path_header import with_path
 from ctx.remote.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
 from ctx.remote.settings import EmbedderSettings
+from ctx.remote.texts import text_hash
 
 PROBE = "def probe(text):\n    return 'git-ctx asks whether it is still the same model'"
 _CHARACTERS = 3
@@ -40,13 +42,20 @@ class RemoteEmbedder:
         ledger: Ledger,
         *,
         for_queries: bool = False,
+        somebody_waits: bool = False,
         **service: Any,
     ) -> None:
+        """Where somebody waits for an answer that can do without the service, it is not asked for long."""
         self.settings = wanted
-        self._cuts: list[int] = []
+        self._is_patient = not somebody_waits
+        self._most = sys.maxsize
+        self.cut: set[bytes] = set()
+        """Hashes of texts of which only the beginning was read, since they were too long for the model."""
         what = "the text of queries" if for_queries else "the text of the indexed files"
         purpose = "query embedding" if for_queries else "embedding"
         url = embedding_address(wanted.query_url if for_queries else wanted.url, wanted.dialect)
+        if somebody_waits:
+            service = IMPATIENT | service
         self._service = Service(
             url, purpose, what, directory, settings, ledger, at_once=wanted.concurrency, **service
         )
@@ -67,11 +76,6 @@ class RemoteEmbedder:
     def url(self) -> str:
         """The whole address that is asked."""
         return self._service.url
-
-    @property
-    def cut(self) -> int:
-        """Texts of which only the beginning was read, since they were too long for the model."""
-        return len(self._cuts)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """The vectors of documents as they are, (n, dimensions) float32 of unit length.
@@ -109,9 +113,17 @@ class RemoteEmbedder:
         return known
 
     def _embed(self, texts: Sequence[str], task: str) -> Floats:
-        """One request, or several where the service will not take so much."""
+        """One request, or several where the service will not take so much, or not in time."""
+        most = self._most
+        if len(texts) > most:
+            starts = range(0, len(texts), most)
+            return np.concatenate([self._embed(texts[at : at + most], task) for at in starts])
         try:
             return self._asked(texts, task)
+        except TooSlow:
+            # It is as slow with the next ones.
+            self._most = min(self._most, (len(texts) + 1) // 2)
+            return self._embed(texts, task)
         except TooLarge as error:
             if len(texts) > 1:
                 half = len(texts) // 2
@@ -127,7 +139,7 @@ class RemoteEmbedder:
             except TooLarge as again:
                 error, limit = again, limit // 2
                 continue
-            self._cuts.append(limit)
+            self.cut.add(text_hash(text.removeprefix(self.settings.document_prefix)))
             return found
         raise ServiceFailed(
             f"{self._service.url} takes not even {len(text):,} characters: {error}"
@@ -135,7 +147,8 @@ class RemoteEmbedder:
 
     def _asked(self, texts: Sequence[str], task: str) -> Floats:
         wanted = self.settings
-        answer = self._service.post(request(wanted, texts, task), len(texts))
+        body = request(wanted, texts, task)
+        answer = self._service.post(body, len(texts), divisible=self._is_patient and len(texts) > 1)
         try:
             found = vectors_of(answer, wanted.dialect)
         except (KeyError, TypeError, ValueError, IndexError) as error:

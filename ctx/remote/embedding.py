@@ -107,8 +107,11 @@ class Embedding:
                 raise
             finally:
                 self._model.files.add(self._ready)
+                self._model.cut.add(self._embedder.cut)
         self._model.arrived.clear()
-        return RemoteCovered(len(missing), self._embedded, self._chunks - self._embedded, self._embedder.cut)
+        return RemoteCovered(
+            len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.cut)
+        )
 
     def _batches(self, missing: Sequence[Pair]) -> Iterator[Waiting | Batch]:
         """Every cluster, and full batches of the texts that have to be embedded, across clusters."""

@@ -41,6 +41,10 @@ class TooLarge(Exception):
     """The service will not take so much in one request; the caller sends less."""
 
 
+class TooSlow(Exception):
+    """The service has not answered in time for so much in one request; the caller sends less."""
+
+
 class Service:
     """One address with one purpose; may be used by several threads at once."""
 
@@ -68,6 +72,7 @@ class Service:
         self.url = url
         self._purpose = purpose
         self._ledger = ledger
+        self._timeout = timeout
         self._attempts = attempts
         self._longest_wait = longest_wait
         self._stopped = threading.Event()
@@ -93,10 +98,10 @@ class Service:
         """Write down what was sent."""
         self._ledger.write()
 
-    def post(self, body: Any, texts: int) -> Any:
+    def post(self, body: Any, texts: int, *, divisible: bool = False) -> Any:
         """The JSON answer to a JSON request; `texts` is how many texts it holds, for the ledger.
 
-        Raises `TooLarge`, and `ServiceFailed` with the service's own words.
+        Raises `TooLarge`, and `ServiceFailed` with the service's own words; `TooSlow` for what is divisible.
         """
         import httpx
 
@@ -105,6 +110,11 @@ class Service:
             self._wait_for_turn()
             try:
                 response = self._send(body, texts)
+            except httpx.ReadTimeout as error:
+                failure = f"no answer within {self._timeout:,.0f} seconds"
+                if divisible:
+                    raise TooSlow(failure) from error
+                wait = _backoff(attempt)
             except httpx.TransportError as error:
                 failure = f"{type(error).__name__}: {error}"
                 wait = _backoff(attempt)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ctx.errors import Damaged
+from ctx.errors import Damaged, ServiceFailed
 from ctx.partition import Node
+from ctx.remote.cut import REASON
 from ctx.remote.embedding import Embedding, RemoteCovered, RemoteProgress, Vectors
 from ctx.remote.known import KnownVectors
 from ctx.remote.model import RemoteModel
@@ -51,7 +52,11 @@ def embed_tree(
     with alone(index.store) as mine:
         if not mine:
             return None
-        covered = VectorIndexer(index, model).cover(tree, step)
+        try:
+            covered = VectorIndexer(index, model).cover(tree, step)
+        except ServiceFailed as error:
+            kept = "what has come back is kept, `git ctx index` goes on from there"
+            raise ServiceFailed(f"{error}\n{kept}") from error
     return RemoteReport(model.settings.model, covered.embedded_chunks, covered.reused_chunks, covered.cut)
 
 
@@ -114,8 +119,9 @@ class VectorIndexer:
         covered = self.embed(tree, missing, progress, somebody_waits=somebody_waits)
         if self._index.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot; its clusters are kept all the same.
-            for node, _ in reversed(directories):
-                self._write_node(node)
+            cut = self._model.cut.read()
+            for node, pairs in reversed(directories):
+                self._write_node(node, pairs, cut)
             _, remote = self.pairs.roots(tree)
             self._model.snapshots.write_tree(tree, remote.key)
         keys = [pair.local for pair in every]
@@ -153,11 +159,24 @@ class VectorIndexer:
                 continue
         self._model.files.add(found)
 
-    def _write_node(self, nodes: tuple[Node, Node]) -> None:
+    def _write_node(self, nodes: tuple[Node, Node], pairs: Sequence[Pair], cut: set[bytes]) -> None:
         local, remote = nodes
         record = self._index.snapshots.node(local.key)
         if record is None:
             raise Damaged("a manifest node vanished while its tree was being embedded: run it again")
         content = remote.read()
         below = [node.key for node in content.nodes], [cluster.key for cluster in content.clusters]
-        self._model.snapshots.write_node(remote.key, NodeRecord(*below, record.totals))
+        totals = record.totals
+        if cut:
+            hashes = (one for pair in pairs for one in self._hashes(pair))
+            inner = (self._model.snapshots.node(key) for key in below[0])
+            count = sum(one in cut for one in hashes)
+            count += sum(one.totals.skipped.get(REASON, 0) for one in inner if one is not None)
+            totals = totals._replace(skipped=totals.skipped | ({REASON: count} if count else {}))
+        self._model.snapshots.write_node(remote.key, NodeRecord(*below, totals))
+
+    def _hashes(self, pair: Pair) -> list[bytes]:
+        """The hashes of the texts of a cluster that is stored."""
+        documents = filter(None, self._model.clusters.stored(pair.remote).of_members)
+        found = b"".join(document.hashes for document in documents)
+        return [found[at : at + 8] for at in range(0, len(found), 8)]

@@ -26,8 +26,8 @@ from ctx.regular_files import open_regular
 from ctx.remote.addresses import embedding_address
 from ctx.remote.arrived import Arrived
 from ctx.remote.centre import Reference
+from ctx.remote.cut import CutTexts
 from ctx.remote.former import remember
-from ctx.remote.http import IMPATIENT
 from ctx.remote.ledger import Ledger
 from ctx.remote.settings import EmbedderSettings
 from ctx.snapshots import Snapshots
@@ -64,6 +64,7 @@ class RemoteModel:
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
         self.arrived = Arrived(store, self._folder, self.vector_bytes)
+        self.cut = CutTexts(store, self._folder)
         self._near: dict[int, tuple[View, Nearness]] = {}
         self._remembered = False
 
@@ -104,7 +105,7 @@ class RemoteModel:
             self._repository.settings,
             self.ledger,
             for_queries=for_queries,
-            **(IMPATIENT if somebody_waits else {}),
+            somebody_waits=somebody_waits,
         )
 
     @cached_property

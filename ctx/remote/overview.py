@@ -9,6 +9,7 @@ from ctx.cluster_store import ClusterStore
 from ctx.descriptor import Descriptor
 from ctx.errors import CtxError, UsageError
 from ctx.maintenance.inventory import inventory
+from ctx.remote.cut import REASON
 from ctx.remote.former import recalled
 from ctx.snapshots import Snapshots
 from ctx.trees import Trees
@@ -38,10 +39,10 @@ def models_of(index: RepositoryIndex) -> list[ModelStatus]:
         model = now.settings.model if now is not None and descriptor == now.descriptor else None
         model = model or (values["model"] if values is not None else descriptor.embed_model_id)
         snapshots = Snapshots(index.store, name)
-        clusters, done = _of_head(index, descriptor, snapshots)
+        clusters, done, cut = _of_head(index, descriptor, snapshots)
         configured = now is not None and descriptor == now.descriptor
         trees = sorted(snapshots.trees())
-        models.append(ModelStatus(model, name, configured, trees, clusters, done, sizes[name]))
+        models.append(ModelStatus(model, name, configured, trees, clusters, done, cut, sizes[name]))
     return sorted(models, key=lambda one: (not one.configured, one.descriptor))
 
 
@@ -56,14 +57,17 @@ def _remote_descriptor(name: str) -> Descriptor | None:
 
 def _of_head(
     index: RepositoryIndex, descriptor: Descriptor, snapshots: Snapshots
-) -> tuple[int | None, int | None]:
-    """How many clusters the tree of HEAD has, and how many of them have vectors; None where none can tell."""
+) -> tuple[int | None, int | None, int]:
+    """How many clusters the tree of HEAD has, how many of them have vectors, how many texts were cut.
+
+    The first two are None where nobody can tell.
+    """
     try:
         tree = index.resolve().tree
         root = snapshots.tree(tree)
         record = snapshots.node(root) if root is not None else None
         if record is not None:
-            return record.totals.clusters, record.totals.clusters
+            return record.totals.clusters, record.totals.clusters, record.totals.skipped.get(REASON, 0)
         keys = []
         open_ = [Trees(index.repository, str(descriptor)).root(tree)]
         while open_:
@@ -71,5 +75,5 @@ def _of_head(
             open_ += content.nodes
             keys += [cluster.key for cluster in content.clusters]
     except CtxError:
-        return None, None
-    return len(keys), len(keys) - len(ClusterStore(index.store, descriptor).absent(keys))
+        return None, None, 0
+    return len(keys), len(keys) - len(ClusterStore(index.store, descriptor).absent(keys)), 0

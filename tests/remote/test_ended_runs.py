@@ -9,9 +9,9 @@ import sys
 import time
 
 import pytest
-from remote_project import ROOT, configure, git_ctx
+from remote_project import ROOT, configure, git_ctx, source
 from repositories import Repo
-from service import Service, slow, status
+from service import Handler, Service, slow, status
 
 
 def begun(repo: Repo, service: Service, requests: int) -> subprocess.Popen[bytes]:
@@ -57,6 +57,28 @@ def test_the_ledger_has_what_a_killed_run_sent(project: Repo, service: Service) 
     assert b"will be sent to" in told
     (sent,) = git_ctx(project.path, "privacy", "--json-output").json["sent"]
     assert 4 <= sent["requests"] <= len(service.requests)
+
+
+def test_texts_that_are_too_long_are_counted_in_the_snapshot(project: Repo, service: Service) -> None:
+    """In that of each tree that has them, also where another run embedded them."""
+
+    def short(request: Handler) -> bool:
+        if any("session_bridge" in text and len(text) > 600 for text in request.body["input"]):
+            request.answer(413, {"error": "too large"})
+            return True
+        return False
+
+    service.always = short
+    assert "1 too long and read in part" in git_ctx(project.path, "index").out
+    assert "HEAD is complete, 1 text too long and read in part" in git_ctx(project.path, "status").out
+    project.commit({"src/deep/invoice.py": source("invoice", 3)})
+    git_ctx(project.path, "index")
+    (model,) = git_ctx(project.path, "status", "--json-output").json["remoteModels"]
+    assert (model["cutTexts"], len(model["snapshots"])) == (1, 2)
+    project.commit({"src/session.py": source("session", 1)})
+    git_ctx(project.path, "index")
+    (model,) = git_ctx(project.path, "status", "--json-output").json["remoteModels"]
+    assert model["cutTexts"] == 0
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -105,6 +106,23 @@ def test_a_server_that_does_not_answer_in_time(embedder: Any, service: Service) 
     assert len(service.requests) == 2
 
 
+def test_a_server_that_is_too_slow_for_a_batch_gets_smaller_ones(embedder: Any, service: Service) -> None:
+    """Also from then on; one text alone is asked for again."""
+
+    def heavy(request: Any) -> bool:
+        if len(request.body["input"]) > 2:
+            time.sleep(1.0)
+        return False
+
+    service.always = heavy
+    made = embedder(timeout=0.4)
+    found = made.embed_documents([f"word{letter}" for letter in "abcdefg"])
+    assert found[6] == pytest.approx(vector("wordg"), abs=1e-6)
+    assert [len(body["input"]) for _, body, _ in service.requests] == [7, 4, 2, 2, 2, 1]
+    made.embed_documents(["one", "two", "three"])
+    assert [len(body["input"]) for _, body, _ in service.requests][6:] == [2, 1]
+
+
 def test_it_is_asked_six_times_and_then_no_more(embedder: Any, service: Service, waits: list[float]) -> None:
     service.always = status(503, "we are tired")
     with pytest.raises(ServiceFailed, match=r"we are tired.*6 times"):
@@ -152,7 +170,7 @@ def test_a_text_that_is_too_long_is_cut_and_counted(embedder: Any, service: Serv
     service.always = short
     made = embedder()
     assert made.embed_documents(["word " * 200, "one"]).shape == (2, DIMENSIONS)
-    assert made.cut == 1
+    assert len(made.cut) == 1
 
 
 @pytest.mark.parametrize(
