@@ -71,21 +71,32 @@ def command(
     return 0
 
 
-def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
-    """Say what was taken, to a program or to eyes."""
-    layers = [one for one in (report.own, report.remote) if one is not None]
+def warn(report: FetchReport) -> None:
+    """Name what was refused, to eyes."""
     counted = report.own.words
     for key, why in counted.refused if counted is not None else ():
         said = f"the words of cluster {key.hex()} were refused and are counted here"
         click.echo(f"warning: {said}: {printable(why)}", err=True)
-    for layer in layers:
+    for layer in filter(None, (report.own, report.remote)):
         for key, why in layer.refused:
             click.echo(f"warning: cluster {key.hex()} was refused: {printable(why)}", err=True)
         if layer.problem is not None:
             click.echo(f"warning: {printable(layer.problem)}", err=True)
+
+
+def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
+    """Say what was taken, to a program or to eyes."""
+    warn(report)
+    if report.whole and not silent:
+        click.echo("note: the remote gives its index only as a whole, and all of it came", err=True)
     if json_output:
-        found: dict[str, Any] = {"type": "fetch_result", "published": report.published, **_object(report.own)}
-        if counted is not None:
+        found: dict[str, Any] = {
+            "type": "fetch_result",
+            "published": report.published,
+            "whole": report.whole,
+            **_object(report.own),
+        }
+        if (counted := report.own.words) is not None:
             found["words"] = {
                 "clusters": counted.taken,
                 "bytes": counted.size,

@@ -43,9 +43,10 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output
             return 0
         try:
             if fetch:
+                from ctx.commands.fetch import warn
                 from ctx.share.fetch import fetch as take
 
-                take(index, None, may_ask=sys.stdin.isatty())
+                warn(take(index, None, may_ask=sys.stdin.isatty()))
             report = index.index(trigger="init", progress=reporter.progress)
         except NothingCommitted:
             if not json_output:

@@ -20,6 +20,8 @@ from ctx.share.transport import ShareRepository
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
 
+_NAMED = 3
+"""So many clusters that were refused are told by name."""
 SKIPPED = b"S "
 """How `git ls-files -t` marks a file that a sparse checkout leaves out."""
 
@@ -56,10 +58,24 @@ def fetch_on_miss(index: RepositoryIndex, tree: bytes) -> str | None:
         (_, own), *others = wishes
         if own or (any(missing for _, missing in others) and not asked_lately(index.store, tree)):
             report = _take(index, None, wishes, None, may_ask=False)
-            return report.remote.problem if report.remote is not None else None
+            return _problem(report)
     except CtxError as error:
         return f"the shared index was not asked: {error}"
     return None
+
+
+def _problem(report: FetchReport) -> str | None:
+    """What has to be said of a fetch that nobody called for by name."""
+    refused = [*report.own.refused, *(report.own.words.refused if report.own.words is not None else ())]
+    if report.remote is not None:
+        refused += report.remote.refused
+        if report.remote.problem is not None:
+            return report.remote.problem
+    if not refused:
+        return None
+    named = "; ".join(f"cluster {key.hex()}: {why}" for key, why in refused[:_NAMED])
+    more = f" and {len(refused) - _NAMED:,} more" if len(refused) > _NAMED else ""
+    return f"the shared index has what it should not have, which was refused and is made here: {named}{more}"
 
 
 def _take(
@@ -80,7 +96,7 @@ def _take(
     if any(one.taken for one in taken):
         decide(index.store)
         _note_documents(index, wishes[0][1])
-    return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None)
+    return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, not share.gives_parts)
 
 
 def _note_documents(index: RepositoryIndex, wished: Sequence[Cluster]) -> None:

@@ -47,12 +47,14 @@ class Taken(NamedTuple):
 class FetchReport(NamedTuple):
     """What a fetch did; `published` is False where the remote has no index at all.
 
-    `remote` is None where no remote model is configured.
+    `remote` is None where no remote model is configured. `whole` is on where the remote gives its index only
+    as a whole, however little of it is wanted.
     """
 
     published: bool
     own: Taken
     remote: Taken | None
+    whole: bool = False
 
 
 def take(

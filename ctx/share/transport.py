@@ -21,7 +21,7 @@ from ctx.errors import CtxError, RemoteFailed, StoreUnusable
 from ctx.git import process
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
-from ctx.share.layout import LARGEST_BLOB, REF
+from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
 from ctx.share.remote import Remote, directory
 from ctx.store import Store, unusable
 
@@ -38,6 +38,7 @@ _OURS = {
 """Settings of the user's that mean something else for this repository than for his own."""
 _MOST_PACKED, _MOST_LOOSE = 300, 60
 """Files of packs, two or three each, and loose objects in one of 256 directories."""
+_NO_FILTER = b"filtering not recognized by server"
 _SAID = 8
 """So many lines of git's words are passed on, the last ones."""
 _RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "incorrect old value")
@@ -68,6 +69,8 @@ class ShareRepository:
         self.remote = remote
         self._may_ask = may_ask
         self.path = os.path.join(store.path, "share.git")
+        self.gives_parts = True
+        """Off once the remote has given all of its index where a part was asked for."""
         self.tracking = f"refs/remotes/{remote.slug}/ctx"
         self._sent = f"refs/sent/{remote.slug}"
         self._listed: tuple[str, dict[str, str]] | None = None
@@ -156,8 +159,10 @@ class ShareRepository:
     def _fetched_tip(self) -> str:
         wanted = f"+{REF}:{self.tracking}"
         done = self._fetch("--depth=1", "--filter=blob:none", self.remote.name, wanted)
+        self.gives_parts = self.gives_parts and _NO_FILTER not in done.stderr
         if done.returncode:
             # Bundles and plain files over HTTP know neither depth nor filters.
+            self.gives_parts = False
             done = self._fetch(self.remote.name, wanted)
         if done.returncode:
             raise self._failed("cannot be fetched from", done)
@@ -178,6 +183,7 @@ class ShareRepository:
         done = self._fetch(*by_id, stdin=wanted, settings=nothing_here)
         if done.returncode:
             # A server that gives nothing by id gives the whole tip.
+            self.gives_parts = False
             done = self._fetch("--refetch", "--no-filter", self.remote.name, f"+{REF}:{self.tracking}")
         if done.returncode:
             raise self._failed("cannot be fetched from", done)
@@ -203,7 +209,8 @@ class ShareRepository:
     def delete(self) -> bool:
         """Remove the ref from the remote and forget it here; whether there was one."""
         tip = self.remote_tip()
-        self._run("update-ref", "-d", self.tracking)
+        for name in (self.tracking, f"{self._sent}/{SNAPSHOTS}", f"{self._sent}/{WORDS}"):
+            self._run("update-ref", "-d", name)
         if tip is None:
             return False
         force = f"--force-with-lease={REF}:{tip}"

@@ -47,6 +47,7 @@ def test_a_fresh_clone_answers_offline_without_embedding(ada: Repo, remote: Path
     assert done(fresh.path, "fetch") == {
         "type": "fetch_result",
         "published": True,
+        "whole": False,
         "clusters": report["clusters"],
         "bytes": pytest.approx(report["bytes"], rel=0.5),
         "lacking": 0,
@@ -201,7 +202,10 @@ def test_a_server_that_filters_nothing_gives_everything(ada: Repo, bob: Repo, re
     """Then the whole tip comes, and the answer is the same."""
     git(remote, "config", "uploadpack.allowFilter", "false")
     everything = done(ada.path, "push")
-    assert 0 < done(bob.path, "fetch", "-p", "src")["clusters"] < everything["clusters"]
+    run = git_ctx(bob.path, "fetch", "-p", "src", "--json-output")
+    assert 0 < run.json["clusters"] < everything["clusters"]
+    assert run.json["whole"]
+    assert "only as a whole" in run.err
 
 
 @pytest.mark.parametrize("git_format", ["sha1", "sha256"])

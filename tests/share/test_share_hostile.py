@@ -90,6 +90,26 @@ def test_a_bad_cluster_is_refused_by_name(
     assert [one["results"] for one in mine] == [one["results"] for one in theirs]
 
 
+def test_what_is_refused_on_the_way_is_told(ada: Repo, bob: Repo, remote: Path, tmp_path: Path) -> None:
+    """By a search, by indexing and by `init --fetch`, which nobody has to ask for a fetch by its name."""
+    done(ada.path, "push", "--with-words")
+    bad = clusters(remote)[1]
+    replace(remote, bad, content(remote, bad)[:-7])
+    words = next(path for path in published(remote) if path.startswith("words/") and name(path) != name(bad))
+    replace(remote, words, content(remote, words)[:-7])
+    bob.git("config", "ctx.autoFetch", "true")
+    message = done(bob.path, "search", "renew the session")["message"]
+    assert "refused" in message
+    assert name(bad) in message
+    assert name(words) in message
+    carl, dora = clone(remote, tmp_path / "carl"), clone(remote, tmp_path / "dora")
+    carl.git("config", "ctx.storage", "shared")
+    assert f"cluster {name(bad)}" in git_ctx(carl.path, "index").err
+    run = git_ctx(dora.path, "init", "--fetch")
+    assert f"cluster {name(bad)} was refused" in run.err
+    assert f"the words of cluster {name(words)} were refused" in run.err
+
+
 def test_swapped_clusters_are_refused(ada: Repo, bob: Repo, remote: Path) -> None:
     """A sound cluster under the name of another one."""
     done(ada.path, "push")
