@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from repositories import Repo
-from teams import REF, answers, clone, done, git, git_ctx, published, replace, start, tree
+from teams import REF, answers, clone, done, git, git_ctx, published, replace, snapshots, start, tree
 
 from ctx.store import decode_object, encode_object
 
@@ -363,6 +363,45 @@ def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> N
     assert first[2:] in {path.split("/")[-1] for path in kept}
     fresh = clone(remote, remote.with_name("fresh"))
     assert done(fresh.path, "fetch")["lacking"] == 0
+
+
+def test_compaction_and_push_lose_a_race_and_try_again(ada: Repo, bob: Repo, remote: Path) -> None:
+    """Whoever was quicker is united with: here the ref moves while a push to it is under way."""
+    for number in range(2):
+        ada.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
+        done(ada.path, "push", "--with-words")
+    before = git(remote, "rev-parse", REF)
+    ada.git("push", "--quiet", "origin", "HEAD")
+    bob.commit({"docs/f1.py": "def described():\n    return 1\n"})
+    bob.git("push", "--quiet", "origin", "HEAD:refs/heads/bob")
+    done(bob.path, "push", "--with-words")
+    theirs = git(remote, "rev-parse", REF)
+    hook = remote / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        f"#!/bin/sh\nif test -e {remote}/race; then rm {remote}/race; git update-ref {REF} {theirs}; fi\n"
+    )
+    hook.chmod(0o755)
+
+    def race() -> None:
+        git(remote, "update-ref", REF, before)
+        (remote / "race").touch()
+
+    race()
+    report = done(ada.path, "push", "--compact", "--keep-branches", "--grace", "now")
+    assert not (remote / "race").exists()
+    assert (report["kept"], report["dropped"]) == (2, 1)
+    assert snapshots(remote) == {tree(ada), tree(bob)}
+    assert git(remote, "rev-list", "--count", REF) == "1"
+    ada.commit({"src/f1.py": "def renewed():\n    return 7\n"})
+    race()
+    report = done(ada.path, "push", "--with-words")
+    assert (report["snapshots"], report["attempts"]) == (1, 2)
+    assert {tree(ada), tree(bob)} <= snapshots(remote)
+    fresh = clone(remote, remote.with_name("fresh"))
+    fresh.git("fetch", "--quiet", str(bob.path), "HEAD")
+    report = done(fresh.path, "fetch", "--revision", tree(bob))
+    assert (report["lacking"], report["words"]["refused"]) == (0, [])
 
 
 def test_compaction_leaves_what_it_cannot_read(ada: Repo, remote: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import os
+import re
 import subprocess
 import threading
 import time
@@ -124,6 +125,28 @@ def test_a_build_machine_pushes_and_a_newcomer_fetches(
     share = newcomer.path / ".git/ctx/share.git"
     kinds = git(share, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split()
     assert (kinds.count("commit"), kinds.count("blob")) == (1, 2 * report["clusters"])
+
+
+def test_a_fresh_checkout_for_each_merge(ada: Repo, remote: Path, tmp_path: Path) -> None:
+    """A build machine that keeps nothing makes only what changed, from a clone of one commit."""
+    embedded = []
+    for number in range(3):
+        ada.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
+        ada.git("push", "--quiet", "origin", "HEAD")
+        machine = clone(remote.as_uri(), tmp_path / f"machine{number}", "--depth=1")
+        done(machine.path, "fetch")
+        run = git_ctx(machine.path, "index", "--ci")
+        assert run.status == 0
+        embedded.append(int(re.findall(r"(\d+) chunks? embedded", run.out)[-1]))
+        assert done(machine.path, "push", "--with-words")["snapshots"] == 1
+    # The cluster of the file that changed has others too, unless that of the commit before is here.
+    assert embedded[0] > 50
+    assert max(embedded[1:]) < 20
+    ada.commit({"src/f1.py": "def renewed():\n    return 7\n"})
+    ada.git("push", "--quiet", "origin", "HEAD")
+    machine = clone(remote.as_uri(), tmp_path / "machine", "--depth=2")
+    done(machine.path, "fetch", "--revision", "HEAD^", "--revision", "HEAD")
+    assert "1 chunk embedded" in git_ctx(machine.path, "index", "--ci").out
 
 
 def test_a_bundle_crosses_an_air_gap(ada: Repo, bob: Repo, tmp_path: Path) -> None:
