@@ -5,7 +5,8 @@
 CHECKOUTS holds a clone (bare or not) of each project of `projects.json`. Of each project the last commits
 before its head count that changed sources or, without sources, tests; what only moved, formatted or raised
 versions is left out by the same code as `git ctx evaluate` uses. git-ctx answers at every parent; semble at
-every few of them, in a folder that is checked out at that parent, and is compared over those queries.
+every few of them, in a folder that is checked out at that parent, and is compared over those queries. With
+`--past` git-ctx answers these a second time, with what the commits before say of each file.
 """
 
 from __future__ import annotations
@@ -24,14 +25,20 @@ from systems import Ours, Semble, checkout, clone
 import ctx
 from ctx.evaluation.commits import commits
 from ctx.evaluation.tasks import SOURCES, TESTS, Task, task_of
+from ctx.rank.correction import USUAL, Correction
+from ctx.rank.past import History
+from ctx.rank.tuning import PLAIN, Tuning
 from ctx.words.subjects import question_of
 
 COMMITS = 100
 SEMBLE_EVERY = 5
+WITH_PAST = "git-ctx, ctx.fit"
 _LOOKED_AT = 3000
 
 
-def replay(checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | None, most: int) -> int:
+def replay(
+    checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | None, most: int, with_past: bool
+) -> int:
     """Write the results of one project; the number of its commits."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, project["name"])
@@ -42,6 +49,7 @@ def replay(checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | 
             if head is None:
                 raise SystemExit(f"{project['name']} lacks {project['head']}")
             done = 0
+            history = History(index.repository, head)
             for commit in commits(index.repository, head, _LOOKED_AT):
                 if commit.left_out is not None:
                     continue
@@ -50,10 +58,14 @@ def replay(checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | 
                 if isinstance(task, str) or task.kind not in (SOURCES, TESTS):
                     continue
                 queries = _queries(task)
-                answers = [(ours.name, ours.search(view, list(queries.values())))]
-                if semble is not None and done % SEMBLE_EVERY == 0:
+                texts = list(queries.values())
+                compared = done % SEMBLE_EVERY == 0
+                answers = [(ours.name, ours.search(view, texts))]
+                if semble is not None and compared:
                     checkout(folder, commit.parent.hex())
-                    answers.append((semble.name, semble.search(folder, list(queries.values()))))
+                    answers.append((semble.name, semble.search(folder, texts)))
+                if with_past and compared:
+                    answers.append((WITH_PAST, ours.search(view, texts, tuning=_past(history, commit.oid))))
                 for system, found in answers:
                     for (variant, text), results in zip(queries.items(), found, strict=True):
                         name = f"{project['name']} {commit.oid.hex()[:12]}"
@@ -65,6 +77,11 @@ def replay(checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | 
                 if done == most:
                     break
     return done
+
+
+def _past(history: History, commit: bytes) -> Tuning:
+    """What `ctx.fit` gives where nothing was learned, with a past that ends before a commit."""
+    return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0))
 
 
 def _queries(task: Task) -> dict[str, str]:
@@ -81,6 +98,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
     parser.add_argument("--model", help="a model2vec folder for semble")
+    parser.add_argument(
+        "--past", action="store_true", help="git-ctx with `ctx.fit` as well, where semble is asked"
+    )
     parser.add_argument("--commits", type=int, default=COMMITS)
     options = parser.parse_args()
     semble = Semble(options.semble, options.model) if options.semble else None
@@ -90,7 +110,7 @@ def main() -> int:
             if options.names and project["name"] not in options.names:
                 continue
             started = time.monotonic()
-            done = replay(options.checkouts, project, out, semble, options.commits)
+            done = replay(options.checkouts, project, out, semble, options.commits, options.past)
             seconds = time.monotonic() - started
             print(f"{project['name']}: {done} commits, {seconds:.0f} s", file=sys.stderr, flush=True)
     if semble is not None:

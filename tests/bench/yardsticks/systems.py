@@ -14,6 +14,7 @@ from typing import Any
 from ctx.contents import to_text
 from ctx.engine import RepositoryIndex
 from ctx.evaluation.parents import Parents
+from ctx.rank.tuning import PLAIN, Tuning
 from ctx.search import Filters, search
 from ctx.views.view import View
 
@@ -43,13 +44,19 @@ class Ours:
         self._repository = index.repository
         self.parents = Parents(index)
 
-    def search(self, view: View, queries: Sequence[str], pathspecs: Sequence[str] = ()) -> list[Results]:
+    def search(
+        self,
+        view: View,
+        queries: Sequence[str],
+        pathspecs: Sequence[str] = (),
+        tuning: Tuning = PLAIN,
+    ) -> list[Results]:
         """The results of each query in the tree of a view."""
         filters = Filters(self._repository, pathspecs)
-        return [self._shown(view, query, filters) for query in queries]
+        return [self._shown(view, query, filters, tuning) for query in queries]
 
-    def _shown(self, view: View, query: str, filters: Filters) -> Results:
-        hits, _ = search(view, self.parents.records(view), query, LIMIT, filters)
+    def _shown(self, view: View, query: str, filters: Filters, tuning: Tuning) -> Results:
+        hits, _ = search(view, self.parents.records(view), query, LIMIT, filters, tuning=tuning)
         found: Results = []
         blobs = self._repository.read_blobs([hit.blob for hit in hits])
         for hit, blob in zip(hits, blobs, strict=True):
