@@ -11,6 +11,7 @@ from ctx.words.vocabulary import compound_hashes
 
 _EMPTY_WORDS = frozenset("find show code function implement implemented implementation please".split())
 """Words of a question that say that it is one."""
+_SAY_NOTHING = STOP_WORDS | _EMPTY_WORDS
 _TOKEN = re.compile(r"[^\W_]\w*|_+\w+")
 _NEIGHBOUR = 0.5
 """The weight of two neighbouring words tried as one compound."""
@@ -49,7 +50,7 @@ def read_query(text: str) -> list[Term]:
     compound ("session store" meets `SessionStore`).
     """
     everything = tokens(text)
-    kept = [token for token in everything if token.lower() not in STOP_WORDS | _EMPTY_WORDS] or everything
+    kept = [token for token in everything if token.lower() not in _SAY_NOTHING] or everything
     words: dict[str, float] = {}
     compounds: dict[str, float] = {}
     previous: list[str] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from hashlib import blake2b
 
 from ctx.words.runs import HASH_BITS
@@ -53,6 +54,7 @@ def counts(word: str) -> bool:
     return len(word) >= (_SHORTEST_NUMBER if word.isdigit() else _SHORTEST) and word not in STOP_WORDS
 
 
+@lru_cache(maxsize=1 << 16)
 def term_hash(word: str) -> int:
     """HASH_BITS bits that stand for the stem of a lower-case word in the field TEXT (BLAKE2b, RFC 7693)."""
     data = stem(word).encode("utf-8", "surrogatepass")
