@@ -59,11 +59,11 @@ def test_a_deleted_branch_leaves_nothing_behind(repo: Repo, tmp_path: Path) -> N
 def test_what_went_is_made_again(repo: Repo) -> None:
     indexed(repo)
     other = repo.id("other").hex()
-    expected, held = answers(repo.path, "--revision", other), named(repo.path)
+    expected, held = answers(repo.path, other), named(repo.path)
     forget(repo, "other")
     age(repo)
     assert done(repo.path, "gc")["removed"]["tree"] == 3
-    assert answers(repo.path, "--revision", other) == expected
+    assert answers(repo.path, other) == expected
     assert set(named(repo.path)) < set(held)
     assert git_ctx(repo.path, "fsck", "--full").status == 0
 

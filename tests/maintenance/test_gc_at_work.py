@@ -53,7 +53,7 @@ def test_many_processes_at_once(repo: Repo, tmp_path: Path, grace: str) -> None:
         assert len(set(searched)) <= 2
     for name, place, branch in (("one", repo.path, "main"), ("two", other, "other")):
         clone = fresh(repo, tmp_path, f"origin/{branch}", name=name)
-        assert answers(place) == answers(clone, "--revision", f"origin/{branch}")
+        assert answers(place) == answers(clone, f"origin/{branch}")
         assert git_ctx(place, "index").out.endswith(" is indexed already\n")
     assert git_ctx(repo.path, "fsck", "--full").status == 0
 

@@ -9,7 +9,7 @@ from stores import age, answers, done, files, forget, git_ctx, indexed, source, 
 def test_pinned_trees_are_kept(repo: Repo) -> None:
     indexed(repo)
     tree, commit = repo.id("other^{tree}").hex(), repo.id("other").hex()
-    expected = answers(repo.path, "--revision", commit)
+    expected = answers(repo.path, commit)
     pinned = done(repo.path, "pin", "other")["pinned"]
     assert [(pin["tree"], pin["revision"]) for pin in pinned] == [(tree, "other")]
     forget(repo, "other")
@@ -17,7 +17,7 @@ def test_pinned_trees_are_kept(repo: Repo) -> None:
     report = done(repo.path, "gc")
     assert (report["pinned"], report["removed"]["tree"]) == (1, 2)
     assert trees(repo) == {repo.id("main^{tree}").hex(), tree}
-    assert answers(repo.path, "--revision", commit) == expected
+    assert answers(repo.path, commit) == expected
     assert done(repo.path, "pin")["pinned"] == pinned
     (shown,) = [one for one in done(repo.path, "status")["snapshots"] if one["pinned"]]
     assert shown["tree"] == tree
