@@ -9,7 +9,7 @@ the tree alone.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,7 @@ class Dependencies:
         self._files = Files(corpus, read)
         self._known: dict[str, list[Edge]] = {}
         self._read: dict[str, Uses | None] = {}
+        self._targets: dict[str, list[tuple[Import, Target]]] = {}
         self._definers: dict[str, list[int]] = {}
 
     def size(self, path: bytes) -> int | None:
@@ -70,6 +71,10 @@ class Dependencies:
     def outgoing(self, paths: Iterable[bytes]) -> list[Edge]:
         """What each of some files uses, in the order given; imports first, then by line."""
         return [edge for path in paths for edge in self._edges(as_text(path))]
+
+    def by_names(self, path: bytes, names: Collection[str]) -> list[Edge]:
+        """What a file uses by some names, and what it imports: looking up all its names takes far longer."""
+        return self._make(as_text(path), names)
 
     def incoming(self, paths: Iterable[bytes], most: int = MOST_USERS) -> list[Edge]:
         """Who uses some files, sorted by target in the order given, then source and line.
@@ -112,13 +117,21 @@ class Dependencies:
             known = self._known[path] = self._make(path)
         return known
 
-    def _make(self, path: str) -> list[Edge]:
+    def _make(self, path: str, only: Collection[str] | None = None) -> list[Edge]:
         uses = self._uses(path)
+        if uses is not None and only is not None:
+            names, members = (
+                {name: line for name, line in own.items() if name in only}
+                for own in (uses.names, uses.members)
+            )
+            uses = uses._replace(names=names, members=members)
         language = "" if uses is None else self._files.language(path)
         resolve = resolver_of(language)
         if uses is None or resolve is None:
             return []
-        targets = [(one, resolve(self._files, path, one)) for one in uses.imports]
+        if path not in self._targets:
+            self._targets[path] = [(one, resolve(self._files, path, one)) for one in uses.imports]
+        targets = self._targets[path]
         package = Import(uses.package, "*", 0)
         own = resolve(self._files, path, package) if uses.package and language in _BY_PACKAGE else NOWHERE
         return self._resolved(path, language, uses, targets, own)[:MOST_EDGES]

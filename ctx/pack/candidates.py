@@ -43,8 +43,8 @@ _NAMED_AT_LEAST, _UNRANKED = -4.0, -6.0
 class Candidate(NamedTuple):
     """A chunk that could be shown. `row` is that of the corpus, `file` that of the view.
 
-    `score` is the ranker's margin with what hints add, the sum of `contributions`; `odds` are the logarithm
-    of those that the task is about it, `chance` the same in 0..1.
+    `contributions` are what the ranker's margin is made of and what hints add; `odds` are the logarithm of
+    those that the task is about it, `chance` the same in 0..1.
     """
 
     row: int
@@ -58,7 +58,6 @@ class Candidate(NamedTuple):
     kind: str
     is_test: bool
     odds: float
-    score: float
     contributions: dict[str, float]
     evidence: tuple[dict[str, Any], ...]
 
@@ -66,6 +65,12 @@ class Candidate(NamedTuple):
     def chance(self) -> float:
         """The probability that the task is about it."""
         return chance(self.odds)
+
+    @property
+    def summed(self) -> tuple[float, dict[str, float]]:
+        """The contributions as they are written down, and their sum before them."""
+        parts = {name: round(value, 6) for name, value in self.contributions.items()}
+        return round(sum(parts.values()), 6), parts
 
 
 class Shelves:
@@ -91,7 +96,6 @@ class Shelves:
         row: int,
         file: int,
         odds: float,
-        score: float,
         contributions: Mapping[str, float],
         evidence: Sequence[dict[str, Any]],
     ) -> Candidate:
@@ -112,7 +116,6 @@ class Shelves:
             record.kinds[chunk],
             record.tests[chunk],
             odds,
-            score,
             dict(contributions),
             tuple(evidence),
         )
@@ -213,9 +216,7 @@ def _boosted(
     added = boosts.get(row, {})
     if len(added.keys() - {"named file", "in a named type"}):
         odds = max(odds, _NAMED_AT_LEAST)
-    contributions = {name: round(value, 6) for name, value in {**parts, **added}.items()}
-    score = round(sum(contributions.values()), 6)
-    return shelves.candidate(row, file, odds + sum(added.values()), score, contributions, evidence)
+    return shelves.candidate(row, file, odds + sum(added.values()), {**parts, **added}, evidence)
 
 
 def _ranked(one: Explained) -> dict[str, Any]:

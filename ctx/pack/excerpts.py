@@ -60,9 +60,11 @@ def signature(outline: Outline, lines: Lines, name: str) -> tuple[Lines, ...]:
 
 def _tests(outline: Outline, tests: Sequence[int], weigh: Weigh) -> list[Lines]:
     """The tests that answer, and what prepares them beside or around them."""
-    weights = {number: weigh(*outline.items[number].lines) for number in tests}
-    best = max(weights.values())
-    chosen = [number for number in tests if weights[number] >= _CLOSE * best]
+    chosen = list(tests)
+    if len(tests) > 1:
+        weights = {number: weigh(*outline.items[number].lines) for number in tests}
+        best = max(weights.values())
+        chosen = [number for number in tests if weights[number] >= _CLOSE * best]
     wanted = [outline.items[number].lines for number in chosen]
     scopes = {outline.items[number].parent for number in chosen}
     for number in chosen:

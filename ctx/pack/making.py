@@ -19,7 +19,7 @@ from ctx.pack.links import Links
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, is_user, users
 from ctx.pack.render import FORMS, prompt
 from ctx.pack.report import read_report
-from ctx.pack.selection import Selection
+from ctx.pack.selection import Selection, in_order
 from ctx.pack.shelf import slug_for
 from ctx.pack.sources import Source, Sources, text_of
 from ctx.pack.values import (
@@ -260,7 +260,8 @@ def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
 
 def choose(ranking: Ranking, selection: Selection) -> None:
     """Fill a selection: what the task is about, what that needs, and what else there is room for."""
-    selection.fill(ranking.found, _FOR_THE_BEST)
+    ordered = in_order(ranking.found)
+    selection.fill(ordered, _FOR_THE_BEST)
     chosen = [shown.candidate for own in selection.shown.values() for shown in own]
     if chosen:
         links = Links(ranking.dependencies())
@@ -273,7 +274,7 @@ def choose(ranking: Ranking, selection: Selection) -> None:
         texts = {one.row: _text(ranking, one) for one in chosen}
         used = definitions_used(ranking.shelves, links, chosen, texts, 60)
         _add(ranking, selection, known, used, int(_DEFINITIONS * scale), "signature")
-    selection.fill(ranking.found)
+    selection.fill(ordered)
 
 
 def _add(
@@ -295,8 +296,8 @@ def _add(
         }
         candidate = known.get(one.row)
         if candidate is None:
-            parts = {"dependency": round(one.weight, 6)}
-            candidate = ranking.shelves.candidate(one.row, one.file, -5.0, parts["dependency"], parts, [said])
+            parts = {"dependency": one.weight}
+            candidate = ranking.shelves.candidate(one.row, one.file, -5.0, parts, [said])
         else:
             candidate = candidate._replace(evidence=(*candidate.evidence, said))
         before = selection.used

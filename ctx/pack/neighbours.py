@@ -65,28 +65,38 @@ def definitions_used(
             uses[name] += 1
             first.setdefault(name, one)
     names = list(uses)
+    asked: dict[bytes, list[str]] = {}
+    for name, user in first.items():
+        asked.setdefault(user.path, []).append(name)
+    targets = {path: links.targets(path, own) for path, own in asked.items()}
     known = {one.row for one in chosen}
     found = []
     for name, rows in zip(names, definers(shelves.corpus, names), strict=True):
-        rows = [row for row in _meant(shelves, links, first[name], name, rows) if row not in known]
+        user = first[name]
+        meant = _meant(shelves, targets[user.path], user, name, rows)
+        rows = [row for row in meant if row not in known]
         if not 0 < len(rows) <= _MOST_DEFINERS:
             continue
         for row in rows:
             file = _file(shelves, row)
             if file >= 0 and not int(shelves.corpus.view.file_flags[file]) & _NO_SOURCE:
-                weight = uses[name] * first[name].chance / len(rows)
-                found.append(Neighbour(row, file, DEFINITION_OF, name, first[name].path, weight))
+                weight = uses[name] * user.chance / len(rows)
+                found.append(Neighbour(row, file, DEFINITION_OF, name, user.path, weight))
     return _best(shelves, found, most)
 
 
-def _meant(shelves: Shelves, links: Links, user: Candidate, name: str, rows: Sequence[int]) -> Sequence[int]:
-    """Of the rows that define a name those that a chosen row means: its file's, else what an edge says."""
-    if links.edges(user.path) is None:
+def _meant(
+    shelves: Shelves, targets: Mapping[str, bytes] | None, user: Candidate, name: str, rows: Sequence[int]
+) -> Sequence[int]:
+    """Of the rows that define a name those that a chosen row means: its file's, else what an edge says.
+
+    `targets` has what names in its file mean, None where that is not known.
+    """
+    if targets is None:
         return rows
     view, document_of = shelves.corpus.view, shelves.corpus.document_of
     own = [row for row in rows if document_of[row] == document_of[user.row]]
-    target = links.target(user.path, name)
-    return own or [row for row in rows if view.path(_file(shelves, row)) == target]
+    return own or [row for row in rows if view.path(_file(shelves, row)) == targets.get(name)]
 
 
 def is_user(shelves: Shelves, links: Links, found: Neighbour) -> bool:

@@ -79,9 +79,9 @@ class Selection:
         self._order: list[bytes] = []
 
     def fill(self, candidates: Sequence[Candidate], share: float = 1.0) -> None:
-        """Take candidates, best first for their size, until a share of the budget is used."""
+        """Take candidates in their order (see `in_order`) until a share of the budget is used."""
         most = self.used + int((self.budget - self.used) * share)
-        for one in sorted(candidates, key=_order):
+        for one in candidates:
             if one.chance < LEAST:
                 self._note(one, LOW_VALUE)
             elif most - self.used < _NOT_FULL:
@@ -196,7 +196,7 @@ class Selection:
             source = omission
         digest = source.digest if isinstance(source, Source) else None
         return PackedFile(
-            one.path, one.language, one.blob.hex(), digest, one.score, one.contributions, one.evidence, (),
+            one.path, one.language, one.blob.hex(), digest, *one.summed, one.evidence, (),
             None, omission,
         )  # fmt: skip
 
@@ -215,8 +215,7 @@ def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
         best.language,
         best.blob.hex(),
         source.digest,
-        best.score,
-        best.contributions,
+        *best.summed,
         tuple(evidence.values()),
         tuple(excerpts),
         max(shown[0].excerpt.ranges, key=lambda one: (one.last - one.first, -one.first)),
@@ -238,6 +237,11 @@ def _merged(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
                 continue
         found.append(one)
     return found
+
+
+def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Candidates in the order in which they are tried."""
+    return sorted(candidates, key=_order)
 
 
 def _order(one: Candidate) -> tuple[float, bytes, int]:

@@ -30,10 +30,11 @@ class Source:
         self._language = language
         self._parse = parse
         self.digest = blake2b(content, digest_size=32).hexdigest()
-        text = to_text(content, 0, len(content)).split("\n")
-        if text and not text[-1]:
-            text.pop()
-        self.lines = tuple(line.removesuffix("\r") for line in text)
+        text = to_text(content, 0, len(content)).replace("\r\n", "\n").removesuffix("\r")
+        lines = text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        self.lines = tuple(lines)
 
     @cached_property
     def outline(self) -> Outline:

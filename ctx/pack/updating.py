@@ -13,7 +13,7 @@ from ctx.pack.candidates import Candidate
 from ctx.pack.hints import read_log, read_task
 from ctx.pack.making import Made, Ranking, blank, check, choose, finished, ranked, selection_for, terms_of
 from ctx.pack.render import SHORT
-from ctx.pack.selection import Selection
+from ctx.pack.selection import Selection, in_order
 from ctx.pack.shelf import Shelf
 from ctx.pack.values import (
     ADDED,
@@ -195,7 +195,7 @@ def _touched(ranking: Ranking, pack: Pack, parent: Pack, count: Count) -> Made:
         selection.budget, max(selection.used, selection.budget - sum(file.tokens for file in kept))
     )
     selection.max_files = max(len(selection.shown), selection.max_files - len(kept))
-    selection.fill(new)
+    selection.fill(in_order(new))
     for one in ranking.found:
         if one.path not in before and one.chance >= LEAST:
             selection.status.setdefault(one.path, (_status(parent, one.path), one.blob.hex()))
@@ -230,6 +230,6 @@ def _rows(ranking: Ranking, path: bytes) -> list[Candidate]:
     document = int(corpus.file_document[file])
     start = int(corpus.document_start[document])
     return [
-        ranking.shelves.candidate(row, file, _SHOWN_BEFORE, 0.0, {}, [])
+        ranking.shelves.candidate(row, file, _SHOWN_BEFORE, {}, [])
         for row in range(start, start + int(corpus.document_rows[document]))
     ]

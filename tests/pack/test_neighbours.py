@@ -71,8 +71,8 @@ def test_no_more_is_read_than_the_bound(make_repo):
         corpus = corpus_of(opened.view)
         dependencies = Dependencies(corpus, index.reader.read_blob, partial(index.record, opened.view))
         links = Links(dependencies, most=len(CHOSEN))
-        assert links.target(b"shop/payments.py", "round_amount") == b"shop/rounding.py"
-        assert links.edges(b"shop/checkout.py") is None
+        assert links.targets(b"shop/payments.py", ["round_amount"]) == {"round_amount": b"shop/rounding.py"}
+        assert links.edges(b"shop/checkout.py", ["refund_payment"]) is None
         assert links.known(b"shop/checkout.py")
         assert not links.known(b"games/console.rb")
         assert not links.leads(b"shop/checkout.py", b"shop/payments.py", "refund_payment")
