@@ -11,6 +11,7 @@ from ctx.dependencies.values import Edge
 from ctx.embed.wordtable import word_table
 from ctx.evidence.case import Case
 from ctx.evidence.files import best_score, file_hit
+from ctx.evidence.past import past_of
 from ctx.evidence.values import FileAnswer, FileHit
 from ctx.rank.explain import explain
 from ctx.rank.query import Query, prepare
@@ -68,11 +69,13 @@ def answer_files(
     case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
     edges = edges_among(case, files[:_CONNECTED])
+    past = past_of(index, about.commit, text, [case.corpus.view.path(file) for file in files])
     best = best_score(case)
     hits: list[FileHit] = []
     room = EXCERPT_BUDGET
     for file in files:
-        hit = file_hit(case, file, best, edges(file), room if content else None)
+        changed = past.get(case.corpus.view.path(file), ())
+        hit = file_hit(case, file, best, edges(file), room if content else None, changed)
         room -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
     ranked_with = (case.ranked_with,) if case.ranked_with else ()

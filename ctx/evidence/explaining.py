@@ -11,6 +11,7 @@ from ctx.contents import content_skip
 from ctx.errors import CtxError, Damaged
 from ctx.evidence.answering import case_of, edges_among
 from ctx.evidence.files import best_score, file_hit
+from ctx.evidence.past import past_of
 from ctx.evidence.values import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.files import IGNORED, MISSING, PathRules
 from ctx.git.formats import DIRECTORY_MODE
@@ -122,7 +123,9 @@ def _explained(index: RepositoryIndex, opened: Opened, path: str, task: str, opt
     ranked = list(case.by_file)
     rank = ranked.index(file) + 1 if file in case.by_file else None
     best = [other for other in ranked[: options.max_files] if other != file]
-    hit = file_hit(case, file, best_score(case), edges_among(case, [file, *best[:19]])(file), _EXCERPTS)
+    past = past_of(index, about.commit, task, [name]).get(name, ())
+    edges = edges_among(case, [file, *best[:19]])(file)
+    hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
     return empty._replace(
         rank=rank,
         hit=hit,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ctx.dependencies.values import Edge
 from ctx.embed.wordtable import word_table
 from ctx.evidence.case import Case
-from ctx.evidence.lexical import Found, find_terms, origin_in
+from ctx.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
 from ctx.evidence.reasons import reasons
 from ctx.evidence.values import SYNONYM, Excerpt, FileHit, Symbol
 from ctx.rank.explain import CORRECTION
@@ -28,13 +28,19 @@ _ROWS = 3
 _MOST_SYMBOLS = 20
 _MOST_EDGES, _MOST_EDGE_SYMBOLS = 8, 4
 _NEAR = 0.4
-"""The cosine from which a word in a path is said to be near one of the question."""
+"""The cosine from which a word of a path or a text is said to be near one of the question."""
+_MOST_NEAR = 3
 
 
 def file_hit(
-    case: Case, file: int, best_score: float, edges: Sequence[Edge] = (), room: int | None = None
+    case: Case,
+    file: int,
+    best_score: float,
+    edges: Sequence[Edge] = (),
+    room: int | None = None,
+    past: Sequence[Mapping[str, Any]] = (),
 ) -> FileHit:
-    """What is known of a file; `edges` are those of it to files that answer too.
+    """What is known of a file; `edges` are those of it to files that answer too, `past` is of its history.
 
     `room` bounds the characters of the excerpts, None reads none. Raises `Damaged`.
     """
@@ -51,6 +57,7 @@ def file_hit(
     flags = int(case.corpus.view.file_flags[file])
     is_test = bool(flags & path_flags.TEST) or all(record.tests[chunk] for chunk in chunks)
     evidence: list[Mapping[str, Any]] = [_lexical(found) for found in lexical]
+    evidence += _near_words(case, {one.term.hash for one in lexical}, known)
     evidence += _symbols(case, record, chunks, counted)
     evidence += _path(case, file, counted)
     if agreement:
@@ -63,6 +70,7 @@ def file_hit(
         evidence.append(
             {"kind": "history", "rankedWith": case.ranked_with, "value": round(parts[CORRECTION], 6)}
         )
+    evidence += past
     excerpts, left_out = _excerpts(record, chunks, [text for _, text in texts], room)
     blob, language = case.key(file)
     return FileHit(
@@ -131,6 +139,29 @@ def _lexical(found: Found) -> dict[str, Any]:
         "found": list(found.words),
         "lines": list(found.lines),
     }
+
+
+def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Words of the texts that are near one of the question that stands there in no other way.
+
+    The vectors of a text are made of its words, so these are what speaks in its agreement.
+    """
+    lacking = [term for term in (case.query.terms[at] for at in case.query.words) if term.hash not in found]
+    if not lacking or not texts:
+        return []
+    places = lines_of_words(texts)
+    cosines = _unit([term.word for term in lacking]) @ _unit(list(places)).T if places else np.zeros((0, 0))
+    words = list(places)
+    said = []
+    for term, cosine in zip(lacking, cosines, strict=False):
+        nearest = [
+            at for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist() if cosine[at] >= _NEAR
+        ]
+        if nearest:
+            lines = sorted({line for at in nearest for line in places[words[at]]})
+            near = Found(term, SYNONYM, tuple(words[at] for at in nearest), tuple(lines[:MOST_LINES]))
+            said.append({**_lexical(near), "similarity": round(float(cosine[nearest[0]]), 3)})
+    return said
 
 
 def _symbols(

@@ -15,7 +15,9 @@ from ctx.words.terms import term_hash
 from ctx.words.vocabulary import compound_hashes
 
 _MOST_WORDS = 5
-_MOST_LINES = 8
+MOST_LINES = 8
+_MOST_DIFFERENT = 800
+"""Different words of a text that are compared with those of a question."""
 
 
 class Found(NamedTuple):
@@ -54,13 +56,25 @@ def find_terms(terms: Sequence[Term], texts: Sequence[tuple[int, str]]) -> list[
     return [_found(term, places[term.hash]) for term in terms if term.hash in places]
 
 
+def lines_of_words(texts: Sequence[tuple[int, str]]) -> dict[str, list[int]]:
+    """The words of some texts that are plain ones, a few hundred at most, with the lines that have them."""
+    found: dict[str, list[int]] = {}
+    for first, text in texts:
+        for number, line in enumerate(text.split("\n"), first):
+            for token in tokens(line):
+                for word in words_of(token):
+                    if word.isalpha() and len(word) > 2 and (word in found or len(found) < _MOST_DIFFERENT):
+                        found.setdefault(word, []).append(number)
+    return found
+
+
 def _found(term: Term, places: Sequence[_Place]) -> Found:
     origin = origin_in(term, [(place.written, place.word) for place in places])
     if origin == LITERAL:
         places = [place for place in places if place.written.lower() == term.word]
     written = dict.fromkeys(place.written for place in places)
     lines = sorted({place.line for place in places})
-    return Found(term, origin, tuple(written)[:_MOST_WORDS], tuple(lines[:_MOST_LINES]))
+    return Found(term, origin, tuple(written)[:_MOST_WORDS], tuple(lines[:MOST_LINES]))
 
 
 def origin_in(term: Term, places: Sequence[tuple[str, str]]) -> str:

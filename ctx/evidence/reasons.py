@@ -10,6 +10,9 @@ from ctx.rank.explain import CORRECTION, FURTHER_ROW
 from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION
 
 _MOST_NAMED = 4
+_SHORT = 12
+"""Digits of a commit's id."""
+_LONGEST_SUBJECT = 80
 _WORTH_SAYING = 0.05
 _HOW = {
     LITERAL: "has {}",
@@ -44,6 +47,8 @@ def reasons(
     said += _connections(path.decode("utf-8", "replace"), evidence)
     if parts.get(CORRECTION, 0.0) > _WORTH_SAYING:
         said.append("was changed with such questions before")
+    changed = [one for one in evidence if one["kind"] == "history" and "commit" in one]
+    said += [f"was changed by {one['commit'][:_SHORT]} {_cut(one['subject'])}".rstrip() for one in changed]
     against = [
         name
         for name, value in parts.items()
@@ -71,6 +76,10 @@ def _connections(path: str, evidence: Sequence[Mapping[str, Any]]) -> list[str]:
     return [way.format(_named(names)) for way, names in sorted(ways.items())]
 
 
+def _cut(subject: str) -> str:
+    return subject if len(subject) <= _LONGEST_SUBJECT else subject[: _LONGEST_SUBJECT - 1] + "…"
+
+
 def _named(names: Sequence[str]) -> str:
     shown = list(dict.fromkeys(names))
     more = len(shown) - _MOST_NAMED
@@ -78,9 +87,11 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _term(one: Mapping[str, Any]) -> str:
-    """A term of lexical evidence; what was translated names both."""
+    """A term of lexical evidence; what was translated, and what is only near, names both."""
     if one["origin"] == TRANSLATION:
         return f"{one['word']} ({one['source']})"
+    if one["origin"] == SYNONYM:
+        return f"{one['source']} ({', '.join(one['found'])})"
     if one["origin"] == IDENTIFIER and one["found"]:
         return str(one["found"][0])
     return str(one["source"])

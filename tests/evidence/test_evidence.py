@@ -10,6 +10,7 @@ from repositories import Repo
 import ctx
 from ctx.evidence import answering
 from ctx.evidence.values import FileAnswer, FileHit
+from ctx.history.answer import Filters
 
 SHOP = {
     "server/sessions.py": "from server.users import User\n\n\nclass SessionStore:\n"
@@ -180,3 +181,43 @@ def test_the_same_tree_gives_the_same_answer(repo: Repo) -> None:
     repo.commit(SHOP)
     one, other = (answer(repo, "renew the session") for _ in range(2))
     assert one.hits == other.hits
+
+
+def test_a_text_may_have_a_word_of_like_meaning(repo: Repo) -> None:
+    repo.commit({**SHOP, "server/tokens.py": "def forget(token):\n    pass\n\n\nremove = forget\n"})
+    one = hit(answer(repo, "delete the token"), "server/tokens.py")
+    (near,) = [word for word in said(one, "lexical") if word["origin"] == "synonym"]
+    assert (near["source"], near["found"], near["lines"]) == ("delete", ["remove"], [5])
+    assert 0.4 <= near["similarity"] < 1
+    assert "has what is near delete (remove)" in one.reasons
+    # A word that stands there itself needs no other.
+    one = hit(answer(repo, "remove the token"), "server/tokens.py")
+    assert [word["origin"] for word in said(one, "lexical") if word["source"] == "remove"] == ["literal"]
+
+
+def test_commits_are_told_where_the_history_is_indexed(repo: Repo) -> None:
+    repo.commit(SHOP, "Open the shop")
+    renewed = {"server/sessions.py": SHOP["server/sessions.py"].replace("60", "90")}
+    repo.commit(renewed, "Renew a session for half a minute more")
+    assert said(hit(answer(repo, "renew the session"), "server/sessions.py"), "history") == []
+    with ctx.open(repo.path) as index:
+        index.history("anything", Filters())
+    found = answer(repo, "renew the session")
+    told, *others = said(hit(found, "server/sessions.py"), "history")
+    assert (told["commit"], told["subject"]) == (
+        repo.git("rev-parse", "HEAD").decode(),
+        "Renew a session for half a minute more",
+    )
+    assert told["time"] > 0
+    assert told["score"] > 0
+    one = hit(found, "server/sessions.py")
+    assert f"was changed by {told['commit'][:12]} Renew a session for half a minute more" in one.reasons
+    assert sum(one.contributions.values()) == pytest.approx(one.margin, abs=1e-9)
+    assert all(told["score"] >= other["score"] for other in others)
+    assert told not in said(hit(found, "server/users.py"), "history")
+    with ctx.open(repo.path) as index:
+        explained = index.explain("server/sessions.py", "renew the session")
+        older = index.search_files("renew the session", revision="HEAD~")
+    assert [dict(one) for one in explained.hit.evidence if one["kind"] == "history"] == [told, *others]
+    # Nobody has asked about the commit before.
+    assert said(hit(older, "server/sessions.py"), "history") == []
