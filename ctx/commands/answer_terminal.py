@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ctx.commands.answer_text import NO_TEXT, TextOf, also_at, cite, closing_line
+from ctx.commands.answer_text import TextOf, also_at, cite, closing_line, no_text
 from ctx.commands.change_output import change_in_words, changed_lines, evolution_lines, sign_of
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.snippet import harmless, shown_changes
@@ -57,7 +57,7 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
         if text_of is not None:
             text = text_of(hit)
             if text is None:
-                console.print(Text(f"  {NO_TEXT}", "yellow"), soft_wrap=True)
+                console.print(Text(f"  {no_text(hit)}", "yellow"), soft_wrap=True)
             else:
                 print_snippet(console, hit, text, query)
             console.print()

@@ -21,7 +21,6 @@ from ctx.values import Answer, Hit, Uncommitted
 
 TextOf = Callable[[Hit], str | None]
 """Gives the text of a hit, or None where it cannot be read."""
-NO_TEXT = "the text cannot be read: the object is missing or damaged, see `git fsck`"
 
 
 def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
@@ -48,7 +47,14 @@ def print_hit(hit: Hit, query: str, text_of: TextOf | None, prefix: bytes) -> No
         write(f"    also at {also_at(hit, prefix)}\n")
     if text_of is not None:
         text = text_of(hit)
-        write(f"    {NO_TEXT}\n\n" if text is None else snippet(hit, text, query) + "\n")
+        write(f"    {no_text(hit)}\n\n" if text is None else snippet(hit, text, query) + "\n")
+
+
+def no_text(hit: Hit) -> str:
+    """What stands for a text that cannot be read. In a partial clone git fetches it when it is asked for."""
+    return (
+        f"the text is not in this clone, or damaged: `git cat-file -p {hit.blob.hex()}` gets it or says why"
+    )
 
 
 def place_of(hit: Hit, prefix: bytes) -> str:

@@ -88,7 +88,7 @@ def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
     """Say what was taken, to a program or to eyes."""
     warn(report)
     if report.whole and not silent:
-        click.echo("note: the remote gives its index only as a whole, and all of it came", err=True)
+        click.echo("note: the remote gives its index only as a whole, so all of it is fetched", err=True)
     if json_output:
         found: dict[str, Any] = {
             "type": "fetch_result",

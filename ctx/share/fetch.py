@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ctx.cluster_key import Member
 from ctx.clusters import document_key
 from ctx.document_index import DocumentIndex
-from ctx.errors import CtxError
+from ctx.errors import CtxError, GitFailed
 from ctx.git.repository import Repository
 from ctx.partition import Cluster
 from ctx.share.layers import Layer, layers_of
@@ -41,6 +42,9 @@ def fetch(
     """
     names: Sequence[str | None] = revisions or [None]
     trees = [index.resolve(name).tree for name in names]
+    if index.repository.settings.is_partial_clone:
+        for tree in trees:
+            _bring_rules(index.repository, tree)
     wishes = [
         (
             layer,
@@ -49,6 +53,15 @@ def fetch(
         for layer in layers_of(index)
     ]
     return _take(index, remote, wishes, _wanted(index.repository, paths, sparse), may_ask)
+
+
+def _bring_rules(repository: Repository, tree: bytes) -> None:
+    """Have a partial clone fetch the few files that decide what the clusters of a tree are."""
+    from ctx.indexing.lacking import fetch_lacking
+
+    # Without them most clusters are what they would be, and the rest is found to be lacking.
+    with suppress(GitFailed):
+        fetch_lacking(repository, tree, lambda: (), lambda _: None)
 
 
 def fetch_on_miss(index: RepositoryIndex, tree: bytes) -> str | None:

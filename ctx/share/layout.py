@@ -143,7 +143,7 @@ def decode_probe(data: bytes, dimensions: int) -> Reference:
     from ctx.embed.precision import truncated
     from ctx.remote.centre import Reference
 
-    payload = decode_object(PROBE, data)
+    payload = decode_object(PROBE, data, LARGEST_BLOB)
     if len(payload) != 8 * dimensions:
         raise Damaged("what a model said to fixed texts cannot be read")
     probe, centre = np.frombuffer(payload, dtype="<f4").astype(np.float32).reshape(2, dimensions)

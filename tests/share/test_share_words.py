@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -225,6 +226,24 @@ def test_lies_about_words_are_found_by_verify(ada: Repo, bob: Repo, remote: Path
     assert results(bob.path) == results(ada.path)
 
 
+@pytest.mark.parametrize("length", [b"\0\0", b"\xff\xff"], ids=["no words", "no end of words"])
+def test_absurd_words_are_survived(ada: Repo, bob: Repo, remote: Path, length: bytes) -> None:
+    """Chunks without a word, or all as long as can be: there is an answer, and it is one of the tree."""
+    done(ada.path, "push", "--with-words")
+    for path in paths(remote):
+        fields = msgpack.unpackb(decode_object(name(path), content(remote, path)))
+        absurd = [fields[0], length * (len(fields[1]) // 2), b"", b"", b""]
+        replace(remote, path, encode_object(name(path), msgpack.packb(absurd)))
+    assert done(bob.path, "fetch")["words"]["refused"] == []
+    for query in ("renew the session of a user", "parse_header_3", "zzzqqq"):
+        run = git_ctx(bob.path, "search", query, "--json-output")
+        assert run.status in (0, 1), run
+        assert run.err == ""
+    assert git_ctx(bob.path, "pack", "--task", "renew the session").status == 0
+    assert git_ctx(bob.path, "related", "src/f1.py:1").status in (0, 1)
+    assert git_ctx(bob.path, "verify").status == 1
+
+
 def test_who_has_the_files_puts_lies_right(ada: Repo, bob: Repo, remote: Path) -> None:
     """Of two different ones those stay that the files have, also where the liar's are what is here."""
     done(ada.path, "push", "--with-words")
@@ -328,6 +347,23 @@ def test_clusters_without_words_and_files(ada: Repo, remote: Path, tmp_path: Pat
     assert "`git ctx index --fetch" in run.json["message"]
     refused = git_ctx(bare.path, "push", "--with-words")
     assert refused.status == 128
-    assert "their words cannot be counted" in refused.err
+    assert "words cannot be counted" in refused.err
     assert git_ctx(bare.path, "index", "--fetch").status == 0
     assert scores(bare.path) == scores(ada.path)
+
+
+def test_a_partial_clone_with_path_rules(ada: Repo, remote: Path, tmp_path: Path) -> None:
+    """The rules decide what the clusters are, so their files come with the fetch, and nothing else does."""
+    rules = {"src/.ctxignore": "f1.py\n", ".gitattributes": "lib/deep/f2.py linguist-generated\n"}
+    ada.commit(rules)
+    ada.git("push", "--quiet", "origin", "HEAD")
+    done(ada.path, "push", "--with-words")
+    bare = clone(remote.as_uri(), tmp_path / "bare", "--filter=blob:none", "--no-checkout")
+    report = done(bare.path, "fetch")
+    assert (report["lacking"], report["refused"]) == (0, [])
+    assert scores(bare.path) == scores(ada.path)
+    kinds = bare.git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split()
+    assert kinds.count(b"blob") == len(rules)
+    shown = git_ctx(bare.path, "search", "renew the session", "--revision", "HEAD").out
+    command = re.findall(r"`git (cat-file -p [0-9a-f]+)` gets it", shown)[0]
+    assert b"def " in bare.git(*command.split())
