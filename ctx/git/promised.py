@@ -27,9 +27,11 @@ _FETCH = (
 def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
     """Fetch objects, and all that a tree among them names but for blobs; no reference changes.
 
-    Raises GitFailed, with the words of the remotes, unless all of them are here afterwards.
+    Raises CtxError where the user is offline, and GitFailed, with the words of the remotes, unless all of
+    them are here afterwards.
     """
     left, said = list(oids), "no remote has promised them; `git fsck` looks for damage"
+    repository.settings.refuse_offline("who has promised them")
     for remote in repository.settings.promisors:
         lines = b"".join(oid.hex().encode() + b"\n" for oid in left)
         done = process.run(

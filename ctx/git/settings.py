@@ -62,6 +62,16 @@ class Settings:
             f"the setting {key} is '{value}', neither true nor false; mend it with `git config {key}`"
         )
 
+    def refuse_offline(self, what: str) -> None:
+        """Raises CtxError where the user forbids any use of the network; `what` names who would be asked."""
+        if self.is_offline:
+            raise CtxError(f"ctx.offline is set, so {what} is not asked: `git config --unset ctx.offline`")
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether the user forbids any use of the network."""
+        return self.get_bool("ctx.offline", False)
+
     @property
     def remotes(self) -> list[str]:
         """The names of the configured remotes."""

@@ -18,7 +18,6 @@ from ctx.errors import CtxError, ServiceFailed
 from ctx.git.settings import Settings
 from ctx.remote import secrets
 from ctx.remote.ledger import Ledger, host_of
-from ctx.remote.settings import is_offline
 
 if TYPE_CHECKING:
     import ssl
@@ -67,8 +66,7 @@ class Service:
 
         A server that asks to wait longer than `longest_wait` seconds has failed.
         """
-        if is_offline(settings):
-            raise CtxError(f"ctx.offline is set, so nothing is sent to {host_of(url)}: unset one of the two")
+        settings.refuse_offline(host_of(url))
         self.url = url
         self._purpose = purpose
         self._ledger = ledger

@@ -149,11 +149,6 @@ def expander_settings(settings: Settings) -> ServiceSettings | None:
     return service_settings(settings, "expander", (OPENAI,), 3)
 
 
-def is_offline(settings: Settings) -> bool:
-    """Whether the user forbids any use of the network."""
-    return settings.get_bool("ctx.offline", False)
-
-
 def address(url: str) -> str:
     """An address that git-ctx may ask. Raises UsageError for one that holds a password or is not HTTP."""
     if not re.match(r"https?://[^/]", url):

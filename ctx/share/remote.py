@@ -31,7 +31,7 @@ class Remote(NamedTuple):
 def find_remote(repository: Repository, wanted: str | None) -> Remote:
     """The remote of that name, address or path; without one, what the current branch follows, or origin.
 
-    Raises UsageError where there is none.
+    Raises UsageError where there is none, and CtxError where the user is offline.
     """
     known = repository.settings.remotes
     if wanted is None:
@@ -43,6 +43,7 @@ def find_remote(repository: Repository, wanted: str | None) -> Remote:
     elif wanted not in known and not _is_address(repository, wanted):
         names = ", ".join(known) or "none"
         raise UsageError(f"there is no remote '{wanted}' (known: {names}); an address or a path would do too")
+    repository.settings.refuse_offline(f"the remote '{wanted}'")
     slug = wanted
     if not _PLAIN.fullmatch(wanted):
         slug = "x" + blake2b(os.fsencode(wanted), digest_size=10).hexdigest()

@@ -43,7 +43,7 @@ def storage(repository: Repository, store: Store) -> str:
 def may_fetch(repository: Repository, *, indexing: bool) -> bool:
     """Whether the user has allowed that a remote is asked without a command: `indexing`, or on a search."""
     wish = setting(repository)
-    if wish == LOCAL or not repository.settings.remotes:
+    if wish == LOCAL or not repository.settings.remotes or repository.settings.is_offline:
         return False
     return repository.settings.get_bool("ctx.autoFetch", False) or (indexing and wish == SHARED)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from remote_project import git_ctx
+from remote_project import git_ctx, source
 from repositories import Repo
+from service import Service, cut, instead, slow, status
 
 FILES: dict[str | bytes, str | bytes | None] = {
     "src/session.py": "def renew(token):\n    # Push the expiry of a login back.\n    return token\n",
@@ -42,12 +46,30 @@ def server() -> Iterator[str]:
     process.wait()
 
 
-def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], server: str) -> None:
-    """A question in other words, and in another language, finds its function by what it means."""
-    repo = make_repo()
-    repo.commit(FILES)
-    for name, value in {
-        "url": server,
+class Proxy(Service):
+    """Hands each request on to the real server, but for those that go wrong on the way."""
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self.server = server
+
+    def reply(self, path: str, body: Any) -> Any:
+        request = urllib.request.Request(
+            self.server + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
+            return json.load(answer)
+
+    def documents(self, start: int = 0, end: int | None = None) -> list[str]:
+        """The texts of files in some requests."""
+        texts = [text for _, body, _ in self.requests[start:end] for text in body["input"]]
+        return [text for text in texts if "Filepath: " in text]
+
+
+def configure(repo: Repo, url: str, **settings: str) -> None:
+    """Have the repository embedded by the real model."""
+    values = {
+        "url": url,
         "model": "multilingual-e5-small",
         "dimensions": "384",
         "concurrency": "1",
@@ -55,8 +77,16 @@ def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], se
         "precision": "int8",
         "queryPrefix": "query: ",
         "documentPrefix": "passage: ",
-    }.items():
+    }
+    for name, value in (values | settings).items():
         repo.git("config", f"ctx.embedder.{name}", value)
+
+
+def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], server: str) -> None:
+    """A question in other words, and in another language, finds its function by what it means."""
+    repo = make_repo()
+    repo.commit(FILES)
+    configure(repo, server)
     run = git_ctx(repo.path, "index")
     assert run.status == 0, run.err
     assert "3 embedded by multilingual-e5-small" in run.out
@@ -66,3 +96,46 @@ def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], se
         assert found["results"][0]["symbol"] == symbol
     repo.git("config", "--unset", "ctx.embedder.url")
     assert git_ctx(repo.path, "search", "blend two paints", "--json-output").json["rankedWith"] == []
+
+
+def test_a_bad_network_between(make_repo: Callable[..., Repo], server: str) -> None:
+    """What passes is waited out, what does not is told, a cable that is pulled loses nothing."""
+    repo = make_repo()
+    repo.commit({"src/session.py": source("session", 4), "src/invoice.py": source("invoice", 2)})
+    with Proxy(server) as proxy:
+        configure(repo, proxy.url, batch="1")
+        proxy.faults = {
+            2: status(429, "slowly", Retry_After="0"),
+            3: status(429, "slowly"),
+            4: status(500),
+            5: cut,
+            6: slow(0.5),
+            9: status(401, "the cable is out"),
+        }
+        run = git_ctx(repo.path, "index")
+        assert run.status == 128
+        assert "the cable is out" in run.err
+        assert "what has come back is kept" in run.err
+        requests = len(proxy.requests)
+        passed = [number for number in range(1, requests + 1) if number not in (2, 3, 4, 5, 9)]
+        answered = {text for number in passed for text in proxy.documents(number - 1, number)}
+        assert git_ctx(repo.path, "index").status == 0
+        again = proxy.documents(requests)
+        assert answered
+        assert answered.isdisjoint(again)
+        assert len(answered) + len(again) == 6
+        found = git_ctx(repo.path, "search", "eine Rechnung", "--json-output").json
+        assert found["rankedWith"] == ["multilingual-e5-small"]
+        repo.commit({"src/more.py": source("more", 1)})
+        for fault, words in (
+            (instead({"data": "none"}), "did not answer with vectors"),
+            (instead({"data": [{"index": 0, "embedding": [1.0] * 96}]}), "vectors of 96 numbers"),
+        ):
+            proxy.always = fault
+            run = git_ctx(repo.path, "index")
+            assert (run.status, words in run.err) == (128, True)
+        proxy.always = None
+        assert git_ctx(repo.path, "index").status == 0
+    configure(repo, server)
+    direct = git_ctx(repo.path, "search", "eine Rechnung", "--json-output").json
+    assert direct["rankedWith"] == ["multilingual-e5-small"]

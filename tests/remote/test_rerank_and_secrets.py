@@ -163,3 +163,21 @@ def test_offline_is_an_error_for_indexing_and_none_for_searching(project: Repo, 
     assert "ctx.offline" in run.err
     assert git_ctx(project.path, "search", "invoice of a candle").status == 0
     assert service.requests == []
+
+
+def test_offline_no_remote_is_asked_either(project: Repo, tmp_path: Path) -> None:
+    """Neither by a command, which says so, nor by what would ask by itself, which goes on without."""
+    project.git("init", "--quiet", "--bare", str(tmp_path / "shared.git"))
+    project.git("remote", "add", "origin", str(tmp_path / "shared.git"))
+    project.git("config", "--unset", "ctx.embedder.url")
+    project.git("config", "ctx.offline", "true")
+    project.git("config", "ctx.autoFetch", "true")
+    run = git_ctx(project.path, "index")
+    assert (run.status, run.err) == (0, "")
+    assert "ctx.offline" not in git_ctx(project.path, "search", "invoice of a candle").out
+    for command in ("push", "fetch"):
+        run = git_ctx(project.path, command)
+        assert run.status == 128
+        assert "ctx.offline is set, so the remote 'origin' is not asked" in run.err
+    project.git("config", "--unset", "ctx.offline")
+    assert git_ctx(project.path, "push").status == 0
