@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import GitCtx, Project
+from small_project import GitCtx, Project
 
 import ctx
 

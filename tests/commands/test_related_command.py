@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import FILES, GitCtx, Project
+from small_project import FILES, GitCtx, Project
 
 SESSION = str(FILES["src/session.py"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import GitCtx, Project
+from small_project import GitCtx, Project
 
 RETRY = """package retry
 

@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import FILES, GitCtx, Project
+from small_project import FILES, GitCtx, Project
 
 LINES = str(FILES["src/session.py"]).splitlines()
 
