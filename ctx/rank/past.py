@@ -100,7 +100,8 @@ class History:
     def __init__(self, repository: Repository, start: bytes) -> None:
         listing = repository.git(
             "-c", "log.showSignature=false", "log", "-z", "--no-merges", f"--max-count={_HISTORY}",
-            "--name-only", "--no-renames", "--encoding=UTF-8", "--format=%x01%H%x02%s%x02", start.hex(), "--",
+            "--name-only", "--no-renames", "--no-relative", "--encoding=UTF-8",
+            "--format=%x01%H%x02%s%x02", start.hex(), "--",
         )  # fmt: skip
         self._entries: list[_Entry] = []
         self._place: dict[bytes, int] = {}

@@ -104,6 +104,15 @@ def test_names_with_marks_of_their_own_do_no_harm(told: Repo) -> None:
     assert ranked_with == name(told)
 
 
+def test_the_past_names_files_from_the_root_whatever_the_user_configured(told: Repo) -> None:
+    last = ranked(told)[0][-1]
+    told.commit({last: (told.path / os.fsdecode(last)).read_text() + "\n"}, QUESTION)
+    told.git("config", "ctx.fit", "true")
+    told.git("config", "diff.relative", "true")
+    with ctx.open(told.path / "src") as index:
+        assert index.search("throttle the uploads of a stream").hits[0].path == last
+
+
 def test_a_branch_without_a_commit_has_no_past(told: Repo) -> None:
     main = told.id().hex()
     told.git("config", "ctx.fit", "true")
