@@ -118,12 +118,13 @@ def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, quest
     else:
         hits, message = _ranked_here(index, opened, question, filters)
         ranked_with, further_queries = [], []
-    if index.tuning.name is not None:
-        ranked_with = [index.tuning.name, *ranked_with]
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
     message = "; ".join(filter(None, (opened.about.message, message))) or lacking or index.fetch_failed
     found = opened.about._replace(
-        hits=hits, message=message, ranked_with=tuple(ranked_with), further_queries=tuple(further_queries)
+        hits=hits,
+        message=message,
+        ranked_with=(*index.tuning.ranked_with, *ranked_with),
+        further_queries=tuple(further_queries),
     )
     return found if joined is None else _saying(found, joined.in_words(opened.about))
 

@@ -93,7 +93,7 @@ def search_changes(
             message=message,
             comparison=comparison,
             seconds=time.monotonic() - started,
-            ranked_with=tuple(ranked_with),
+            ranked_with=(*index.tuning.ranked_with, *ranked_with),
             further_queries=tuple(further_queries),
         )
 
@@ -116,7 +116,8 @@ def local_hits(
     hits: list[Hit] = []
     messages = []
     for view, chunks in sides:
-        more, message = search(view, partial(index.record, view), query, limit, filters, chunks)
+        records = partial(index.record, view)
+        more, message = search(view, records, query, limit, filters, chunks, tuning=index.tuning)
         hits += more
         messages.append(message)
     hits.sort(key=lambda hit: (-hit.score, hit.path, hit.position.start))

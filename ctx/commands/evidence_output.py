@@ -167,9 +167,10 @@ def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
     lines += _edges("used by", explanation.used_by, prefix, outgoing=False)
     about = explanation.about
     commit = f" {about.commit.hex()[:12]}" if about.commit else ""
-    lines.append(
-        printable(f"-- {about.revision}{commit}; tree {about.tree.hex()[:12]} ({about.resolved_by})")
-    )
+    parts = [f"{about.revision}{commit}", f"tree {about.tree.hex()[:12]} ({about.resolved_by})"]
+    if about.ranked_with:
+        parts.append(f"ranked with {', '.join(about.ranked_with)}")
+    lines.append(printable(f"-- {'; '.join(parts)}"))
     return "\n".join(lines)
 
 

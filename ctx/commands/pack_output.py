@@ -40,7 +40,9 @@ def print_summary(pack: Pack, place: str | None) -> None:
     if not lines:
         lines = ["nothing in this tree answers the task"]
     files = counted(sum(1 for file in pack.files if file.excerpts), "file")
-    lines.append(f"-- {pack.slug}: {pack.tokens:,} of {counted(pack.options.budget, 'token')}, {files}")
+    ranked_with = f"; ranked with {', '.join(pack.ranked_with)}" if pack.ranked_with else ""
+    tokens = f"{pack.tokens:,} of {counted(pack.options.budget, 'token')}"
+    lines.append(f"-- {pack.slug}: {tokens}, {files}{ranked_with}")
     if place is not None:
         lines.append(os.path.relpath(place) if not os.path.relpath(place).startswith("..") else place)
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")

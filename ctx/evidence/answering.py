@@ -65,7 +65,8 @@ def answer_files(
     Raises `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
     """
     allowed, message = allowed_files(opened.view, filters)
-    about = opened.about._replace(message=opened.about.message or message)
+    ranked_with = index.tuning.ranked_with
+    about = opened.about._replace(message=opened.about.message or message, ranked_with=ranked_with)
     case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
     edges = edges_among(case, files[:_CONNECTED])
@@ -78,10 +79,7 @@ def answer_files(
         hit = file_hit(case, file, best, edges(file), room if content else None, changed)
         room -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
-    ranked_with = (case.ranked_with,) if case.ranked_with else ()
-    return FileAnswer(
-        about._replace(ranked_with=ranked_with), text, query_terms(case.query), TOKENIZER, tuple(hits)
-    )
+    return FileAnswer(about, text, query_terms(case.query), TOKENIZER, tuple(hits))
 
 
 def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:

@@ -98,7 +98,7 @@ def _explained(index: RepositoryIndex, opened: Opened, path: str, task: str, opt
     names = _names(index.repository, path)
     name = next((one for one in names if one in number), names[0])
     file = number.get(name)
-    about = opened.about
+    about = opened.about._replace(ranked_with=index.tuning.ranked_with)
     empty = Explanation(
         about,
         name,

@@ -34,6 +34,7 @@ def explain(
         "path": _path(found.path),
         "revision": printable(found.about.revision),
         "tree": found.about.tree.hex(),
+        **({"rankedWith": list(found.about.ranked_with)} if found.about.ranked_with else {}),
         "indexing": {"status": found.indexing, "reason": found.reason and printable(found.reason)},
         "selection": {"status": found.selection, "reason": found.selection_reason},
         "rank": found.rank,

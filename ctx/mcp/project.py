@@ -183,6 +183,8 @@ class Project:
             "tree": answer.tree.hex(),
             "complete": answer.coverage.complete,
         }
+        if answer.ranked_with:
+            values["rankedWith"] = [printable(one) for one in answer.ranked_with]
         hits = (self._forms(hit) for hit in answer.hits)
         return listed(values, "hits", hits, given.get("maxTokens", MAX_TOKENS), answer.message, nothing)
 

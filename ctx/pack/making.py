@@ -75,6 +75,7 @@ class Ranking(NamedTuple):
     query: Query
     found: list[Candidate]
     sources: Sources
+    ranked_with: tuple[str, ...]
 
     def dependencies(self) -> Dependencies:
         """The edges between the files of the tree."""
@@ -184,10 +185,11 @@ def rank(
     """The candidates for a task in an open tree; `changes` are those of a range by file and chunk."""
     corpus = corpus_of(opened.view)
     query = question_of(task)
-    explained = explain(corpus, query, None, rows_for(options), tuning=index.tuning, deep=_DEEP)
+    tuning = index.tuning
+    explained = explain(corpus, query, None, rows_for(options), tuning=tuning, deep=_DEEP)
     shelves = Shelves(corpus, partial(index.record, opened.view))
-    found = candidates(shelves, index.tuning.read(query), explained, hints, changes)
-    return Ranking(opened, shelves, query, found, Sources(index.reader.read_blob))
+    found = candidates(shelves, tuning.read(query), explained, hints, changes)
+    return Ranking(opened, shelves, query, found, Sources(index.reader.read_blob), tuning.ranked_with)
 
 
 def blank(
@@ -200,7 +202,8 @@ def blank(
 ) -> Pack:
     """A pack without files yet; `parent` is the slug of the pack that it updates."""
     about = ranking.opened.about
-    identity = json.dumps([about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY])
+    made_from = [about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY]
+    identity = json.dumps(made_from + list(ranking.ranked_with))
     lacking = lacks_in_words(about, index.repository.settings.is_partial_clone)
     message = about.message or lacking or _unknown_files(ranking, hints)
     return Pack(
@@ -216,6 +219,7 @@ def blank(
         (),
         message,
         0,
+        ranked_with=ranking.ranked_with,
     )
 
 

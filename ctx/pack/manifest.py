@@ -56,6 +56,7 @@ def manifest(pack: Pack) -> dict[str, Any]:
         "hints": [hint._asdict() for hint in pack.hints],
         "queryTerms": [term._asdict() for term in pack.query_terms],
         "message": pack.message,
+        "rankedWith": list(pack.ranked_with),
         "files": [_file(file) for file in pack.files],
         "considered": [
             {**_path("path", one.path), "blob": one.blob, "status": one.status} for one in pack.considered
@@ -178,6 +179,7 @@ def _decode(value: dict[str, Any]) -> Pack:
         delta,
         _int(value["schemaVersion"]),
         strategy if isinstance(strategy, int) else None,
+        tuple(_str(one) for one in value.get("rankedWith", ())),
     )
 
 

@@ -154,7 +154,10 @@ class Considered(NamedTuple):
 
 
 class Pack(NamedTuple):
-    """A pack: all that its manifest says. `tokens` are those of its prompt, in its format."""
+    """A pack: all that its manifest says. `tokens` are those of its prompt, in its format.
+
+    `ranked_with` names the evidence from outside the tree that had a part in the choice.
+    """
 
     slug: str
     task: str
@@ -171,3 +174,4 @@ class Pack(NamedTuple):
     delta: Delta | None = None
     schema: int = SCHEMA
     strategy: int | None = STRATEGY
+    ranked_with: tuple[str, ...] = ()

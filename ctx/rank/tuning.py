@@ -39,6 +39,11 @@ class Tuning(NamedTuple):
     correct: Correct | None = None
     name: str | None = None
 
+    @property
+    def ranked_with(self) -> tuple[str, ...]:
+        """What an answer names of it."""
+        return () if self.name is None else (self.name,)
+
     def read(self, query: Query) -> Query:
         """The query without what it is to do without."""
         if VECTORS in self.without:

@@ -9,6 +9,8 @@ import pytest
 from repositories import Repo
 
 import ctx
+from ctx.commands.evidence_output import explanation_in_words
+from ctx.pack.manifest import decode, encode
 from ctx.rank.correction import USUAL, Correction, fit_path, load
 from ctx.rank.past import FEATURES, History
 
@@ -44,6 +46,27 @@ def test_what_messages_said_counts_where_it_is_wanted(told: Repo) -> None:
     assert ranked(told) == ([last, *(path for path in plain if path != last)], name(told))
     told.git("config", "ctx.fit", "false")
     assert ranked(told) == (plain, ())
+
+
+def test_all_that_rank_by_the_past_say_so(told: Repo) -> None:
+    last = ranked(told)[0][-1]
+    told.commit({last: (told.path / os.fsdecode(last)).read_text() + "\nLIMIT = 5\n"}, QUESTION)
+    told.git("config", "ctx.fit", "true")
+    with ctx.open(told.path) as index:
+        differing = index.search(QUESTION, within="HEAD~1..HEAD")
+        explanation = index.explain(os.fsdecode(last), QUESTION)
+        made = index.pack(QUESTION).pack
+        by_file = index.search_files(QUESTION).about
+    for say in (differing, explanation.about, by_file, made, decode(encode(made))):
+        assert say.ranked_with == name(told)
+    assert explanation_in_words(explanation, b"").endswith(f"; ranked with {name(told)[0]}")
+    told.git("config", "ctx.fit", "false")
+    with ctx.open(told.path) as index:
+        plain = index.search(QUESTION, within="HEAD~1..HEAD")
+        assert (plain.ranked_with, index.pack(QUESTION).pack.ranked_with) == ((), ())
+        assert index.pack(QUESTION).pack.slug != made.slug, "one is not taken for the other"
+    assert plain.hits[0].path == differing.hits[0].path == last
+    assert plain.hits[0].score < differing.hits[0].score, "the message said just that"
 
 
 def test_an_index_run_brings_the_past_up_to_date(told: Repo) -> None:
