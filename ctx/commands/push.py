@@ -115,9 +115,16 @@ def command(
                 "bytes": report.size,
                 "attempts": report.attempts,
                 "tooLarge": [key.hex() for key in report.too_large],
+                "wordless": [key.hex() for key in report.wordless],
             }
         )
         return 0
+    if report.wordless:
+        click.echo(
+            f"warning: the words of {counted(len(report.wordless), 'cluster')} were left out, since files of "
+            "theirs are not in this clone: `git ctx index --fetch` gets them",
+            err=True,
+        )
     for key in report.too_large:
         click.echo(f"warning: cluster {key.hex()} is too large to be shared and was left out", err=True)
     if report.snapshots or report.clusters or report.words:

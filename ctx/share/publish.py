@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgpack
 
 from ctx.counted import counted
-from ctx.errors import Damaged, RemoteFailed
+from ctx.errors import BlobsMissing, Damaged, RemoteFailed
 from ctx.partition import PARTITION_VERSION
 from ctx.share import layout
 from ctx.share.layers import Layer, insist_on_same_model
@@ -40,7 +40,8 @@ class Selected(NamedTuple):
 class PushReport(NamedTuple):
     """What a push did; `size` is the bytes of the new files, `too_large` the keys of clusters left out.
 
-    `words` is the number of clusters whose words went along.
+    `words` is the number of clusters whose words went along, `wordless` are those whose words nobody has
+    counted and whose files are not here.
     """
 
     snapshots: int
@@ -49,6 +50,7 @@ class PushReport(NamedTuple):
     size: int
     attempts: int
     too_large: list[bytes]
+    wordless: list[bytes]
 
 
 class Contents(NamedTuple):
@@ -78,6 +80,7 @@ class Publisher:
         self._words = words
         self._made: dict[str, bytes] = {}
         self._too_large: dict[bytes, None] = {}
+        self._wordless: dict[bytes, None] = {}
 
     def publish(
         self,
@@ -99,9 +102,9 @@ class Publisher:
             for layer in self._layers:
                 insist_on_same_model(self._share, layer, there)
             new_files = self._lacking(files, there)
-            too_large = list(self._too_large)
+            left_out = list(self._too_large), list(self._wordless)
             if not new_files:
-                return PushReport(0, 0, 0, 0, attempt, too_large)
+                return PushReport(0, 0, 0, 0, attempt, *left_out)
             trees = [(name, tree) for name, tree, _ in layout.published_trees(new_files)]
             new_files |= _notes(trees, there)
             size = sum(map(len, new_files.values()))
@@ -120,7 +123,7 @@ class Publisher:
                     if files.get(path, _NOTE).better
                 )
                 return PushReport(
-                    len(trees), _count(new_files, layout.CLUSTERS), words, size, attempt, too_large
+                    len(trees), _count(new_files, layout.CLUSTERS), words, size, attempt, *left_out
                 )
             if not pushed.landed and not pushed.raced:
                 raise RemoteFailed(f"'{self._share.remote.name}' refused {layout.REF}: {pushed.why}")
@@ -186,9 +189,16 @@ class Publisher:
         if self._words is not None and layer.catalog is not None:
             path = layout.words_path(self._words.group, key)
             files[path] = _File(
-                partial(_words, self._words.own, key), partial(_better_words, self._words, layer, key)
+                partial(self._make_words, self._words, key), partial(_better_words, self._words, layer, key)
             )
         return files
+
+    def _make_words(self, words: Words, key: bytes) -> bytes | None:
+        try:
+            return _words(words.known(key), key)
+        except BlobsMissing:
+            self._wordless[key] = None
+            return None
 
     def _lacking(self, files: Mapping[str, _File], there: Mapping[str, str]) -> dict[str, bytes]:
         """What the remote lacks, or has in another form that is worse than ours."""
@@ -259,12 +269,8 @@ def _better(layer: Layer, key: bytes, theirs: bytes) -> bytes | None:
     return layout.encode_shared(key, own)
 
 
-def _words(make: Callable[[bytes], bytes | None], key: bytes) -> bytes | None:
-    """The file of the words of a cluster, None where they are not known here, or too many to be shared."""
-    try:
-        payload = make(key)
-    except Damaged as error:
-        raise Damaged(f"{error}: run `git ctx fsck`, then push again") from error
+def _words(payload: bytes | None, key: bytes) -> bytes | None:
+    """The file of the words of a cluster, None where there are none, or too many to be shared."""
     if payload is None or len(payload) > layout.LARGEST_BLOB:
         return None
     return layout.encode_shared(key, payload)
@@ -275,14 +281,15 @@ def _better_words(words: Words, layer: Layer, key: bytes, theirs: bytes) -> byte
     try:
         payload, _ = layer.checked_words(key, theirs)
     except Damaged:
-        return _words(words.own, key)
-    true = words.anew(key)
-    if true is not None:
-        return None if payload == true else _words(words.anew, key)
-    own = words.own(key)
-    if own is None or sha256(payload).digest() <= sha256(own).digest():
-        return None
-    return _words(words.own, key)
+        return _words(words.known(key), key)
+    try:
+        true = words.anew(key)
+    except BlobsMissing:
+        own = words.own(key)
+        if own is None or sha256(payload).digest() <= sha256(own).digest():
+            return None
+        return _words(own, key)
+    return None if payload == true else _words(true, key)
 
 
 def _notes(trees: Sequence[tuple[str, bytes]], there: Mapping[str, str]) -> dict[str, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError
@@ -65,13 +65,7 @@ def push(
                 )
             selected.append(Selected(layer, report.tree, report.commit, time))
     sign = index.repository.settings.get_bool("commit.gpgSign", False)
-    words = _words(index, {one.tree for one in selected}) if selection.words else None
+    counted = (segment for _, segment in index.catalog.segments())
+    words = Words(index, counted) if selection.words else None
     with share.locked():
         return Publisher(share, layers, words).publish(selected, sign=sign, announce=announce)
-
-
-def _words(index: RepositoryIndex, trees: Iterable[bytes]) -> Words:
-    """The words of covered trees as their views have them."""
-    views = [index.catalog.view(tree) or index.indexer.prepare(tree) for tree in trees]
-    segments = {name: one for view in views for name, one in zip(view.names, view.segments, strict=True)}
-    return Words(index, segments.values())

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.clusters import Stored
-from ctx.errors import Damaged
+from ctx.errors import BlobsMissing, Damaged
 from ctx.records import stored_kinds
 from ctx.views import postings
 from ctx.views.postings import COUNT_BITS, MAX_ROWS
@@ -130,8 +130,19 @@ class Words:
         self._segments = list(segments)
         self._by_row: dict[int, tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]] = {}
 
+    def known(self, key: bytes) -> bytes | None:
+        """The payload as the segments have it, else as the blobs have it; None where there is no word.
+
+        Raises `Damaged` and `BlobsMissing`.
+        """
+        found = self.own(key)
+        return self.anew(key) if found is None else found
+
     def own(self, key: bytes) -> bytes | None:
-        """The payload as the segments have it; None where they lack a document. Raises `Damaged`."""
+        """The payload as the segments have it; None where they lack a document, or are damaged.
+
+        Raises `Damaged` where the cluster cannot be read.
+        """
         keys = list(self._index.clusters.stored(key).documents)
         places: list[tuple[int, int] | None] = [None] * len(keys)
         for number, segment in enumerate(self._segments):
@@ -141,16 +152,24 @@ class Words:
         found = [place for place in places if place is not None]
         if len(found) < len(keys):
             return None
-        return encode_words(self.group, [self._part(*place) for place in found])
+        try:
+            return encode_words(self.group, [self._part(*place) for place in found])
+        except Damaged:
+            return None
 
     def anew(self, key: bytes) -> bytes | None:
-        """The payload as it is counted from the blobs; None where one is not here. Raises `Damaged`."""
+        """The payload as it is counted from the blobs; None where there is no word.
+
+        Raises `BlobsMissing` where one is not here, and `Damaged`.
+        """
         documents = self._index.clusters.stored(key).documents
         maker = self._index.indexer.coverer.worker.maker
         sources = []
         for source in maker.recut(list(documents), [one.record for one in documents.values()]):
+            if source is None and maker.absent(list(documents)):
+                raise BlobsMissing("words cannot be counted, since files are not in this clone")
             if source is None:
-                return None
+                raise Damaged("a cluster does not describe the blob that it names")
             sources.append(source)
         if not sources:
             return None

@@ -345,9 +345,10 @@ def test_clusters_without_words_and_files(ada: Repo, remote: Path, tmp_path: Pat
     assert (run.status, run.json["coverage"]["skipped"]) == (1, {"missing": 60})
     assert "60 files of this tree are not in this clone" in run.json["message"]
     assert "`git ctx index --fetch" in run.json["message"]
-    refused = git_ctx(bare.path, "push", "--with-words")
-    assert refused.status == 128
-    assert "words cannot be counted" in refused.err
+    pushed = git_ctx(bare.path, "push", "--with-words", "--json-output")
+    assert (pushed.status, pushed.json["words"], paths(remote)) == (0, 0, [])
+    assert {*pushed.json["wordless"]} == {name(path) for path in paths(remote, "clusters")}
+    assert "were left out" in git_ctx(bare.path, "push", "--with-words").err
     assert git_ctx(bare.path, "index", "--fetch").status == 0
     assert scores(bare.path) == scores(ada.path)
 
