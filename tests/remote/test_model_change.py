@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from remote_project import configure, git_ctx, source
 from repositories import Repo
-from service import Service, status
+from service import Handler, Service, status
 
 import ctx
 from ctx.arrays import decode, encode
@@ -135,6 +135,27 @@ def test_what_cannot_or_must_not_be_asked_leaves_the_embedded_model(
     assert words.get(way, "") in (answer["message"] or "")
     if way in ("offline", "unset"):
         assert len(service.requests) == before
+
+
+def test_nobody_waits_twice_for_a_server_that_does_not_answer(changed: Repo, service: Service) -> None:
+    """The new model is asked for what little it lacks; the one before is at the same place."""
+
+    def drop(request: Handler) -> bool:
+        request.connection.close()
+        return True
+
+    changed.git("config", "--unset", "ctx.catchUp")
+    before = len(service.requests)
+    service.always = drop
+    answer = search(changed)
+    assert answer["rankedWith"] == []
+    assert "the embedded model answered" in answer["message"]
+    assert asked(service)[before:] == ["new", "new"]
+    # One that answers, if only to say that it has no such model, is worth a question to the one before.
+    service.always = lambda request: request.body["model"] == "new" and status(404, "no model")(request)
+    answer = search(changed)
+    assert answer["rankedWith"] == ["old"]
+    assert "no model" in answer["message"]
 
 
 @pytest.mark.parametrize("wrong", ["damaged", "another model", "a type", "a dialect", "nothing", "a field"])

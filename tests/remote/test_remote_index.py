@@ -55,6 +55,14 @@ def test_both_models_answer_side_by_side(project: Repo, service: Service) -> Non
     assert len(service.texts()) == 8 + 1 + len(TEXTS) + 1  # the probe, the centre, and the query
 
 
+def test_programs_are_told_what_the_model_did(project: Repo, service: Service) -> None:
+    run = git_ctx(project.path, "index", "--json-output")
+    assert run.json["remote"] == {"model": "bag-of-words", "embedded": 8, "reused": 0, "cut": 0}
+    project.git("config", "--unset", "ctx.embedder.url")
+    project.commit({"src/more.py": source("more", 1)})
+    assert "remote" not in git_ctx(project.path, "index", "--json-output").json
+
+
 def test_nothing_is_embedded_twice(project: Repo, service: Service) -> None:
     """An edit sends the chunk that changed; an index that is there sends nothing; another branch shares."""
     git_ctx(project.path, "index")
