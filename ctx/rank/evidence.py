@@ -20,6 +20,8 @@ _K1 = 1.2
 _B = 0.75
 _IDF_UNIT = 1024.0
 """An idf is a whole number of these parts: libraries differ in the last bit of a logarithm."""
+_NEARLY_ALL = 0.999
+"""What counts as all of a sum of idf."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -40,15 +42,17 @@ class Evidence(NamedTuple):
     `*_words` are BM25 of the text; `*_names` the summed idf of the query's terms in the names that are
     defined there; `*_coverage` the summed idf of the words that stand there; `row_defines` the number of
     identifiers of the query that are defined there to the letter; `row_whole` the largest summed idf of words
-    that together are the whole name of a definition there; `row_agreement` the share of equal bits of the
-    vectors in 0..1; `file_path` the summed idf of the terms in the path, `document_path` the best of the
-    document's files. `word_idf` has the idf of each of the query's terms, zero for neighbours tried as one.
+    that together are the whole name of a definition there; `row_called` (bool) whether that name has at least
+    two words and all that the query says; `row_agreement` the share of equal bits of the vectors in 0..1;
+    `file_path` the summed idf of the terms in the path, `document_path` the best of the document's files.
+    `word_idf` has the idf of each of the query's terms, zero for neighbours tried as one.
     """
 
     row_words: Floats
     row_names: Floats
     row_defines: Floats
     row_whole: Floats
+    row_called: npt.NDArray[np.bool_]
     row_agreement: Floats
     row_coverage: Floats
     document_words: Floats
@@ -69,6 +73,7 @@ class Evidence(NamedTuple):
             row_names=np.where(rows, self.row_names, 0.0),
             row_defines=np.where(rows, self.row_defines, 0.0),
             row_whole=np.where(rows, self.row_whole, 0.0),
+            row_called=self.row_called & rows,
             row_agreement=np.where(rows, self.row_agreement, 0.0),
             row_coverage=np.where(rows, self.row_coverage, 0.0),
         )
@@ -123,7 +128,11 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
 
     row_whole = np.zeros(rows)
     worth = np.array([word_idf[one.words].sum() for one in query.wholes])
-    np.maximum.at(row_whole, found.row[whole], worth[found.term[whole] - exact_end])
+    number = found.term[whole] - exact_end
+    np.maximum.at(row_whole, found.row[whole], worth[number])
+    says_all = (worth > _NEARLY_ALL * word_idf.sum()) & np.array([one.size > 1 for one in query.wholes], bool)
+    row_called = np.zeros(rows, dtype=bool)
+    row_called[found.row[whole][says_all[number]]] = True
 
     file_path, document_path, in_path = _path_evidence(corpus, terms, weight)
     return Evidence(
@@ -131,6 +140,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         row_names,
         np.bincount(found.row[exact], minlength=rows).astype(np.float64),
         row_whole,
+        row_called,
         _agreement(corpus, query),
         row_coverage,
         document_words,

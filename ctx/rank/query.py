@@ -40,10 +40,14 @@ _QUESTION = re.compile(r"(how|what|where|why|which|when|who)\b", re.I)
 
 
 class Whole(NamedTuple):
-    """A definition whose whole name would be words of the query: its hash, the places of the words' terms."""
+    """A definition whose whole name would be so many words of the query that stand side by side.
+
+    Its hash, and the places of the terms of those words that have one: `words` may be fewer than `size`.
+    """
 
     hash: int
     words: list[int]
+    size: int
 
 
 class Query(NamedTuple):
@@ -131,7 +135,10 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _wholes(text: str, terms: list[Term]) -> list[Whole]:
-    """Names that one word of the query, up to four that stand side by side, or all would make."""
+    """Names that one word of the query, up to four that stand side by side, or all would make.
+
+    Only that of all may begin or end with a word that says nothing in a question: `is_open`, `url_for`.
+    """
     place = {term.hash: number for number, term in enumerate(terms)}
     words = [word for token in tokens(text) for word in words_of(token) if word.isascii()]
     known = [place.get(term_hash(word), -1) for word in words]
@@ -141,11 +148,12 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
         for start in range(len(words) - size + 1)
         if known[start] >= 0 and known[start + size - 1] >= 0
     ][:_MOST_WHOLES]
-    if 4 < len(words) <= _LONGEST_NAME:
-        spans.append((0, len(words)))
+    everything = (0, len(words))
+    if 1 < len(words) <= _LONGEST_NAME and everything not in spans and max(known) >= 0:
+        spans.append(everything)
     hashes = compound_hashes(["_".join(words[start:end]) for start, end in spans])
     found = [
-        Whole(hashed, [at for at in known[start:end] if at >= 0])
+        Whole(hashed, [at for at in known[start:end] if at >= 0], end - start)
         for hashed, (start, end) in zip(hashes, spans, strict=True)
     ]
     single = [
@@ -155,7 +163,7 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
         if at >= 0
     ]
     found += [
-        Whole(hashed, [at])
+        Whole(hashed, [at], 1)
         for hashed, (_, at) in zip(exact_hashes([variant for variant, _ in single]), single, strict=True)
     ]
     return found

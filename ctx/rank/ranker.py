@@ -37,8 +37,6 @@ PRIORS = {
 CALLED_SO = 3.0
 """What a file gains that defines something called just what the query says in two words or more: commits say
 little of that, so the trees do not know how sure it is. In the same units."""
-_CALLED = FEATURES.index("whole_name")
-_NEARLY_ALL = 0.999
 
 _NEXT_ROW = 4.0
 """What each further row of the same file loses, in the same units."""
@@ -139,8 +137,7 @@ def pool_of(
         if not query.asked & flag:
             priors[(flags & flag) > 0] += prior
     gains = np.zeros(len(files))
-    if len(query.words) > 1:
-        gains[table[:, _CALLED] > _NEARLY_ALL] = CALLED_SO
+    gains[np.isin(documents, corpus.document_of[evidence.row_called])] = CALLED_SO
     plain = (tuning.trees or file_ranker()).margins(table) - priors + gains
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
     return Pool(evidence, documents, files, table, priors, gains, scores - plain, scores)

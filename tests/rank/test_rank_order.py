@@ -97,7 +97,9 @@ def test_a_search_imports_nothing_that_trains() -> None:
     assert run.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", ["keep_ledger_within_limit", "keepLedgerWithinTheGivenLimitOfStore"])
+@pytest.mark.parametrize(
+    "name", ["keep_ledger_within_limit", "keepLedgerWithinTheGivenLimitOfStore", "is_ledger", "ledgerFor"]
+)
 def test_what_is_called_just_what_the_query_says_comes_first(
     project: Repo, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
