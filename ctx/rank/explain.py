@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.rank.corpus import Corpus
-from ctx.rank.features import FEATURES, GROUPS
+from ctx.rank.features import GROUPS
 from ctx.rank.query import Query
 from ctx.rank.ranker import PRIORS, Placed, Pool, Ranked, place_rows, pool_of, ranked, settled
 from ctx.rank.trees import UNIT, file_ranker
@@ -28,6 +28,7 @@ NAMES = "names"
 _LEAST_SCORE = -500.0
 """Scores below this are as good as none, and their logistic function has no number."""
 FURTHER_ROW = "further chunk of the file"
+_PARTS = (COMMON, *dict.fromkeys(GROUPS.values()))
 _KINDS = {
     paths.TEST: "a test",
     paths.EXAMPLE: "an example",
@@ -80,11 +81,14 @@ def explain(
     corrections = pool.corrections[own].tolist()
     flags = corpus.view.file_flags[pool.files[own]]
     files: list[tuple[dict[str, float], dict[str, tuple[float, float]]]] = []
-    for number in range(len(own)):
-        parts: dict[str, float] = {COMMON: float(steps[number, -1])}
-        for feature, step in zip(FEATURES, steps[number].tolist(), strict=False):
-            group = GROUPS[feature]
-            parts[group] = parts.get(group, 0.0) + step
+    for number, (moves, values) in enumerate(zip(steps.tolist(), table.tolist(), strict=True)):
+        parts = dict.fromkeys(_PARTS, 0.0)
+        parts[COMMON] = moves[-1]
+        features = {}
+        for (feature, group), move, value in zip(GROUPS.items(), moves, values, strict=False):
+            if move:
+                parts[group] += move
+                features[feature] = (move, value)
         for flag, prior in PRIORS.items():
             if int(flags[number]) & flag and not query.asked & flag:
                 parts[_KINDS[flag]] = -prior
@@ -92,8 +96,6 @@ def explain(
             parts[NAMES] = parts.get(NAMES, 0.0) + gain
         if corrections[number]:
             parts[CORRECTION] = corrections[number]
-        moved = np.flatnonzero(steps[number, :-1]).tolist()
-        features = {FEATURES[at]: (float(steps[number, at]), float(table[number, at])) for at in moved}
         files.append((parts, features))
     explained = []
     rows = zip(hits, of_row.tolist(), placed.losses.tolist(), placed.scores.tolist(), strict=True)
