@@ -275,9 +275,10 @@ def choose(ranking: Ranking, selection: Selection) -> None:
         for relation, most in ((TEST_OF, _TESTS), (CALLER_OF, _CALLERS)):
             own = (one for one in beside if one.relation == relation and is_user(ranking.shelves, links, one))
             _add(ranking, selection, known, own, int(most * scale), None)
-        texts = {one.row: _text(ranking, one) for one in chosen}
-        used = definitions_used(ranking.shelves, links, chosen, texts, 60)
-        _add(ranking, selection, known, used, int(_DEFINITIONS * scale), "signature")
+        if not selection.is_full():
+            texts = {one.row: _text(ranking, one) for one in chosen}
+            used = definitions_used(ranking.shelves, links, chosen, texts, 60)
+            _add(ranking, selection, known, used, int(_DEFINITIONS * scale), "signature")
     selection.fill(ordered)
 
 
@@ -291,6 +292,8 @@ def _add(
 ) -> None:
     left = most
     for one in found:
+        if selection.is_full():
+            return
         said = {
             "kind": "dependency",
             "relation": one.relation,

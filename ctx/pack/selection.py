@@ -78,20 +78,25 @@ class Selection:
         self._lines: dict[bytes, list[Lines]] = {}
         self._order: list[bytes] = []
 
+    def is_full(self, most: int | None = None) -> bool:
+        """Whether so little is left, of the budget or up to `most`, that no excerpt is worth reading for."""
+        return (self.budget if most is None else most) - self.used < _NOT_FULL
+
     def fill(self, candidates: Sequence[Candidate], share: float = 1.0) -> None:
         """Take candidates in their order (see `in_order`) until a share of the budget is used."""
         most = self.used + int((self.budget - self.used) * share)
         for one in candidates:
             if one.chance < LEAST:
                 self._note(one, LOW_VALUE)
-            elif most - self.used < _NOT_FULL:
-                self._note(one, NO_ROOM, TOKEN_BUDGET)
             else:
                 self.add(one, most)
 
     def add(self, one: Candidate, most: int | None = None, only: str | None = None, why: str = "") -> bool:
         """Show a candidate, or of the definition called `only` the signature, if it fits; whether it does."""
         most = self.budget if most is None else most
+        if self.is_full(most):
+            self._note(one, NO_ROOM, TOKEN_BUDGET)
+            return False
         if one.path not in self.shown and len(self.shown) >= self.max_files:
             self._note(one, BELOW_LIMIT)
             return False

@@ -14,8 +14,11 @@ from shop_project import FILES, TASK
 import ctx
 from ctx.citations import citation
 from ctx.errors import UsageError
+from ctx.opened import open_tree
+from ctx.pack.making import blank, rank, selection_for
 from ctx.pack.manifest import manifest
-from ctx.pack.values import BELOW_LIMIT, FORMATS, SELECTED, TOKEN_BUDGET, Options
+from ctx.pack.sources import Sources
+from ctx.pack.values import BELOW_LIMIT, FORMATS, NO_ROOM, SELECTED, TOKEN_BUDGET, Options
 from ctx.tokens import TOKENIZERS, counter
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -125,6 +128,23 @@ def test_a_file_without_room_says_so(index):
         assert (file.omission, file.best) == (TOKEN_BUDGET, None)
     written = manifest(made.pack)["files"][-1]
     assert (written["excerptRange"], written["omissionReason"]) == (None, TOKEN_BUDGET)
+
+
+def test_a_full_pack_reads_no_further_file(index):
+    opened = open_tree(index, None, None, None)
+    read = []
+
+    def reading(blob):
+        read.append(blob)
+        return index.reader.read_blob(blob)
+
+    ranking = rank(index, opened, {}, TASK, Options(), ())._replace(sources=Sources(reading))
+    pack = blank(ranking, index, TASK, Options(), ())
+    selection = selection_for(ranking, pack, counter("o200k_base"))
+    selection.used = selection.budget - 10
+    assert not any(selection.add(one, only=one.symbol) for one in ranking.found)
+    assert not read
+    assert {status for status, _ in selection.status.values()} == {NO_ROOM}
 
 
 def test_a_line_that_nobody_can_read_is_left_out(make_repo):
