@@ -16,9 +16,9 @@ CONTENTS = (
     "text; vectors can be turned back into words in part"
 )
 WITH_WORDS = (
-    "what is published is the index: paths, names of symbols, offsets and vectors of the code, and as hashes "
-    "the words of each chunk with their numbers, no source text; vectors can be turned back into words in "
-    "part, and so can hashes, by trying words"
+    "what is published is the index: paths, names of symbols, offsets and vectors of the code and, as "
+    "hashes, the words of each chunk and how often they stand there, but no source text; vectors can be "
+    "turned back into words in part, and hashes by trying words"
 )
 
 
