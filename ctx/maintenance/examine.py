@@ -18,6 +18,7 @@ from ctx.maintenance.inventory import (
     BLOCK,
     BLOCK_VIEW,
     CLUSTER,
+    FIT,
     LOG,
     NODE,
     OWN,
@@ -60,6 +61,8 @@ class Examiner:
                 check_block(decode_object(file.name, _read(file)))
             elif file.kind == BLOCK_VIEW:
                 decode(_read(file))
+            elif file.kind == FIT:
+                _check_fit(_read(file))
             elif file.kind == LOG:
                 self._log(file)
             elif file.kind == PIN:
@@ -189,6 +192,16 @@ def _check_cluster(cluster: StoredCluster) -> None:
             if not (line <= position.start_line <= position.end_line <= record.lines):
                 raise Damaged("a chunk of a cluster has lines that its file has not")
             end, line = position.end, position.start_line
+
+
+def _check_fit(data: bytes) -> None:
+    """Whether a correction can be read, be it that of another version. Raises `Damaged`."""
+    try:
+        decode(data)
+    except Damaged as error:
+        raise Damaged(
+            f"{error}; what was learned in it is lost, `git ctx evaluate --fit` learns anew"
+        ) from error
 
 
 def _check_segment(name: str, arrays: Arrays, meta: dict[str, Any]) -> None:

@@ -17,6 +17,8 @@ CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
 SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
 BLOCK, BLOCK_VIEW = "commits", "commits-view"
 PIN, WISH, PACK, TEMPORARY, OWN, FOREIGN = "pin", "wish", "pack", "temporary", "own", "foreign"
+FIT = "fit"
+"""The one file that `ctx.fit` lets searches use; also its name."""
 
 OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
 HISTORY = "history"
@@ -38,7 +40,6 @@ _OWN = frozenset(
         "asked",
         "share.git.lock",
         "remote.lock",
-        "fit",
     )
 )
 _OF_OTHERS = frozenset(("share.git", "words", "agents"))
@@ -75,7 +76,8 @@ def inventory(store: Store) -> Iterator[Stored]:
         if entry.name in _OF_OTHERS:
             continue
         if not entry.is_dir(follow_symlinks=False):
-            yield from _found(entry, OWN if entry.name in _OWN else FOREIGN, "", entry.name)
+            kind = FIT if entry.name == FIT else OWN if entry.name in _OWN else FOREIGN
+            yield from _found(entry, kind, "", entry.name)
         elif entry.name == TMP:
             yield from _all(entry.path, TEMPORARY)
         elif entry.name in (PINS, WISHES):

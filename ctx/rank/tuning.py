@@ -1,6 +1,6 @@
 """What can be changed about the ranking of one query: evidence left out, other trees, a correction.
 
-Shipped searches use none of it, unless the user asked for the correction that was fitted to a repository.
+Searches use none of it, unless `ctx.fit` asks for the correction by the past of a repository.
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ PLACES = {
     "log": "snapshots/*/log/*",
     "segment": "views/*/segment-*",
     "view": "views/*/view-*",
+    "fit": "fit",
 }
 
 
@@ -58,6 +59,8 @@ def sound(repo: Repo) -> Repo:
     """One indexed tree of several nodes, with a view."""
     repo.commit(files("src", "lib/deep"))
     assert git_ctx(repo.path, "index").status == 0
+    repo.git("config", "ctx.fit", "true")
+    answers(repo.path)
     return repo
 
 
