@@ -1,9 +1,8 @@
-"""The bare repository through which an index travels, and the git that runs in it.
+"""The bare repository through which an index travels.
 
-It lies at `ctx/share.git`, holds nothing that cannot be fetched or made again, and has a configuration of its
-own; what of the user's repository matters to the transport is handed to git for each command. The tip of the
-ref comes without history and, where the server can, without the contents of files: those are asked for by
-their ids, all at once.
+It lies at `ctx/share.git` and holds nothing that cannot be fetched or made again. The tip of the ref comes
+without history and, where the server can, without the contents of files: those are asked for by their ids,
+all at once.
 """
 
 from __future__ import annotations
@@ -14,33 +13,21 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import IO, NamedTuple
+from contextlib import contextmanager
+from typing import NamedTuple
 
 from ctx.errors import CtxError, RemoteFailed, StoreUnusable
 from ctx.git import process
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
-from ctx.share.remote import Remote, directory
+from ctx.share.remote import Remote
+from ctx.share.running import ShareGit, Unsound
 from ctx.store import Store, unusable
 
-_OURS = {
-    "core.hooksPath": os.devnull,
-    "fetch.recurseSubmodules": "false",
-    "fetch.prune": "false",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "push.followTags": "false",
-    "push.recurseSubmodules": "no",
-    "protocol.version": "2",
-}
-"""Settings of the user's that mean something else for this repository than for his own."""
 _MOST_PACKED, _MOST_LOOSE = 300, 60
 """Files of packs, two or three each, and loose objects in one of 256 directories."""
 _NO_FILTER = b"filtering not recognized by server"
-_SAID = 8
-"""So many lines of git's words are passed on, the last ones."""
 _RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "incorrect old value")
 _RACE_SAID = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
 
@@ -53,10 +40,6 @@ class Pushed(NamedTuple):
     why: str
 
 
-class _Unsound(StoreUnusable):
-    """git cannot work in our repository: something in it is damaged, or there is no room."""
-
-
 class ShareRepository:
     """The transport of one repository's index to and from one remote.
 
@@ -67,7 +50,6 @@ class ShareRepository:
         self._repository = repository
         self._store = store
         self.remote = remote
-        self._may_ask = may_ask
         self.path = os.path.join(store.path, "share.git")
         self.gives_parts = True
         """Off once the remote has given all of its index where a part was asked for."""
@@ -75,9 +57,7 @@ class ShareRepository:
         self._sent = f"refs/sent/{remote.slug}"
         self._listed: tuple[str, dict[str, str]] | None = None
         self._agreed = os.path.join(self.path, "agreed")
-        self._local_variables = frozenset(
-            os.fsdecode(process.output(repository.place.directory, ["rev-parse", "--local-env-vars"])).split()
-        )
+        self._git = ShareGit(repository, remote, self.path, may_ask=may_ask)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -91,14 +71,14 @@ class ShareRepository:
             fcntl.flock(handle, fcntl.LOCK_EX)
             self._prepare()
             yield
-        except _Unsound as error:
+        except Unsound as error:
             self._begin_anew()
             raise StoreUnusable(f"{error}; it was begun anew: run the command again") from error
         finally:
             os.close(handle)
 
     def _prepare(self) -> None:
-        sound = self._run("rev-parse", "--is-bare-repository").stdout.strip() == b"true"
+        sound = self._git.run("rev-parse", "--is-bare-repository").stdout.strip() == b"true"
         if not sound or self._has_grown():
             self._begin_anew()
 
@@ -106,7 +86,7 @@ class ShareRepository:
         shutil.rmtree(self.path, ignore_errors=True)
         shared = self._repository.config("core.sharedRepository")
         options = ["--quiet", "--bare", "--template=", *([f"--shared={shared}"] if shared else [])]
-        created = self._run("init", *options, at_home=False)
+        created = self._git.run("init", *options, at_home=False)
         if created.returncode:
             raise StoreUnusable(f"{self.path} cannot be made: {process.complaint(created)}")
 
@@ -125,9 +105,9 @@ class ShareRepository:
 
     def remote_tip(self) -> str | None:
         """The commit that the ref has on the remote now, None where there is none. Raises `RemoteFailed`."""
-        done = self._run("ls-remote", self.remote.name, REF, network=True)
+        done = self._git.run("ls-remote", self.remote.name, REF, network=True)
         if done.returncode:
-            raise self._failed("cannot be read", done)
+            raise self._git.failed("cannot be read", done)
         for line in done.stdout.splitlines():
             oid, _, name = line.partition(b"\t")
             if name == REF.encode():
@@ -139,19 +119,19 @@ class ShareRepository:
         kinds = [*(["refs/heads/*"] if branches else []), *(["refs/tags/*"] if tags else [])]
         if not kinds:
             return set()
-        done = self._run("ls-remote", self.remote.name, *kinds, network=True)
+        done = self._git.run("ls-remote", self.remote.name, *kinds, network=True)
         if done.returncode:
-            raise self._failed("cannot be read", done)
+            raise self._git.failed("cannot be read", done)
         return {bytes.fromhex(line.split(b"\t")[0].decode()) for line in done.stdout.splitlines()}
 
     def fetch_tip(self) -> str | None:
         """Bring the tip with its trees here; its commit, None where the remote has none."""
         if self.remote_tip() is None:
-            self._run("update-ref", "-d", self.tracking)
+            self._git.run("update-ref", "-d", self.tracking)
             return None
         try:
             return self._fetched_tip()
-        except (RemoteFailed, _Unsound):
+        except (RemoteFailed, Unsound):
             # The remote was there a moment ago: what is damaged may well be what lies here.
             self._begin_anew()
             return self._fetched_tip()
@@ -165,14 +145,14 @@ class ShareRepository:
             self.gives_parts = False
             done = self._fetch(self.remote.name, wanted)
         if done.returncode:
-            raise self._failed("cannot be fetched from", done)
-        tip = self._output("rev-parse", "--verify", f"{self.tracking}^{{commit}}").decode().strip()
+            raise self._git.failed("cannot be fetched from", done)
+        tip = self._git.output("rev-parse", "--verify", f"{self.tracking}^{{commit}}").decode().strip()
         self._listed = tip, self._listing(tip)
         return tip
 
     def fetch_blobs(self, oids: Iterable[str]) -> None:
         """Bring the blobs that are not here yet, in one go."""
-        here = set(self._output("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
+        here = set(self._git.output("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
         missing = [oid for oid in dict.fromkeys(oids) if oid.encode() not in here]
         if not missing:
             return
@@ -186,12 +166,12 @@ class ShareRepository:
             self.gives_parts = False
             done = self._fetch("--refetch", "--no-filter", self.remote.name, f"+{REF}:{self.tracking}")
         if done.returncode:
-            raise self._failed("cannot be fetched from", done)
+            raise self._git.failed("cannot be fetched from", done)
 
     def push(self, commit: str, *, lease: str | None = None) -> Pushed:
         """Put a commit at the ref of the remote, over `lease` by force or as a fast-forward."""
         force = [f"--force-with-lease={REF}:{lease}"] if lease is not None else []
-        done = self._run(
+        done = self._git.run(
             "push", "--porcelain", "--no-verify", *force, self.remote.name, f"{commit}:{REF}", network=True
         )
         if done.returncode == 0:
@@ -202,7 +182,7 @@ class ShareRepository:
         why = refusal.rpartition("\t")[2]
         said = os.fsdecode(done.stderr)
         if not refusal:
-            raise self._failed("cannot be pushed to", done)
+            raise self._git.failed("cannot be pushed to", done)
         raced = any(word in why for word in _RACE) or any(word in why + said for word in _RACE_SAID)
         return Pushed(False, raced, " ".join([why, *_remote_lines(said)]).strip())
 
@@ -210,26 +190,26 @@ class ShareRepository:
         """Remove the ref from the remote and forget it here; whether there was one."""
         tip = self.remote_tip()
         for name in (self.tracking, f"{self._sent}/{SNAPSHOTS}", f"{self._sent}/{WORDS}"):
-            self._run("update-ref", "-d", name)
+            self._git.run("update-ref", "-d", name)
         if tip is None:
             return False
         force = f"--force-with-lease={REF}:{tip}"
-        done = self._run(
+        done = self._git.run(
             "push", "--porcelain", "--no-verify", force, self.remote.name, f":{REF}", network=True
         )
         if done.returncode:
-            raise self._failed("cannot be pushed to", done)
+            raise self._git.failed("cannot be pushed to", done)
         return True
 
     # -- what is here
 
     def has_sent(self, what: str) -> bool:
         """Whether something of that name was pushed from here to this remote before."""
-        return self._run("rev-parse", "--quiet", "--verify", f"{self._sent}/{what}").returncode == 0
+        return self._git.run("rev-parse", "--quiet", "--verify", f"{self._sent}/{what}").returncode == 0
 
     def note_sent(self, what: str, commit: str) -> None:
         """Remember that it was."""
-        self._run("update-ref", f"{self._sent}/{what}", commit)
+        self._git.run("update-ref", f"{self._sent}/{what}", commit)
 
     def listing(self, commit: str) -> Mapping[str, str]:
         """The files of a commit: the id of each by its path."""
@@ -239,7 +219,7 @@ class ShareRepository:
 
     def _listing(self, commit: str) -> dict[str, str]:
         found = {}
-        for line in self._output("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+        for line in self._git.output("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
             head, _, path = line.partition(b"\t")
             _, kind, oid = head.split(b" ")
             if kind == b"blob":
@@ -248,18 +228,18 @@ class ShareRepository:
 
     def message(self, commit: str) -> str:
         """The message of a commit."""
-        return self._output("cat-file", "commit", commit).decode("utf-8", "replace").partition("\n\n")[2]
+        return self._git.output("cat-file", "commit", commit).decode("utf-8", "replace").partition("\n\n")[2]
 
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes | None]:
         """The contents of blobs in order, None for one that is not here or larger than any of ours."""
         if not oids:
             return
         asked = "".join(f"{oid}\n" for oid in oids).encode()
-        sizes = self._output(
+        sizes = self._git.output(
             "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=asked
         ).splitlines()
         good = [_is_ours(size) for size in sizes]
-        with self._started("cat-file", "--batch") as (to, back):
+        with self._git.started("cat-file", "--batch") as (to, back):
             for fine, oid in zip(good, oids, strict=True):
                 if not fine:
                     yield None
@@ -279,7 +259,7 @@ class ShareRepository:
 
     def signature(self, commit: str) -> str | None:
         """None where git finds the commit well signed, else what it said."""
-        done = self._run("verify-commit", commit)
+        done = self._git.run("verify-commit", commit)
         return None if done.returncode == 0 else process.complaint(done)
 
     def commit(
@@ -297,29 +277,29 @@ class ShareRepository:
         """
         tree = self._tree(parent, files) if keep is None else self._kept(keep)
         arguments = ["commit-tree", tree, *(["-p", parent] if parent else []), *(["-S"] if sign else [])]
-        done = self._run(*arguments, stdin=message.encode(), identity=True)
+        done = self._git.run(*arguments, stdin=message.encode(), identity=True)
         if done.returncode:
             raise CtxError(f"the commit for {REF} cannot be made: {process.complaint(done)}")
         return done.stdout.decode().strip()
 
     def _tree(self, parent: str | None, files: Mapping[str, bytes]) -> str:
         scratch = f"refs/ctx/making-{os.getpid()}"
-        with self._started("fast-import", "--quiet", "--force") as (to, _):
+        with self._git.started("fast-import", "--quiet", "--force") as (to, _):
             to.write(b"commit %s\ncommitter git-ctx <> 0 +0000\ndata 0\n" % scratch.encode())
             if parent is not None:
                 to.write(b"from %s\n" % parent.encode())
             for path, content in files.items():
                 to.write(b"M 100644 inline %s\ndata %d\n" % (path.encode(), len(content)) + content + b"\n")
-        tree = self._output("rev-parse", "--verify", f"{scratch}^{{tree}}").decode().strip()
-        self._output("update-ref", "-d", scratch)
+        tree = self._git.output("rev-parse", "--verify", f"{scratch}^{{tree}}").decode().strip()
+        self._git.output("update-ref", "-d", scratch)
         return tree
 
     def _kept(self, keep: Mapping[str, str]) -> str:
         index = os.path.join(self.path, f"index-{os.getpid()}")
         lines = b"".join(b"100644 %s 0\t%s\0" % (oid.encode(), path.encode()) for path, oid in keep.items())
         try:
-            self._output("update-index", "-z", "--index-info", stdin=lines, index=index)
-            return self._output("write-tree", "--missing-ok", index=index).decode().strip()
+            self._git.output("update-index", "-z", "--index-info", stdin=lines, index=index)
+            return self._git.output("write-tree", "--missing-ok", index=index).decode().strip()
         finally:
             if os.path.exists(index):
                 os.unlink(index)
@@ -341,7 +321,7 @@ class ShareRepository:
 
     def track(self, commit: str) -> None:
         """Remember what the remote has now."""
-        self._run("update-ref", self.tracking, commit)
+        self._git.run("update-ref", self.tracking, commit)
 
     # -- git
 
@@ -349,95 +329,7 @@ class ShareRepository:
         self, *arguments: str, stdin: bytes | None = None, settings: Sequence[str] = ()
     ) -> subprocess.CompletedProcess[bytes]:
         plain = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
-        return self._run(*settings, *plain, *arguments, stdin=stdin, network=True)
-
-    def _run(
-        self,
-        *arguments: str,
-        stdin: bytes | None = None,
-        network: bool = False,
-        identity: bool = False,
-        index: str | None = None,
-        at_home: bool = True,
-    ) -> subprocess.CompletedProcess[bytes]:
-        words = ["git", f"--git-dir={self.path}", *arguments] if at_home else ["git", *arguments, self.path]
-        if not at_home:
-            words.insert(2, f"--object-format={self._repository.object_format}")
-        variables = self._environment(network)
-        if identity:
-            variables |= self._identity()
-        if index is not None:
-            variables["GIT_INDEX_FILE"] = index
-        try:
-            return subprocess.run(
-                words,
-                cwd=directory(self._repository),
-                input=stdin,
-                stdin=subprocess.DEVNULL if stdin is None else None,
-                capture_output=True,
-                env=variables,
-            )
-        except FileNotFoundError:
-            raise process.no_git() from None
-
-    def _output(self, *arguments: str, stdin: bytes | None = None, index: str | None = None) -> bytes:
-        done = self._run(*arguments, stdin=stdin, index=index)
-        if done.returncode:
-            raise _Unsound(f"git failed in {self.path} ({process.complaint(done)})")
-        return done.stdout
-
-    @contextmanager
-    def _started(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """A git to write to and read from; it has ended well when the block ends."""
-        words = ["git", f"--git-dir={self.path}", *arguments]
-        with subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment(False)
-        ) as git:
-            assert git.stdin is not None
-            assert git.stdout is not None
-            # Where its pipe breaks it has ended, and said why.
-            with suppress(BrokenPipeError):
-                yield git.stdin, git.stdout
-            with suppress(BrokenPipeError):
-                git.stdin.close()
-        if git.returncode:
-            raise _Unsound(f"git failed in {self.path}")
-
-    def _environment(self, network: bool) -> dict[str, str]:
-        """The variables for a git in our repository: those that lead to the user's are gone."""
-        found = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in self._local_variables or name.startswith("GIT_CONFIG")
-        }
-        found["LC_ALL"] = "C"
-        if not network:
-            found |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-        if not self._may_ask:
-            found["GIT_TERMINAL_PROMPT"] = "0"
-        try:
-            count = int(found.get("GIT_CONFIG_COUNT", "0"))
-        except ValueError:
-            count = 0
-        for name, value in [*self.remote.settings, *_OURS.items()]:
-            found[f"GIT_CONFIG_KEY_{count}"], found[f"GIT_CONFIG_VALUE_{count}"] = name, value
-            count += 1
-        found["GIT_CONFIG_COUNT"] = str(count)
-        return found
-
-    def _identity(self) -> dict[str, str]:
-        """Who makes the commit, where git knows nobody."""
-        known = process.run(self._repository.place.directory, ["var", "GIT_COMMITTER_IDENT"])
-        if known.returncode == 0:
-            return {}
-        names = ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
-        return dict.fromkeys(names[0], "git-ctx") | dict.fromkeys(names[1], "git-ctx@localhost")
-
-    def _failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
-        name = self.remote.name
-        lines = dict.fromkeys(" ".join(line.split()) for line in process.complaint(done).splitlines())
-        # git may say the same of each object.
-        return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_SAID:])}")
+        return self._git.run(*settings, *plain, *arguments, stdin=stdin, network=True)
 
 
 def _names(folder: str) -> list[str]:
