@@ -50,8 +50,8 @@ _TICK = 0.05
 class Report(NamedTuple):
     """What a collection did, or would do. Sizes in bytes by area (AREAS, "other"), counts by kind.
 
-    `others` are the descriptors that this program does not use, with the bytes of their snapshots and
-    clusters; `spared` those of which nothing was removed because something in them is damaged.
+    `others` are the descriptors that neither this program nor its settings use, with the bytes of their
+    snapshots and clusters; `spared` those of which nothing was removed because something in them is damaged.
     """
 
     dry_run: bool
@@ -135,8 +135,9 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
         stamp(index)
     gone += dropped
     others: Counter[str] = Counter()
+    in_use = _in_use(index)
     for file in left:
-        if file.kind in (TREE, NODE, CLUSTER) and file.group != str(index.descriptor):
+        if file.kind in (TREE, NODE, CLUSTER) and file.group not in in_use:
             others[file.group] += file.size
     lost = _sizes(index, gone)
     return Report(
@@ -150,6 +151,15 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
         dict(others),
         marked.spared,
     )
+
+
+def _in_use(index: RepositoryIndex) -> set[str]:
+    """The descriptors that searches use as the settings are: a remote model's too, if they name one."""
+    try:
+        model = index.remote_model
+    except UsageError:
+        model = None
+    return {str(index.descriptor)} | ({str(model.descriptor)} if model is not None else set())
 
 
 def _forget(index: RepositoryIndex, descriptors: Iterable[str]) -> None:

@@ -68,7 +68,10 @@ def test_both_are_in_the_status_and_the_old_one_goes_when_told(changed: Repo, se
     assert "old (64 bit), configured before: HEAD is complete" in told
     git_ctx(changed.path, "index")
     assert "new (64 bit), configured: HEAD is complete" in git_ctx(changed.path, "status").out
-    old = models[1]["descriptor"]
+    new, old = (one["descriptor"] for one in models)
+    told = git_ctx(changed.path, "gc").out
+    assert f"--drop-descriptor {old}" in told
+    assert new not in told
     assert git_ctx(changed.path, "gc", "--drop-descriptor", old).status == 0
     (left,) = git_ctx(changed.path, "status", "--json-output").json["remoteModels"]
     assert left["model"] == "new"
