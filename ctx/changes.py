@@ -22,14 +22,12 @@ from ctx.opened import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open
 from ctx.ranges import read_range
 from ctx.resolve import REVISION
 from ctx.search import Filters, Scope, search
-from ctx.values import ADDED, MODIFIED, REMOVED, Answer, Change, Comparison, Hit, Plan, Progress
+from ctx.values import STATES, Answer, Change, Comparison, Hit, Plan, Progress
 from ctx.views.view import View
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
     from ctx.remote.searching import Wishes
-
-STATES = (ADDED, MODIFIED, REMOVED)
 
 
 class Changed(NamedTuple):

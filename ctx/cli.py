@@ -129,8 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = streams.CLOSED_PIPE
     except Exception as error:
         status, message = explain(error)
-        words = set(takewhile(lambda word: word != "--", given))
-        report(message, status, as_json=not words.isdisjoint(("--json-output", "--json")))
+        report(message, status, as_json=wants_json(given))
     except KeyboardInterrupt:
         status = INTERRUPTED
     streams.finish()

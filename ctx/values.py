@@ -72,7 +72,7 @@ class Change(NamedTuple):
     lines: tuple[tuple[int, int], ...]
 
 
-ADDED, MODIFIED, REMOVED = "added", "modified", "removed"
+ADDED, MODIFIED, REMOVED = STATES = ("added", "modified", "removed")
 OLD, NEW = "old", "new"
 IDENTICAL, NEAR_DUPLICATE = "identical", "near-duplicate"
 

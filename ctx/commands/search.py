@@ -12,14 +12,12 @@ from ctx.commands.progress import reporter_for
 from ctx.counted import counted
 from ctx.errors import NO_HITS
 from ctx.printable import printable
-from ctx.values import ALL, CONTENTS
+from ctx.values import ALL, CONTENTS, STATES
 
 if TYPE_CHECKING:
     from ctx.remote.searching import Wishes
     from ctx.values import Plan
 
-STATES = ("added", "modified", "removed")
-"""What a chunk that differs can be, in the words of ctx.values."""
 LIMIT_FOR_EYES = 10
 LIMIT_FOR_PROGRAMS = 50
 NOTICEABLE = 1.0

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ctx.rank.corpus import Corpus
 from ctx.rank.features import GROUPS
 from ctx.rank.query import Query
-from ctx.rank.ranker import PRIORS, Placed, Pool, Ranked, place_rows, pool_of, ranked, settled
+from ctx.rank.ranker import PRIORS, PlacedRows, Pool, Ranked, place_rows, pool_of, ranked, settled
 from ctx.rank.trees import UNIT, file_ranker
 from ctx.rank.tuning import PLAIN, Tuning
 from ctx.views import paths
@@ -107,7 +107,7 @@ def explain(
     return explained
 
 
-def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: Placed, deep: int) -> Placed:
+def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: PlacedRows, deep: int) -> PlacedRows:
     """The same rows and, after them, all others of the best files."""
     best = np.array(list(dict.fromkeys(placed.candidates.tolist()))[:deep], dtype=np.int64)
     if not len(best):
@@ -125,7 +125,7 @@ def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: Placed, deep: in
     )
     every = place_rows(corpus, query, of_best, corpus.rows)
     new = ~np.isin(every.rows, placed.rows) & (every.scores > _LEAST_SCORE)
-    return Placed(
+    return PlacedRows(
         np.concatenate([placed.rows, every.rows[new]]),
         np.concatenate([placed.candidates, best[every.candidates[new]]]),
         np.concatenate([placed.losses, every.losses[new]]),

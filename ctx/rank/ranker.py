@@ -35,8 +35,8 @@ PRIORS = {
 }
 
 CALLED_SO = 3.0
-"""What a file gains that defines something called just what the query says in two words or more: commits say
-little of that, so the trees do not know how sure it is. In the same units."""
+"""What a file, and the row in it, gains that defines something called just what the query says in two words
+or more: commits say little of that, so the trees do not know how sure it is. In the same units."""
 
 _NEXT_ROW = 4.0
 """What each further row of the same file loses, in the same units."""
@@ -69,7 +69,7 @@ class Pool(NamedTuple):
     scores: Floats
 
 
-class Placed(NamedTuple):
+class PlacedRows(NamedTuple):
     """Rows of the answer, best first; all (n,).
 
     The row, its candidate's place in the pool, what the row loses within its file, and its score.
@@ -143,7 +143,7 @@ def pool_of(
     return Pool(evidence, documents, files, table, priors, gains, scores - plain, scores)
 
 
-def ranked(corpus: Corpus, pool: Pool, placed: Placed) -> list[Ranked]:
+def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
     """The rows as they are handed on."""
     return [
         Ranked(row, int(pool.files[own]), round(1.0 / (1.0 + exp(-score)), 6), float(agreement))
@@ -191,17 +191,18 @@ def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArra
 
 def place_rows(
     corpus: Corpus, query: Query, pool: Pool, limit: int, only: npt.NDArray[np.bool_] | None = None
-) -> Placed:
+) -> PlacedRows:
     """The best rows of the best files: of each file the best first, with the score of the file."""
     kept = np.arange(len(pool.documents))
     if len(kept) > limit:
         # The best row of a file has the file's score, so no other file can have a place in the answer.
         kept = np.flatnonzero(pool.scores >= np.partition(pool.scores, len(kept) - limit)[len(kept) - limit])
     if not len(kept):
-        return Placed(kept, kept, np.zeros(0), np.zeros(0))
+        return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
     groups = Groups.of(corpus, pool.documents[kept])
     rows, owner, evidence = groups.rows, groups.owner, pool.evidence
     fit = row_ranker().margins(row_features(corpus, query, evidence, groups, pool.files[kept]))
+    fit = fit + CALLED_SO * evidence.row_called[rows]  # what gave the file its gain is what to show of it
     if only is not None:
         rows, owner, fit = rows[only[rows]], owner[only[rows]], fit[only[rows]]
     order = np.lexsort((rows, -fit, owner))
@@ -231,4 +232,4 @@ def place_rows(
         ),
     )[:limit]
     at = shown[answer]
-    return Placed(rows[at], kept[owner[at]], losses[at], score[answer])
+    return PlacedRows(rows[at], kept[owner[at]], losses[at], score[answer])

@@ -97,6 +97,19 @@ def test_a_search_imports_nothing_that_trains() -> None:
     assert run.stdout == "[]\n"
 
 
+def test_the_definition_that_is_called_so_is_what_is_shown_of_its_file(project: Repo) -> None:
+    """Another function of the file has the word many times."""
+    much = "".join(
+        f"    # the url of the ledger, for url {n}\n    url_ledger = bind_url_ledger({n})\n"
+        for n in range(15)
+    )
+    body = "".join(f"    total = total + share_{n}(a, b) * {n}\n" for n in range(30))
+    text = f"def create_ledger_adapter(a, b):\n{much}\n\ndef ledger_of(a, b):\n{body}    return total\n"
+    project.commit({"src/odds_and_ends.py": text})
+    hits = [hit for hit in answer(project, "ledger of") if hit.path == b"src/odds_and_ends.py"]
+    assert [hit.symbol for hit in hits][:2] == ["ledger_of", "create_ledger_adapter"]
+
+
 @pytest.mark.parametrize(
     "name", ["keep_ledger_within_limit", "keepLedgerWithinTheGivenLimitOfStore", "is_ledger", "ledgerFor"]
 )
