@@ -36,7 +36,11 @@ class Opened(NamedTuple):
 
 
 def mending(ask: Callable[[], tuple[Mend, Callable[[], Result]]]) -> Result:
-    """What is answered from the trees that `ask` opens, mended where something of them proves damaged."""
+    """What is answered from the trees that `ask` opens, mended where something of them proves damaged.
+
+    Each try opens them anew: first as they are, then after each of two mendings, the second of which makes
+    everything again. What is damaged even then is raised.
+    """
     for everything in (False, True):
         mend, answer = ask()
         try:
