@@ -37,7 +37,7 @@ class Totals(NamedTuple):
     size: int = 0
     lines: int = 0
     languages: dict[str, int] = {}  # noqa: RUF012  never changed: totals are added into new ones
-    skipped: dict[str, int] = {}  # noqa: RUF012
+    skipped: dict[str, int] = {}  # noqa: RUF012  as above
 
     def plus(self, other: Totals) -> Totals:
         """The sum of both."""

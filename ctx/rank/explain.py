@@ -93,7 +93,7 @@ def explain(
             if int(flags[number]) & flag and not query.asked & flag:
                 parts[_KINDS[flag]] = -prior
         if gain := float(pool.gains[own[number]]):
-            parts[NAMES] = parts.get(NAMES, 0.0) + gain
+            parts[NAMES] += gain
         if corrections[number]:
             parts[CORRECTION] = corrections[number]
         files.append((parts, features))

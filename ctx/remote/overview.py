@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ctx.cluster_store import ClusterStore
 from ctx.descriptor import Descriptor
+from ctx.embed import BITS_A_DIMENSION
 from ctx.errors import CtxError, UsageError
 from ctx.maintenance.inventory import inventory
 from ctx.remote.cut import REASON
@@ -49,10 +50,11 @@ def models_of(index: RepositoryIndex) -> list[ModelStatus]:
 def _remote_descriptor(name: str) -> Descriptor | None:
     try:
         found = Descriptor.parse(name)
-        found.vector_bytes  # noqa: B018  a directory of another origin may have any name
-    except (ValueError, KeyError):
+    except ValueError:
         return None
-    return found if found.by_member and str(found) == name else None
+    # A directory of another origin may have any name.
+    is_ours = found.precision in BITS_A_DIMENSION and found.by_member and str(found) == name
+    return found if is_ours else None
 
 
 def _of_head(

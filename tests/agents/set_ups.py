@@ -1,0 +1,32 @@
+"""Setting agents up and taking that out again, as the commands do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ctx.agents import catalog
+from ctx.agents.record import Record
+from ctx.agents.removal import plan_removal
+from ctx.agents.setup import carry_out, plan_setup
+from ctx.agents.wishes import Wish
+
+ALL = [word for name in catalog.NAMES for word in ("--agent", name)]
+PROGRAM = "/opt/git ctx/bin/git-ctx"
+
+
+def set_up(root: Path, record: Record, agents, components, strong=False, minimal=False, program=PROGRAM):
+    wish = Wish("project", str(root), sorted(agents), frozenset(components), program, strong, minimal)
+    with record.locked():
+        plan = plan_setup(wish, record)
+        carry_out(plan, record)
+        again = plan_setup(wish, record)
+        assert not again.changes
+        assert {step.action for step in again.steps} <= {"keep", "leave"}
+    return plan
+
+
+def take_out(root: Path, record: Record, agents):
+    with record.locked():
+        plan = plan_removal("project", str(root), sorted(agents), record)
+        carry_out(plan, record, removing=True)
+    return plan

@@ -1,0 +1,87 @@
+"""Compactions: what they keep, what they leave alone, and how they lose a race."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repositories import Repo
+from teams import REF, clone, done, git, published, replace, snapshots, tree
+
+
+def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> None:
+    """The rest goes with its clusters, in a commit without history; an old clone brings nothing back."""
+    first = tree(ada)
+    done(ada.path, "push")
+    done(bob.path, "push")
+    for number in range(3):
+        ada.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
+        done(ada.path, "push")
+    before = published(remote)
+    assert done(ada.path, "push", "--compact", "--keep-last", "1")["dropped"] == 0  # all are young
+    report = done(ada.path, "push", "--compact", "--keep-branches", "--keep-last", "1", "--grace", "now")
+    # `main` of the remote is still at the first commit.
+    assert (report["kept"], report["dropped"], report["clusters"]) == (2, 2, 2)
+    after = published(remote)
+    assert after.items() <= before.items()
+    assert git(remote, "rev-list", "--count", REF) == "1"
+    assert "Epoch: 1" in git(remote, "log", "-1", "--format=%B", REF)
+    bob.commit({"docs/f1.py": "def described():\n    return 1\n"})
+    assert done(bob.path, "push")["snapshots"] == 1
+    kept = {path for path in published(remote) if "/trees/" in path}
+    assert kept == {path for path in after if "/trees/" in path} | {
+        path for path in published(remote) if path.endswith(tree(bob)[2:]) and "/trees/" in path
+    }
+    assert first[2:] in {path.split("/")[-1] for path in kept}
+    fresh = clone(remote, remote.with_name("fresh"))
+    assert done(fresh.path, "fetch")["lacking"] == 0
+
+
+def test_compaction_and_push_lose_a_race_and_try_again(ada: Repo, bob: Repo, remote: Path) -> None:
+    """Whoever was quicker is united with: here the ref moves while a push to it is under way."""
+    for number in range(2):
+        ada.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
+        done(ada.path, "push", "--with-words")
+    before = git(remote, "rev-parse", REF)
+    ada.git("push", "--quiet", "origin", "HEAD")
+    bob.commit({"docs/f1.py": "def described():\n    return 1\n"})
+    bob.git("push", "--quiet", "origin", "HEAD:refs/heads/bob")
+    done(bob.path, "push", "--with-words")
+    theirs = git(remote, "rev-parse", REF)
+    hook = remote / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        f"#!/bin/sh\nif test -e {remote}/race; then rm {remote}/race; git update-ref {REF} {theirs}; fi\n"
+    )
+    hook.chmod(0o755)
+
+    def race() -> None:
+        git(remote, "update-ref", REF, before)
+        (remote / "race").touch()
+
+    race()
+    report = done(ada.path, "push", "--compact", "--keep-branches", "--grace", "now")
+    assert not (remote / "race").exists()
+    assert (report["kept"], report["dropped"]) == (2, 1)
+    assert snapshots(remote) == {tree(ada), tree(bob)}
+    assert git(remote, "rev-list", "--count", REF) == "1"
+    ada.commit({"src/f1.py": "def renewed():\n    return 7\n"})
+    race()
+    report = done(ada.path, "push", "--with-words")
+    assert (report["snapshots"], report["attempts"]) == (1, 2)
+    assert {tree(ada), tree(bob)} <= snapshots(remote)
+    fresh = clone(remote, remote.with_name("fresh"))
+    fresh.git("fetch", "--quiet", str(bob.path), "HEAD")
+    report = done(fresh.path, "fetch", "--revision", tree(bob))
+    assert (report["lacking"], report["words"]["refused"]) == (0, [])
+
+
+def test_compaction_leaves_what_it_cannot_read(ada: Repo, remote: Path) -> None:
+    """Another program's snapshots and the notes of people stay."""
+    done(ada.path, "push")
+    replace(remote, "clusters/CODE_BLOCKS-other-8-bit-1/ab/cd", b"theirs")
+    replace(remote, "notes-of-ours", b"a note")
+    ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
+    done(ada.path, "push")
+    report = done(ada.path, "push", "--compact", "--keep-last", "1", "--grace", "now")
+    assert (report["dropped"], report["strange"]) == (1, ["CODE_BLOCKS-other-8-bit-1"])
+    assert {"clusters/CODE_BLOCKS-other-8-bit-1/ab/cd", "notes-of-ours"} <= published(remote).keys()
