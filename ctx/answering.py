@@ -6,7 +6,7 @@ What is wrong with a question is said here too, before anything is opened.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from ctx.coverage import lacks_in_words
 from ctx.errors import UsageError
 from ctx.opened import STAGED, WORK_TREE, Mend, Opened, mending, open_tree
 from ctx.search import Filters, search
-from ctx.values import Answer, Hit, Plan, Progress
+from ctx.values import Answer, Plan, Progress
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -74,34 +74,6 @@ def answer(
     return found._replace(seconds=time.monotonic() - started)
 
 
-def answer_changes(
-    index: RepositoryIndex,
-    question: Question,
-    within: str,
-    states: Collection[str],
-    overlay: str | None,
-    progress: Callable[[Progress], None] | None,
-    announce: Callable[[Plan], None] | None,
-) -> Answer:
-    """The best of the chunks that differ between the trees of a range. See `RepositoryIndex.search`."""
-    from ctx.changes import search_changes
-
-    return search_changes(
-        index,
-        question.text,
-        within,
-        states,
-        staged=overlay == STAGED,
-        limit=question.limit,
-        paths=question.paths,
-        languages=question.languages,
-        content=question.content,
-        progress=progress,
-        announce=announce,
-        wishes=question.wishes,
-    )
-
-
 def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, question: Question) -> Answer:
     filters = Filters(index.repository, question.paths, question.languages, question.content)
     wishes = question.wishes
@@ -116,25 +88,18 @@ def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, quest
         hits, message = remote.answer(question.text, question.limit)
         ranked_with, further_queries = remote.ranked_with, remote.further_queries
     else:
-        hits, message = _ranked_here(index, opened, question, filters)
+        records = partial(index.record, opened.view)
+        hits, message = search(
+            opened.view, records, question.text, question.limit, filters, tuning=index.tuning
+        )
         ranked_with, further_queries = [], []
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
     message = "; ".join(filter(None, (opened.about.message, message))) or lacking or index.fetch_failed
-    found = opened.about._replace(
+    if joined is not None:
+        message = "; ".join(filter(None, (message, joined.in_words(opened.about)))) or None
+    return opened.about._replace(
         hits=hits,
         message=message,
         ranked_with=(*index.tuning.ranked_with, *ranked_with),
         further_queries=tuple(further_queries),
     )
-    return found if joined is None else _saying(found, joined.in_words(opened.about))
-
-
-def _ranked_here(
-    index: RepositoryIndex, opened: Opened, question: Question, filters: Filters
-) -> tuple[list[Hit], str | None]:
-    records = partial(index.record, opened.view)
-    return search(opened.view, records, question.text, question.limit, filters, tuning=index.tuning)
-
-
-def _saying(found: Answer, more: str | None) -> Answer:
-    return found._replace(message="; ".join(filter(None, (found.message, more))) or None)

@@ -26,8 +26,8 @@ from ctx.values import STATES, Answer, Change, Comparison, Hit, Plan, Progress
 from ctx.views.view import View
 
 if TYPE_CHECKING:
+    from ctx.answering import Question
     from ctx.engine import RepositoryIndex
-    from ctx.remote.searching import Wishes
 
 
 class Changed(NamedTuple):
@@ -39,21 +39,17 @@ class Changed(NamedTuple):
 
 def search_changes(
     index: RepositoryIndex,
-    query: str,
+    question: Question,
     within: str,
     states: Collection[str],
     *,
     staged: bool,
-    limit: int,
-    paths: Sequence[str],
-    languages: Sequence[str],
-    content: str,
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
-    wishes: Wishes | None = None,
 ) -> Answer:
     """The best of the chunks that differ and became one of `states`. See `RepositoryIndex.search`."""
     started = time.monotonic()
+    query, limit, paths, languages, content, wishes = question
     partial_clone = index.repository.settings.is_partial_clone
 
     def answer(old: Opened, new: Opened) -> Answer:

@@ -202,7 +202,7 @@ class RepositoryIndex:
         it names one, the other is what `overlay` says. `states` are those to answer with (ADDED, MODIFIED,
         REMOVED of `ctx.values`), all by default.
         """
-        from ctx.answering import Question, answer, answer_changes, check, refuse_beside_range
+        from ctx.answering import Question, answer, check, refuse_beside_range
 
         check(query, limit, "hit")
         self.forget_submodules()
@@ -210,7 +210,12 @@ class RepositoryIndex:
         if within is None:
             return answer(self, question, revision, branch, overlay, recurse_submodules, progress, announce)
         refuse_beside_range(revision or branch, overlay, recurse_submodules)
-        return answer_changes(self, question, within, states, overlay, progress, announce)
+        from ctx.changes import search_changes
+
+        staged = overlay == STAGED
+        return search_changes(
+            self, question, within, states, staged=staged, progress=progress, announce=announce
+        )
 
     def related(
         self,
