@@ -120,17 +120,13 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
         asked = ", ".join(f'"{query}"' for query in answer.further_queries)
         parts.append(f"also asked {asked}")
     if uncommitted and uncommitted.left_out:
-        parts.append(f"{_files(uncommitted.left_out)} of many untracked not looked at")
+        parts.append(f"{counted(uncommitted.left_out, 'file')} of many untracked not looked at")
     return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
 
 
 def _changes(uncommitted: Uncommitted) -> str:
-    files = _files(uncommitted.changed)
+    files = counted(uncommitted.changed, "file")
     known = {"work tree": f"{files} not committed", "staged": f"{files} staged"}
     return (
         f" with {known.get(uncommitted.state, f'{uncommitted.state} of the conflict, {files} not committed')}"
     )
-
-
-def _files(count: int) -> str:
-    return counted(count, "file")

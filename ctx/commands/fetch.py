@@ -73,8 +73,8 @@ def command(
 
 def warn(report: FetchReport) -> None:
     """Name what was refused, to eyes."""
-    counted = report.own.words
-    for key, why in counted.refused if counted is not None else ():
+    words = report.own.words
+    for key, why in words.refused if words is not None else ():
         said = f"the words of cluster {key.hex()} were refused and are counted here"
         click.echo(f"warning: {said}: {printable(why)}", err=True)
     for layer in filter(None, (report.own, report.remote)):
@@ -96,11 +96,11 @@ def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
             "whole": report.whole,
             **_object(report.own),
         }
-        if (counted := report.own.words) is not None:
+        if (words := report.own.words) is not None:
             found["words"] = {
-                "clusters": counted.taken,
-                "bytes": counted.size,
-                "refused": _refused(counted.refused),
+                "clusters": words.taken,
+                "bytes": words.size,
+                "refused": _refused(words.refused),
             }
         if report.remote is not None:
             remote = {

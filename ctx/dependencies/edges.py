@@ -61,12 +61,14 @@ class Dependencies:
         self._targets: dict[str, list[tuple[Import, Target]]] = {}
         self._definers: dict[str, list[int]] = {}
 
+    def resolves(self, path: bytes) -> bool:
+        """Whether a file is here and in a language whose edges are resolved; nothing is read."""
+        name = as_text(path)
+        return name in self._files.number and self._files.language(name) in LANGUAGES
+
     def size(self, path: bytes) -> int | None:
         """The bytes of a file whose edges can be read, None for one whose language is none of those."""
-        name = as_text(path)
-        if name not in self._files.number or self._files.language(name) not in LANGUAGES:
-            return None
-        return len(self._files.text(name) or b"")
+        return len(self._files.text(as_text(path)) or b"") if self.resolves(path) else None
 
     def outgoing(self, paths: Iterable[bytes]) -> list[Edge]:
         """What each of some files uses, in the order given; imports first, then by line."""

@@ -19,6 +19,7 @@ from ctx.git.quoting import unquoted_argument
 from ctx.opened import Mend, Opened, mending, open_tree
 from ctx.pack.hints import read_task
 from ctx.pack.making import check, pack_of, question_of, rank, rows_for
+from ctx.pack.report import read_report
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
 from ctx.rank.query_terms import query_terms
 from ctx.tokens import counter
@@ -123,7 +124,7 @@ def _explained(index: RepositoryIndex, opened: Opened, path: str, task: str, opt
     ranked = list(case.by_file)
     rank = ranked.index(file) + 1 if file in case.by_file else None
     best = [other for other in ranked[: options.max_files] if other != file]
-    past = past_of(index, about.commit, task, [name]).get(name, ())
+    past = past_of(index, about.commit, read_report(task).question, [name]).get(name, ())
     edges = edges_among(case, [file, *best[:19]])(file)
     hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
     return empty._replace(

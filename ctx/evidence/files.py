@@ -150,10 +150,12 @@ def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -
     if not lacking or not texts:
         return []
     places = lines_of_words(texts)
-    cosines = _unit([term.word for term in lacking]) @ _unit(list(places)).T if places else np.zeros((0, 0))
     words = list(places)
+    if not words:
+        return []
+    cosines = _unit([term.word for term in lacking]) @ _unit(words).T
     said = []
-    for term, cosine in zip(lacking, cosines, strict=False):
+    for term, cosine in zip(lacking, cosines, strict=True):
         nearest = [
             at for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist() if cosine[at] >= _NEAR
         ]

@@ -1,6 +1,6 @@
 """Which commits answer a question and changed a file, where somebody has had the history indexed.
 
-Nothing is indexed or read for it, and no ranking knows of it.
+Nothing is indexed for it, and no ranking knows of it.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Links:
 
     def known(self, path: bytes) -> bool:
         """Whether a file is in a language whose edges are resolved."""
-        return self._dependencies.size(path) is not None
+        return self._dependencies.resolves(path)
 
     def edges(self, path: bytes, names: Collection[str]) -> list[Edge] | None:
         """What a file uses by some names, and imports; None without edges, or where enough was read."""

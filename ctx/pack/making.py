@@ -28,6 +28,7 @@ from ctx.pack.values import (
     FORMATS,
     SCHEMA,
     STRATEGY,
+    TASK,
     Excerpt,
     Hint,
     Options,
@@ -225,7 +226,7 @@ def blank(
 
 def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
     """What to say where the task names files that the tree has not."""
-    named = [hint for hint in hints if hint.origin == "task" and hint.path and "/" in hint.path.strip("/")]
+    named = [hint for hint in hints if hint.origin == TASK and hint.path and "/" in hint.path.strip("/")]
     paths = ranking.opened.view.paths
     known = {hint for own in find_paths(named, paths).values() for hint in own}
     lacking = [hint.path for hint in named if hint not in known and not str(hint.path).startswith("/")]
@@ -267,7 +268,7 @@ def choose(ranking: Ranking, selection: Selection) -> None:
     ordered = in_order(ranking.found)
     selection.fill(ordered, _FOR_THE_BEST)
     chosen = [shown.candidate for own in selection.shown.values() for shown in own]
-    if chosen:
+    if chosen and not selection.is_full():
         links = Links(ranking.dependencies())
         scale = max(1.0, (selection.budget / 8_000) ** 0.5)
         known = {one.row: one for one in ranking.found}

@@ -19,6 +19,7 @@ from ctx.pack.values import (
     ADDED,
     CHANGED,
     DELETED,
+    ERROR_LOG,
     NOT_SELECTED,
     SELECTED,
     STRATEGY,
@@ -81,7 +82,7 @@ def update(
     options = wishes.options(parent.options)
     check(task, options)
     count = counter(options.tokenizer)
-    logged = read_log(log) if log is not None else [one for one in parent.hints if one.origin == "error_log"]
+    logged = read_log(log) if log is not None else [one for one in parent.hints if one.origin == ERROR_LOG]
     hints = tuple(dict.fromkeys([*read_task(task), *logged]))
     complete = _why_complete(shelf, parent)
     same = (

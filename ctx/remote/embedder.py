@@ -108,7 +108,7 @@ class RemoteEmbedder:
             raise ServiceFailed(
                 f"{self._service.url} does not answer as when this index was made: another model is behind "
                 f"the name {self.settings.model!r}. Give it another name in ctx.embedder.model, or forget "
-                "what was made with it: `git ctx gc --drop-descriptor NAME` (`git ctx account` has the name)"
+                "what was made with it: `git ctx gc --drop-descriptor NAME` (`git ctx status` has the name)"
             )
         return known
 

@@ -65,9 +65,7 @@ def alone(store: Store) -> Iterator[bool]:
     """Whether this process is the one that asks the model: two would pay twice."""
     store.prepare()
     try:
-        handle = os.open(
-            os.path.join(store.path, "remote.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666
-        )
+        handle = store.permissions.open(os.path.join(store.path, "remote.lock"), os.O_RDWR)
     except OSError as error:
         raise unusable(store.path, error) from error
     try:

@@ -37,11 +37,11 @@ def models_of(index: RepositoryIndex) -> list[ModelStatus]:
     models = []
     for name, descriptor in found.items():
         values = recalled(index.store, name)
-        model = now.settings.model if now is not None and descriptor == now.descriptor else None
+        configured = now is not None and descriptor == now.descriptor
+        model = now.settings.model if now is not None and configured else None
         model = model or (values["model"] if values is not None else descriptor.embed_model_id)
         snapshots = Snapshots(index.store, name)
         clusters, done, cut = _of_head(index, descriptor, snapshots)
-        configured = now is not None and descriptor == now.descriptor
         trees = sorted(snapshots.trees())
         models.append(ModelStatus(model, name, configured, trees, clusters, done, cut, sizes[name]))
     return sorted(models, key=lambda one: (not one.configured, one.descriptor))
@@ -70,12 +70,8 @@ def _of_head(
         record = snapshots.node(root) if root is not None else None
         if record is not None:
             return record.totals.clusters, record.totals.clusters, record.totals.skipped.get(REASON, 0)
-        keys = []
-        open_ = [Trees(index.repository, str(descriptor)).root(tree)]
-        while open_:
-            content = open_.pop().read()
-            open_ += content.nodes
-            keys += [cluster.key for cluster in content.clusters]
+        every = index.indexer.coverer.every(Trees(index.repository, str(descriptor)).root(tree))
+        keys = [cluster.key for cluster in every]
     except CtxError:
         return None, None, 0
     return len(keys), len(keys) - len(ClusterStore(index.store, descriptor).absent(keys)), 0

@@ -64,10 +64,12 @@ class _File(NamedTuple):
     """A file to be published: what makes its bytes, and what tells of other bytes at its place.
 
     `better` gives what shall replace theirs, None where they stay; it is None where the first one stays.
+    `note` is told where the remote lacks the file and nothing could be made.
     """
 
     make: Callable[[], bytes | None]
     better: Callable[[bytes], bytes | None] | None = None
+    note: Callable[[], object] = int
 
 
 class Publisher:
@@ -180,25 +182,17 @@ class Publisher:
 
         def make() -> bytes | None:
             payload = _payload(layer, key)
-            if len(payload) <= layout.LARGEST_BLOB:
-                return layout.encode_shared(key, payload)
-            self._too_large[key] = None
-            return None
+            return layout.encode_shared(key, payload) if len(payload) <= layout.LARGEST_BLOB else None
 
-        files = {layout.cluster_path(layer.name, key): _File(make, partial(_better, layer, key))}
+        too_large = partial(self._too_large.setdefault, key)
+        files = {layout.cluster_path(layer.name, key): _File(make, partial(_better, layer, key), too_large)}
         if self._words is not None and layer.catalog is not None:
-            path = layout.words_path(self._words.group, key)
-            files[path] = _File(
-                partial(self._make_words, self._words, key), partial(_better_words, self._words, layer, key)
+            files[layout.words_path(self._words.group, key)] = _File(
+                partial(_make_words, self._words, key),
+                partial(_better_words, self._words, layer, key),
+                partial(self._wordless.setdefault, key),
             )
         return files
-
-    def _make_words(self, words: Words, key: bytes) -> bytes | None:
-        try:
-            return _words(words.known(key), key)
-        except BlobsMissing:
-            self._wordless[key] = None
-            return None
 
     def _lacking(self, files: Mapping[str, _File], there: Mapping[str, str]) -> dict[str, bytes]:
         """What the remote lacks, or has in another form that is worse than ours."""
@@ -210,7 +204,9 @@ class Publisher:
             oid = there.get(path)
             if oid is None:
                 data = self._made.get(path) or file.make()
-                if data is not None:
+                if data is None:
+                    file.note()
+                else:
                     lacking[path] = self._made[path] = data
             elif file.better is not None and oid not in agreed:
                 data = file.make()
@@ -231,6 +227,13 @@ class Publisher:
                 lacking[path] = ours
         self._share.agree(same)
         return lacking
+
+
+def _make_words(words: Words, key: bytes) -> bytes | None:
+    try:
+        return _words(words.known(key), key)
+    except BlobsMissing:
+        return None
 
 
 _NOTE = _File(lambda: None)

@@ -54,8 +54,10 @@ def verify(index: RepositoryIndex, revision: str | None, sample: int | None, see
             impossible.append(cluster.key)
         elif made[cluster.key] != index.clusters.get(cluster.key):
             differing.append(cluster.key)
-        elif words is not None and words.own(cluster.key) not in (None, words.anew(cluster.key)):
-            other_words.append(cluster.key)
+        elif words is not None:
+            own = words.own(cluster.key)
+            if own is not None and own != words.anew(cluster.key):
+                other_words.append(cluster.key)
     return VerifyReport(len(clusters) - len(impossible), differing, impossible, words=tuple(other_words))
 
 

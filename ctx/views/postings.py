@@ -220,8 +220,9 @@ def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
     ends = postings.ends
     values, last = _values(postings.data)
     per_term = np.diff(np.searchsorted(last, ends), prepend=0)
-    postings.check(_rows(values, per_term))
-    return of_lists(Lists(postings.hashes(), per_term, values))
+    rows = _rows(values, per_term)
+    postings.check(rows)
+    return pack(np.repeat(postings.hashes(), per_term), rows, _FREQUENCIES[values & _CODE_MASK])
 
 
 def numbers(data: bytes) -> npt.NDArray[np.int64]:

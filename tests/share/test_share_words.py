@@ -353,6 +353,16 @@ def test_clusters_without_words_and_files(ada: Repo, remote: Path, tmp_path: Pat
     assert scores(bare.path) == scores(ada.path)
 
 
+def test_words_that_the_remote_has_are_not_missed(ada: Repo, remote: Path, tmp_path: Path) -> None:
+    done(ada.path, "push")
+    bare = clone(remote.as_uri(), tmp_path / "bare", "--filter=blob:none", "--no-checkout")
+    done(bare.path, "fetch")
+    done(ada.path, "push", "--with-words")
+    pushed = git_ctx(bare.path, "push", "--with-words", "--json-output")
+    assert (pushed.status, pushed.err) == (0, ""), pushed
+    assert pushed.json["wordless"] == []
+
+
 def test_a_partial_clone_with_path_rules(ada: Repo, remote: Path, tmp_path: Path) -> None:
     """The rules decide what the clusters are, so their files come with the fetch, and nothing else does."""
     rules = {"src/.ctxignore": "f1.py\n", ".gitattributes": "lib/deep/f2.py linguist-generated\n"}
