@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -13,7 +10,7 @@ from ctx.commands import options
 from ctx.commands.answer_output import submodule_object
 from ctx.commands.json_output import print_json
 from ctx.commands.paths import UNPRINTABLE, escaped, quoted
-from ctx.commands.progress import JsonLines, Reporter, reporter_for
+from ctx.commands.progress import JsonLines, Reporter, ended_in_order, reporter_for
 from ctx.counted import counted
 from ctx.coverage import submodules_in_words
 from ctx.errors import INTERRUPTED
@@ -73,16 +70,6 @@ def command(
                 click.echo("interrupted; what is done is kept, `git ctx index` goes on from there", err=True)
             return INTERRUPTED
     return 0
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Take a request to end as Ctrl-C, so that what a remote model is answering at this moment is kept."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class Wish(NamedTuple):

@@ -8,7 +8,7 @@ import click
 
 from ctx.commands import hook_output, options
 from ctx.commands.index import tell
-from ctx.commands.progress import reporter_for
+from ctx.commands.progress import ended_in_order, reporter_for
 from ctx.errors import INTERRUPTED, NothingCommitted
 
 
@@ -34,7 +34,7 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output
     from ctx.githooks.install import install, plan_installation
 
     reporter = reporter_for(json_output=json_output)
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".") as index, ended_in_order():
         plan = plan_installation(index.repository, force=force)
         if not dry_run:
             install(index.repository, plan)

@@ -14,12 +14,14 @@ from repositories import Repo
 from service import Handler, Service, slow, status
 
 
-def begun(repo: Repo, service: Service, requests: int) -> subprocess.Popen[bytes]:
-    """An index run that has sent so many requests, each of which takes a while."""
+def begun(
+    repo: Repo, service: Service, requests: int, command: tuple[str, ...] = ("index",)
+) -> subprocess.Popen[bytes]:
+    """A run that indexes and has sent so many requests, each of which takes a while."""
     service.always = slow(0.4)
     configure(repo, service, batch="1", concurrency="2")
     process = subprocess.Popen(
-        [sys.executable, "-m", "ctx", "index"],
+        [sys.executable, "-m", "ctx", *command],
         cwd=repo.path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"},
         stdout=subprocess.DEVNULL,
@@ -31,16 +33,26 @@ def begun(repo: Repo, service: Service, requests: int) -> subprocess.Popen[bytes
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [
+        (("index",), signal.SIGTERM),
+        (("index",), signal.SIGINT),
+        (("pin", "HEAD"), signal.SIGTERM),
+        (("init",), signal.SIGTERM),
+        (("push", "remote.git"), signal.SIGTERM),
+    ],
+)
 def test_what_is_under_way_when_a_run_is_told_to_end_is_kept(
-    project: Repo, service: Service, number: signal.Signals
+    project: Repo, service: Service, command: tuple[str, ...], number: signal.Signals
 ) -> None:
     """The answers that are on their way are waited for, nothing else is sent, and nothing is sent again."""
-    process = begun(project, service, 4)
+    project.git("init", "--quiet", "--bare", "remote.git")
+    process = begun(project, service, 4, command)
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"what is done is kept" in told
+    assert command != ("index",) or b"what is done is kept" in told
     sent = [text for text in service.texts() if text.startswith("Filepath: ")]
     assert 2 <= len(sent) < 8
     service.always = None
