@@ -63,6 +63,10 @@ def test_edges_decide_where_they_are_known(make_repo):
         assert definitions_used(ranking.shelves, blind, chosen, texts, 60) == []
 
 
+def unreadable(oid):
+    raise AssertionError(f"{oid.hex()} was read")
+
+
 def test_no_more_is_read_than_the_bound(make_repo):
     repo = make_repo("shop")
     repo.commit(FILES)
@@ -76,6 +80,8 @@ def test_no_more_is_read_than_the_bound(make_repo):
         assert links.known(b"shop/checkout.py")
         assert not links.known(b"games/console.rb")
         assert not links.leads(b"shop/checkout.py", b"shop/payments.py", "refund_payment")
+        fresh = Dependencies(corpus, unreadable, partial(index.record, opened.view))
+        assert Links(fresh).known(b"shop/checkout.py"), "the language is known without reading"
         links = Links(dependencies)
         assert links.leads(b"shop/checkout.py", b"shop/payments.py", "refund_payment")
         assert not links.leads(b"games/words.py", b"shop/payments.py", "refund_payment")
