@@ -1,7 +1,8 @@
 """Vectors that have come back while their clusters are not whole: a run that is killed does not lose them.
 
 Two files take turns, so that they stay small: what was written long ago is in clusters by now. A record is
-the hash of a text, its vector and a checksum; what follows the first one that is not whole is cut off.
+the hash of a text, its vector and a checksum; what follows the first one that is not whole is cut off. Only
+the process that is alone in asking the model (`ctx.remote.indexing.alone`) changes them.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Arrived:
         self._turn = 0
         self._lock = threading.Lock()
 
-    def read(self) -> dict[bytes, bytes]:
-        """The vectors by the hashes of their texts."""
+    def read(self, *, mend: bool) -> dict[bytes, bytes]:
+        """The vectors by the hashes of their texts; `mend` cuts off what is not whole."""
         found: dict[bytes, bytes] = {}
         size = _HASH + self._width
         for path in self._paths:
@@ -52,7 +53,7 @@ class Arrived:
                     break
                 found[record[:_HASH]] = record[_HASH:]
                 whole = at + size + _SUM
-            if whole < len(data):
+            if mend and whole < len(data):
                 with suppress(OSError):
                     os.truncate(path, whole)
         return found

@@ -1,7 +1,7 @@
 """Having the texts of clusters embedded: full batches over clusters, several requests at once.
 
-A bounded number of requests is under way. What comes back is kept at once, and a cluster is stored as soon as
-its last vector is there, so that a run that is stopped goes on where it was.
+A bounded number of requests is under way. A cluster is stored as soon as its last vector is there, and a run
+that is alone keeps at once what comes back, so that one that is stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -67,13 +67,17 @@ class Embedding:
         embedder: RemoteEmbedder,
         tree: bytes,
         progress: Callable[[RemoteProgress], None],
+        *,
+        is_alone: bool,
     ) -> None:
+        """`is_alone`: this process is the one that may change what has arrived (`ctx.remote.arrived`)."""
         self._index = index
         self._model = model
         self._embedder = embedder
         self._progress = progress
         self._known = KnownVectors(index, model, tree)
-        self._seen = Seen(model.arrived.read())
+        self._is_alone = is_alone
+        self._seen = Seen(model.arrived.read(mend=is_alone))
         self._ready: dict[bytes, Vectors] = {}
         self._total = self._done = self._chunks = self._embedded = self._tokens = 0
 
@@ -108,7 +112,8 @@ class Embedding:
             finally:
                 self._model.files.add(self._ready)
                 self._model.cut.add(self._embedder.cut)
-        self._model.arrived.clear()
+        if self._is_alone:
+            self._model.arrived.clear()
         return RemoteCovered(
             len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.cut)
         )
@@ -137,11 +142,12 @@ class Embedding:
             yield batch
 
     def _ask(self, batch: Batch, reference: Reference) -> Vectors:
-        """The vectors of a batch, in a thread of their own; they are kept on disk before anything else."""
+        """The vectors of a batch, in a thread of their own; a run that is alone keeps them on disk first."""
         precision = self._model.settings.precision
         found = centred(self._embedder.embed_documents(batch.texts), reference, precision)
         vectors = encode_vectors(found, precision)
-        self._model.arrived.add(batch.hashes, vectors)
+        if self._is_alone:
+            self._model.arrived.add(batch.hashes, vectors)
         return vectors
 
     def _take(self, batch: Batch, future: Future[Vectors]) -> None:

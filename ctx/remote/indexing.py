@@ -136,14 +136,22 @@ class VectorIndexer:
         *,
         somebody_waits: bool = False,
     ) -> RemoteCovered:
-        """Have these clusters of a tree embedded. Raises `ServiceFailed`; what is done is kept."""
+        """Have these clusters of a tree embedded. Raises `ServiceFailed`; what is done is kept.
+
+        Where somebody waits, a run that is `alone` may be under way elsewhere.
+        """
         if not missing:
             return RemoteCovered(0, 0, 0, 0)
         embedder = self._model.embedder(somebody_waits=somebody_waits)
         try:
-            return Embedding(self._index, self._model, embedder, tree, progress or (lambda _: None)).run(
-                missing
-            )
+            return Embedding(
+                self._index,
+                self._model,
+                embedder,
+                tree,
+                progress or (lambda _: None),
+                is_alone=not somebody_waits,
+            ).run(missing)
         finally:
             embedder.close()
 

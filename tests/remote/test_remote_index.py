@@ -120,6 +120,29 @@ def test_a_run_that_fails_goes_on_where_it_was(project: Repo, service: Service) 
     assert len(set(every)) == 8 + 3 * 17 * 2
 
 
+def test_a_search_leaves_what_an_ended_run_has_kept(project: Repo, service: Service) -> None:
+    """It embeds a few texts of another tree; the run that comes next goes on where the first one was."""
+    before = project.id().hex()
+    project.commit({"src/session.py": None, "src/deep/invoice.py": None, "other.py": source("other", 4)})
+    configure(project, service, batch="1", concurrency="1")
+    service.faults = {number: status(401, "no more") for number in range(5, 100)}
+    assert git_ctx(project.path, "index").status == 128
+    answered = documents(service)[:-1]
+    (left,) = (project.path / ".git/ctx/views").glob("*/arrived-0")
+    kept = left.read_bytes()
+    assert kept
+    service.faults = {}
+    run = git_ctx(project.path, "search", "invoice of a candle", "--revision", before, "--json-output")
+    assert run.json["rankedWith"] == ["bag-of-words"]
+    assert left.read_bytes() == kept
+    sent = len(documents(service))
+    assert git_ctx(project.path, "index").status == 0
+    again = documents(service)[sent:]
+    assert len(again) == 4 - len(answered)
+    assert not set(again) & set(answered)
+    assert not left.exists()
+
+
 @pytest.mark.parametrize("spoilt", [lambda data: data[:-3], lambda data: data[:50] + b"x" + data[51:]])
 def test_what_is_left_of_a_killed_run_may_be_damaged(
     project: Repo, service: Service, spoilt: Callable[[bytes], bytes]
