@@ -81,6 +81,8 @@ class Publisher:
         self._layers = layers
         self._words = words
         self._made: dict[str, bytes] = {}
+        self._better: dict[tuple[str, str], bytes] = {}
+        """What is better than the file at a path with an id, which is not weighed again after a lost race."""
         self._too_large: dict[bytes, None] = {}
         self._wordless: dict[bytes, None] = {}
 
@@ -208,8 +210,10 @@ class Publisher:
                     file.note()
                 else:
                     lacking[path] = self._made[path] = data
+            elif (path, oid) in self._better:
+                lacking[path] = self._better[path, oid]
             elif file.better is not None and oid not in agreed:
-                data = file.make()
+                data = self._made.get(path) or file.make()
                 if data is None:
                     continue
                 if self._share.blob_id(data) == oid:
@@ -224,7 +228,7 @@ class Publisher:
             if ours is None:
                 same.append(oid)
             else:
-                lacking[path] = ours
+                lacking[path] = self._better[path, oid] = ours
         self._share.agree(same)
         return lacking
 

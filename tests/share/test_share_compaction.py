@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from repositories import Repo
 from teams import REF, clone, done, git, published, replace, snapshots, tree
+
+import ctx
+from ctx.share import layout, publish
+from ctx.share.layout import encode_shared
+from ctx.share.push import Selection, push
 
 
 def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> None:
@@ -36,6 +42,18 @@ def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> N
     assert done(fresh.path, "fetch")["lacking"] == 0
 
 
+def race(remote: Path, before: str, theirs: str) -> None:
+    """Let the ref be as it was before, until the next push to it is under way."""
+    hook = remote / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        f"#!/bin/sh\nif test -e {remote}/race; then rm {remote}/race; git update-ref {REF} {theirs}; fi\n"
+    )
+    hook.chmod(0o755)
+    git(remote, "update-ref", REF, before)
+    (remote / "race").touch()
+
+
 def test_compaction_and_push_lose_a_race_and_try_again(ada: Repo, bob: Repo, remote: Path) -> None:
     """Whoever was quicker is united with: here the ref moves while a push to it is under way."""
     for number in range(2):
@@ -47,25 +65,14 @@ def test_compaction_and_push_lose_a_race_and_try_again(ada: Repo, bob: Repo, rem
     bob.git("push", "--quiet", "origin", "HEAD:refs/heads/bob")
     done(bob.path, "push", "--with-words")
     theirs = git(remote, "rev-parse", REF)
-    hook = remote / "hooks/update"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(
-        f"#!/bin/sh\nif test -e {remote}/race; then rm {remote}/race; git update-ref {REF} {theirs}; fi\n"
-    )
-    hook.chmod(0o755)
-
-    def race() -> None:
-        git(remote, "update-ref", REF, before)
-        (remote / "race").touch()
-
-    race()
+    race(remote, before, theirs)
     report = done(ada.path, "push", "--compact", "--keep-branches", "--grace", "now")
     assert not (remote / "race").exists()
     assert (report["kept"], report["dropped"]) == (2, 1)
     assert snapshots(remote) == {tree(ada), tree(bob)}
     assert git(remote, "rev-list", "--count", REF) == "1"
     ada.commit({"src/f1.py": "def renewed():\n    return 7\n"})
-    race()
+    race(remote, before, theirs)
     report = done(ada.path, "push", "--with-words")
     assert (report["snapshots"], report["attempts"]) == (1, 2)
     assert {tree(ada), tree(bob)} <= snapshots(remote)
@@ -73,6 +80,34 @@ def test_compaction_and_push_lose_a_race_and_try_again(ada: Repo, bob: Repo, rem
     fresh.git("fetch", "--quiet", str(bob.path), "HEAD")
     report = done(fresh.path, "fetch", "--revision", tree(bob))
     assert (report["lacking"], report["words"]["refused"]) == (0, [])
+
+
+def test_what_is_better_than_theirs_is_packed_once(
+    ada: Repo, remote: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clusters and words that have to be put right on the remote are ready when a race is lost."""
+    done(ada.path, "push", "--with-words")
+    spoilt = [
+        next(path for path in published(remote) if path.startswith(area)) for area in ("clusters/", "words/")
+    ]
+    for path in spoilt:
+        replace(remote, path, b"not what it was")
+    before = git(remote, "rev-parse", REF)
+    replace(remote, "notes-of-somebody", b"to be read by people")
+    packed: list[bytes | None] = []
+
+    def pack(key: bytes, payload: bytes) -> bytes:
+        packed.append(key)
+        return encode_shared(key, payload)
+
+    monkeypatch.setattr(layout, "encode_shared", pack)
+    monkeypatch.setattr(publish, "wait_after", lambda _: packed.append(None))
+    race(remote, before, git(remote, "rev-parse", REF))
+    with ctx.open(ada.path) as index:
+        report = push(index, None, Selection(words=True))
+    assert (report.clusters, report.words, report.attempts) == (1, 1, 2)
+    assert packed[-1] is None, "all was packed before the race was lost"
+    assert len(packed) == 1 + 2 * len(spoilt), "once to be compared, once to be sent"
 
 
 def test_compaction_leaves_what_it_cannot_read(ada: Repo, remote: Path) -> None:
