@@ -30,12 +30,11 @@ def explain(
     if "max_files" in given:
         options = options._replace(max_files=given["max_files"])
     found = index.explain(given["path"], given["task"], options, progress=progress)
-    ranked_with = [printable(one) for one in found.about.ranked_with]
     values = {
         "path": _path(found.path),
         "revision": printable(found.about.revision),
         "tree": found.about.tree.hex(),
-        **({"rankedWith": ranked_with} if ranked_with else {}),
+        "rankedWith": [printable(one) for one in found.about.ranked_with],
         "indexing": {"status": found.indexing, "reason": found.reason and printable(found.reason)},
         "selection": {"status": found.selection, "reason": found.selection_reason},
         "rank": found.rank,

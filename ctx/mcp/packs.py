@@ -120,7 +120,7 @@ def _told(pack: Pack) -> dict[str, Any]:
         "parentPack": pack.delta.parent if pack.delta is not None else None,
         "revision": printable(pack.revision),
         "tree": pack.tree,
-        **({"rankedWith": [printable(one) for one in pack.ranked_with]} if pack.ranked_with else {}),
+        "rankedWith": [printable(one) for one in pack.ranked_with],
         "tokens": pack.tokens,
         "budgetTokens": pack.options.budget,
         "tokenizer": pack.options.tokenizer,

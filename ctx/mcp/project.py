@@ -182,9 +182,8 @@ class Project:
             "revision": printable(answer.revision),
             "tree": answer.tree.hex(),
             "complete": answer.coverage.complete,
+            "rankedWith": [printable(one) for one in answer.ranked_with],
         }
-        if answer.ranked_with:
-            values["rankedWith"] = [printable(one) for one in answer.ranked_with]
         hits = (self._forms(hit) for hit in answer.hits)
         return listed(values, "hits", hits, given.get("maxTokens", MAX_TOKENS), answer.message, nothing)
 

@@ -42,12 +42,15 @@ def listed(
     """As many hits as fit into `most` tokens, in their order; each has forms, the longest first.
 
     The first hit has up to half of the room, the others come in their shortest forms, so that many are named;
-    what is left goes to longer forms, the best hit first. `values` are what is said of all; the hits go below
-    `key`. `nothing` is what to say without a hit.
+    what is left goes to longer forms, the best hit first. `values` are what is said of all, of which the text
+    has what comes from outside the tree (`rankedWith`); the hits go below `key`. `nothing` is what to say
+    without a hit.
     """
     count = counter()
     values = values | {"message": None if message is None else printable(message), key: []}
     notes = [f"note: {values['message']}"] if message else []
+    if ranked_with := values.get("rankedWith"):
+        notes.append(f"ranked with {', '.join(ranked_with)}")
     # What is counted piece by piece is hardly ever less than the whole, which is counted in the end.
     room, there = most - count("\n".join(notes)) - count(as_json(values)), False
     laid: list[list[tuple[int, Form]]] = []

@@ -10,6 +10,7 @@ from repositories import Repo
 
 import ctx
 from ctx.commands.evidence_output import explanation_in_words
+from ctx.mcp.project import Project
 from ctx.pack.manifest import decode, encode
 from ctx.rank.correction import USUAL, Correction, fit_path, load
 from ctx.rank.past import FEATURES, History
@@ -67,6 +68,32 @@ def test_all_that_rank_by_the_past_say_so(told: Repo) -> None:
         assert index.pack(QUESTION).pack.slug != made.slug, "one is not taken for the other"
     assert plain.hits[0].path == differing.hits[0].path == last
     assert plain.hits[0].score < differing.hits[0].score, "the message said just that"
+
+
+def test_the_tools_for_agents_say_so_too(told: Repo) -> None:
+    """In their values always, and in their text where there is something to say."""
+    path = os.fsdecode(ranked(told)[0][-1])
+    told.commit({path: (told.path / path).read_text() + "\nLIMIT = 5\n"}, QUESTION)
+    calls: list[tuple[str, dict[str, str]]] = [
+        ("code_search", {"text": QUESTION}),
+        ("code_search", {"text": QUESTION, "changedIn": "HEAD~1"}),
+        ("explain", {"task": QUESTION, "path": path}),
+        ("pack", {"task": QUESTION}),
+        ("read_pack", {"slug": "latest"}),
+    ]
+    project = Project(str(told.path))
+    try:
+        for tool, given in calls:
+            assert project.call(tool, given).values["rankedWith"] == []
+        told.git("config", "ctx.fit", "true")
+        for tool, given in calls:
+            assert project.call(tool, given).values["rankedWith"] == list(name(told)), tool
+        for tool, given in calls[:3]:
+            assert f"ranked with {name(told)[0]}" in project.call(tool, given).text
+        place = {"place": f"{path}:1"}
+        assert project.call("find_related", place).values["rankedWith"] == [], "likeness has no past"
+    finally:
+        project.close()
 
 
 def test_an_index_run_brings_the_past_up_to_date(told: Repo) -> None:
