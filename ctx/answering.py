@@ -95,11 +95,10 @@ def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, quest
         ranked_with, further_queries = [], []
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
     message = "; ".join(filter(None, (opened.about.message, message))) or lacking or index.fetch_failed
-    if joined is not None:
-        message = "; ".join(filter(None, (message, joined.in_words(opened.about)))) or None
+    of_submodules = joined.in_words(opened.about) if joined is not None else None
     return opened.about._replace(
         hits=hits,
-        message=message,
+        message=index.remark(message, of_submodules),
         ranked_with=(*index.tuning.ranked_with, *ranked_with),
         further_queries=tuple(further_queries),
     )

@@ -81,10 +81,9 @@ def search_changes(
         lacking = lacks_in_words(new.about, partial_clone) or lacks_in_words(old.about, partial_clone)
         if not sides and not lacking:
             message = _nothing(found, wanted, within)
-        message = "; ".join(filter(None, (lacking, message))) or None
         return new.about._replace(
             hits=hits[:limit],
-            message=message,
+            message=index.remark(lacking, message),
             comparison=comparison,
             seconds=time.monotonic() - started,
             ranked_with=(*index.tuning.ranked_with, *ranked_with),

@@ -350,7 +350,8 @@ class RepositoryIndex:
         answer = mending(ask)
         lacking = lacks_in_words(answer.about, self.repository.settings.is_partial_clone)
         seconds = time.monotonic() - started
-        about = answer.about._replace(message=answer.about.message or lacking, seconds=seconds)
+        message = self.remark(answer.about.message or lacking)
+        about = answer.about._replace(message=message, seconds=seconds)
         return answer._replace(about=about)
 
     def explain(
@@ -595,6 +596,16 @@ class RepositoryIndex:
         from ctx.rank.tuning import PLAIN
 
         return self._fitting.tuning() if self._wants_fit else PLAIN
+
+    @property
+    def past_unread(self) -> str | None:
+        """Why the past of the files does not count though the user wants it, None where it does."""
+        why = self._fitting.unread if self._wants_fit else None
+        return why and f"ctx.fit has no effect, since {why}"
+
+    def remark(self, *said: str | None) -> str | None:
+        """What to say beside an answer that counts the past: what is given, and where there is none, why."""
+        return "; ".join(filter(None, (*said, self.past_unread))) or None
 
     @cached_property
     def _fitting(self) -> Fitting:

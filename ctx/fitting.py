@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ctx.errors import GitFailed, StoreUnusable
+from ctx.git.unknown import FETCH_TREES
 from ctx.rank.correction import USUAL, Correction, fit_path, load
 from ctx.rank.past import History
 from ctx.rank.tuning import PLAIN, Tuning
@@ -26,6 +27,13 @@ class Fitting:
         self._path = fit_path(store.path)
         self._stamp: _Stamp | None = None
         self._tuning: Tuning | None = None
+        self._unread: str | None = None
+
+    @property
+    def unread(self) -> str | None:
+        """Why there is no past to rank with, None where there is one, and what mends it."""
+        self.tuning()
+        return self._unread
 
     def tuning(self) -> Tuning:
         """What to rank with. Where no correction is kept, one with the usual weights is made."""
@@ -50,6 +58,12 @@ class Fitting:
         try:
             past = History(self._repository, head.commit).whole()
         except GitFailed:
+            if known is None:
+                self._unread = (
+                    f"trees of earlier commits are not in this clone: `{FETCH_TREES}` gets them"
+                    if self._repository.settings.is_partial_clone
+                    else "the history of HEAD cannot be read: `git fsck` looks for damage"
+                )
             return known  # a history that cannot be read says nothing
         weights, tasks = (USUAL, 0) if known is None else (known.weights, known.tasks)
         made = Correction(past, weights, head.commit, tasks)

@@ -36,6 +36,8 @@ def status(index: RepositoryIndex) -> Status:
         index.store.lent,
         tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
         tuple(models_of(index)),
+        # To read a whole history only to say that it can be read would make this slow.
+        index.past_unread if index.repository.settings.is_partial_clone else None,
     )
 
 

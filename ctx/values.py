@@ -366,7 +366,10 @@ class ModelStatus(NamedTuple):
 
 
 class Status(NamedTuple):
-    """The whole of `git ctx status`. Sizes in bytes; `lent` are the stores that are read besides."""
+    """The whole of `git ctx status`. Sizes in bytes; `lent` are the stores that are read besides.
+
+    `message` is one sentence for the user where a setting of his has no effect.
+    """
 
     repository_id: str
     store_path: str
@@ -377,6 +380,7 @@ class Status(NamedTuple):
     lent: list[str]
     packs: tuple[KeptPack, ...] = ()
     models: tuple[ModelStatus, ...] = ()
+    message: str | None = None
 
 
 class Removal(NamedTuple):

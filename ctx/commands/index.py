@@ -94,7 +94,9 @@ def bring_up(index: RepositoryIndex, revision: str | None, branch: str | None, w
         revision, branch=branch, jobs=wish.jobs, trigger=wish.trigger, progress=wish.reporter.progress
     )
     if not wish.silent:
-        for warning in dict.fromkeys(filter(None, (*index.indexer.trees.warnings, index.fetch_failed))):
+        for warning in dict.fromkeys(
+            filter(None, (*index.indexer.trees.warnings, index.fetch_failed, index.past_unread))
+        ):
             click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
     return report
 

@@ -38,6 +38,7 @@ def print_json_status(status: Status) -> None:
                 "newBlobs": status.head.new_blobs,
                 "chunks": status.head.chunks,
             },
+            "message": status.message,
         }
     )
 
@@ -107,6 +108,7 @@ def print_text(status: Status) -> None:
         lines.append(f"packs    {count}, {total}, the newest {newest.slug} of {when(newest.created_at)}")
     lines.append(f"HEAD     {catch_up(status.head)}")
     lines += [line for one in status.models for line in model_lines(one)]
+    lines += [f"note     {status.message}"] if status.message else []
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 

@@ -99,7 +99,8 @@ def _explained(index: RepositoryIndex, opened: Opened, path: str, task: str, opt
     names = _names(index.repository, path)
     name = next((one for one in names if one in number), names[0])
     file = number.get(name)
-    about = opened.about._replace(ranked_with=index.tuning.ranked_with)
+    message = index.remark(opened.about.message)
+    about = opened.about._replace(message=message, ranked_with=index.tuning.ranked_with)
     empty = Explanation(
         about,
         name,

@@ -11,6 +11,8 @@ from ctx.git.place import Place
 
 FETCH_ALL = "git fetch --refetch --no-filter"
 """Brings every object again, in a partial clone also those that its filter leaves out."""
+FETCH_TREES = "git fetch --refetch --filter=blob:none"
+"""Brings the trees of all commits, and no more blobs than are here."""
 
 _SAYS_NOTHING = "Not a valid object name"
 _CANDIDATE = re.compile(r"^hint:   ([0-9a-f]+) (\w+)", re.MULTILINE)

@@ -206,7 +206,7 @@ def blank(
     made_from = [about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY]
     identity = json.dumps(made_from + list(ranking.ranked_with))
     lacking = lacks_in_words(about, index.repository.settings.is_partial_clone)
-    message = about.message or lacking or _unknown_files(ranking, hints)
+    message = index.remark(about.message or lacking or _unknown_files(ranking, hints))
     return Pack(
         slug_for(task, identity),
         task,

@@ -12,7 +12,7 @@ def test_status_before_anything_is_indexed(git_ctx, project):
     status = run.json
     assert list(status) == [
         "type", "repositoryId", "storePath", "storeSizeBytes", "storage", "lentStores", "packs",
-        "snapshots", "remoteModels", "catchUp",
+        "snapshots", "remoteModels", "catchUp", "message",
     ]  # fmt: skip
     assert status["type"] == "status_result"
     assert status["snapshots"] == []

@@ -14,6 +14,7 @@ from repositories import Repo
 import ctx
 from ctx.engine import COMMITTED
 from ctx.errors import GitFailed
+from ctx.git.unknown import FETCH_TREES
 from ctx.values import Answer
 
 MakeRepo = Callable[..., Repo]
@@ -122,6 +123,36 @@ def test_a_missing_tree_is_told_with_the_way_out(
         done = program(*command, cwd=repo.path)
         assert done.returncode == 128
         assert "is not in this repository: `git ctx index --fetch` of this revision gets all" in done.stderr
+
+
+def test_a_past_that_cannot_be_read_is_told(
+    remote: Repo, clone: Callable[..., Repo], program: Program
+) -> None:
+    """Without the trees of earlier commits nobody knows what they changed; with them the past counts."""
+    repo = clone("tree:0")
+    said = f"ctx.fit has no effect, since trees of earlier commits are not in this clone: `{FETCH_TREES}`"
+    assert said not in program("search", "renew", cwd=repo.path).stdout
+    repo.git("config", "ctx.fit", "true")
+    before = objects(repo)
+    for command in (
+        ["search", "renew"],
+        ["search", "renew", "--json-output"],
+        ["search", "renew", "--explain"],
+        ["search", "renew", "--modified"],
+        ["explain", "src/part0/file0.py", "--task", "renew the session"],
+        ["pack", "--task", "renew the session", "--stdout"],
+        ["status"],
+        ["status", "--json-output"],
+    ):
+        assert said in program(*command, cwd=repo.path).stdout, command
+    assert said in program("search", "renew", "-z", cwd=repo.path).stderr
+    assert said in program("index", cwd=repo.path).stderr
+    assert objects(repo) == before
+    repo.git(*FETCH_TREES.split()[1:])
+    done = program("search", "renew", cwd=repo.path)
+    assert said not in done.stdout
+    assert f"ranked with past {repo.id().hex()[:12]}" in done.stdout
+    assert "note" not in program("status", cwd=repo.path).stdout
 
 
 def test_a_checkout_is_searched_and_then_filled(
