@@ -45,8 +45,9 @@ def cited(file: PackedFile, excerpt: Excerpt) -> str:
 
 
 def sent(pack: Pack) -> list[PackedFile]:
-    """The files whose excerpts the text has: all, or in an update those that were added or changed."""
-    return [file for file in pack.files if file.state != UNCHANGED]
+    """The files whose excerpts the text has: all that are not as in the pack that it refers to, if any."""
+    whole = pack.delta is not None and pack.delta.complete is not None
+    return [file for file in pack.files if whole or file.state != UNCHANGED]
 
 
 def reasons(file: PackedFile) -> str:

@@ -141,10 +141,11 @@ def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: st
         old = before.get(file.path)
         if old is None:
             state = ADDED
-        elif complete is None and (old.digest, old.excerpts) == (file.digest, file.excerpts):
-            state = UNCHANGED
-        else:
+        elif old.digest is None or old.digest != file.digest:
             state = CHANGED
+        else:
+            # Where everything is sent again, nothing refers to the excerpts before.
+            state = UNCHANGED if complete is not None or old.excerpts == file.excerpts else CHANGED
         files.append(file._replace(state=state))
     here = {file.path for file in files}
     gone = [Gone(path, DELETED if path not in blobs else NOT_SELECTED) for path in before if path not in here]

@@ -122,7 +122,7 @@ def test_what_cannot_be_compared_is_sent_again_once(index, parent, change, words
             file["sourceHash"] = None
     made = index.update_pack(decode(json.dumps(value).encode()))
     assert words in made.pack.delta.complete
-    assert "unchanged" not in states(made).values()
+    assert set(states(made).values()) == {"unchanged" if change else "changed"}
     assert "def renew_session" in made.prompt
     assert "discard all of its excerpts" in made.prompt
     index.packs.write(made.pack, made.prompt)
@@ -141,6 +141,18 @@ def test_an_update_of_an_update_whose_parent_is_gone_is_whole(index, parent, sho
     again = index.update_pack(made.pack)
     assert again.pack.delta.complete == f"it is an update of {parent.slug}, which is gone"
     assert "def renew_session" in again.prompt
+
+
+def test_what_is_sent_again_as_a_whole_says_what_has_changed(index, parent, shop):
+    """By the content of each file; the reader gets the unchanged ones too, whose citations still hold."""
+    shop.write({"shop/session.py": SESSION.replace("raise UnknownSession(token)", "raise UnknownSession()")})
+    made = index.update_pack(parent._replace(strategy=0))
+    assert made.pack.delta.complete is not None
+    assert states(made)["shop/session.py"] == "changed"
+    assert states(made)["shop/login.py"] == "unchanged"
+    assert "- shop/login.py (unchanged)" in made.prompt
+    assert "def touch_on_request" in made.prompt
+    assert {one.path for one in made.pack.delta.stale} == {b"shop/session.py"}
 
 
 EDITS = {
