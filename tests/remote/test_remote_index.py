@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,6 +29,11 @@ def turned(request: Handler) -> bool:
 def documents(service: Service) -> list[str]:
     """The texts of files that were sent."""
     return [text for text in service.texts() if text.startswith("Filepath: ")]
+
+
+def modes(folder: Path) -> set[str]:
+    """The kinds and permissions of a directory and of all in it."""
+    return {stat.filemode(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
 
 
 def test_both_models_answer_side_by_side(project: Repo, service: Service) -> None:
@@ -161,6 +167,30 @@ def test_what_is_left_of_a_killed_run_may_be_damaged(
     assert not list((project.path / ".git/ctx").rglob("arrived-*"))
     run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
     assert run.json["results"][0]["symbol"] == "invoice_candle"
+
+
+@pytest.mark.parametrize("value", ["group", "0640"])
+def test_everything_of_a_model_is_shared_as_the_repository_is(
+    project: Repo, service: Service, value: str
+) -> None:
+    """The lock too, or whoever comes second could not have anything embedded."""
+    project.git("config", "core.sharedRepository", value)
+    configure(project, service, batch="2", concurrency="1")
+    before = os.umask(0o077)
+    try:
+        project.git("update-ref", "refs/heads/new/branch", "HEAD")
+        service.faults = {number: status(401, "no more") for number in range(5, 100)}
+        assert git_ctx(project.path, "index").status == 128
+        assert list((project.path / ".git/ctx/views").glob("*/arrived-0"))
+        found = modes(project.path / ".git/ctx")
+        service.faults = {}
+        assert git_ctx(project.path, "index").status == 0
+        assert git_ctx(project.path, "search", "invoice of a candle").status == 0
+        found |= modes(project.path / ".git/ctx")
+        assert found == modes(project.path / ".git/refs/heads/new")
+        assert (project.path / ".git/ctx/remote.lock").exists()
+    finally:
+        os.umask(before)
 
 
 def test_vector_files_do_not_pile_up(project: Repo, service: Service) -> None:
