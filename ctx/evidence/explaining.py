@@ -18,7 +18,7 @@ from ctx.git.formats import DIRECTORY_MODE
 from ctx.git.quoting import unquoted_argument
 from ctx.opened import Mend, Opened, mending, open_tree
 from ctx.pack.hints import read_task
-from ctx.pack.making import check, pack_of, question_of, rank, rows_for
+from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
 from ctx.pack.report import read_report
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
 from ctx.rank.query_terms import query_terms
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
     from ctx.git.repository import Repository
     from ctx.pack.values import Pack
+    from ctx.rank.query import Query
     from ctx.values import Plan, Progress
 
 _MOST_ALIKE = 3
@@ -71,7 +72,8 @@ def _with_selection(
     index: RepositoryIndex, opened: Opened, path: str, task: str, options: Options
 ) -> Explanation:
     """What is known of a file, and what becomes of it in a pack of the same tree."""
-    explanation = _explained(index, opened, path, task, options)
+    query = query_of_task(task)
+    explanation = _explained(index, opened, path, task, query, options)
     if explanation.indexing != INDEXED:
         return explanation
     try:
@@ -79,7 +81,7 @@ def _with_selection(
     except CtxError as error:
         return explanation._replace(selection_reason=str(error))
     hints = tuple(read_task(task))
-    pack = pack_of(rank(index, opened, {}, task, options, hints), index, task, options, hints, count).pack
+    pack = pack_of(rank(index, opened, {}, query, options, hints), index, task, options, hints, count).pack
     selection, reason = _selection(pack, explanation.path)
     return explanation._replace(selection=selection, selection_reason=reason)
 
@@ -93,8 +95,10 @@ def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
     return (BELOW_LIMIT, _IN_WORDS[BELOW_LIMIT]) if full else (LOW_VALUE, _NOT_WEIGHED)
 
 
-def _explained(index: RepositoryIndex, opened: Opened, path: str, task: str, options: Options) -> Explanation:
-    case = case_of(index, opened, task, rows_for(options), query=question_of(task))
+def _explained(
+    index: RepositoryIndex, opened: Opened, path: str, task: str, query: Query, options: Options
+) -> Explanation:
+    case = case_of(index, opened, task, rows_for(options), query=query)
     number = {name: file for file, name in enumerate(opened.view.paths)}
     names = _names(index.repository, path)
     name = next((one for one in names if one in number), names[0])

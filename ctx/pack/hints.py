@@ -36,7 +36,6 @@ _FRAMES = (
 _QUOTED = re.compile(r"`([^`\n]{2,80})`")
 _QUALIFIED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*(?:\(\))?")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 def read_task(text: str) -> list[Hint]:
@@ -56,7 +55,7 @@ def read_task(text: str) -> list[Hint]:
 
 def _names_in(text: str) -> list[str]:
     """The names in a text that look like code, or are marked as such."""
-    named = [match.group() for match in _WORD.finditer(text) if _is_code(match, text)]
+    named = [match.group() for match in _NAME.finditer(text) if _is_code(match, text)]
     named += [match[1] for match in _QUOTED.finditer(text) if _QUALIFIED.fullmatch(match[1])]
     return list(dict.fromkeys(name for name in map(_last_name, named) if name is not None))
 
@@ -66,17 +65,18 @@ def _trace(text: str, origin: str) -> list[Hint]:
     places = [hint for hint in _paths(text, origin) if hint.line is not None]
     if not places:
         return []
+    return places + _functions(text, origin)
+
+
+def _functions(text: str, origin: str) -> list[Hint]:
+    """The functions that the frames of a stack trace in a text name."""
     names = [_last_name(match[1]) for pattern in _FRAMES for match in pattern.finditer(text)]
-    return places + [Hint(None, name, None, origin) for name in names if name is not None]
+    return [Hint(None, name, None, origin) for name in names if name is not None]
 
 
 def read_log(text: str) -> list[Hint]:
     """The paths with their lines, and the functions, that an error log names."""
-    found = _paths(text, ERROR_LOG)
-    for pattern in _FRAMES:
-        names = [_last_name(match[1]) for match in pattern.finditer(text)]
-        found += [Hint(None, name, None, ERROR_LOG) for name in names if name is not None]
-    kept = list(dict.fromkeys(found))
+    kept = list(dict.fromkeys([*_paths(text, ERROR_LOG), *_functions(text, ERROR_LOG)]))
     return kept if len(kept) <= MOST else kept[: MOST // 2] + kept[-MOST // 2 :]
 
 

@@ -142,9 +142,11 @@ def ranked(
 ) -> Made:
     """What `use` makes of the candidates for a task in its tree; damage that is met is mended."""
 
+    query = query_of_task(task)
+
     def ask() -> tuple[Mend, Callable[[], Made]]:
         opened, changes, mend = _opened(index, options, progress, announce)
-        return mend, lambda: use(rank(index, opened, changes(), task, options, hints))
+        return mend, lambda: use(rank(index, opened, changes(), query, options, hints))
 
     return mending(ask)
 
@@ -179,13 +181,12 @@ def rank(
     index: RepositoryIndex,
     opened: Opened,
     changes: Mapping[int, Mapping[int, Change]],
-    task: str,
+    query: Query,
     options: Options,
     hints: Sequence[Hint],
 ) -> Ranking:
-    """The candidates for a task in an open tree; `changes` are those of a range by file and chunk."""
+    """The candidates for the query of a task in an open tree; `changes` are of a range, by file and chunk."""
     corpus = corpus_of(opened.view)
-    query = question_of(task)
     tuning = index.tuning
     explained = explain(corpus, query, None, rows_for(options), tuning=tuning, deep=_DEEP)
     shelves = Shelves(corpus, partial(index.record, opened.view))
@@ -212,7 +213,7 @@ def blank(
         task,
         options,
         hints,
-        terms_of(task),
+        terms_of(ranking.query),
         about.revision,
         about.commit.hex() if about.commit else None,
         about.tree.hex(),
@@ -235,7 +236,7 @@ def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
     return f"the task names {', '.join(map(str, lacking[:3]))}, which is no indexed file of this tree"
 
 
-def question_of(task: str) -> Query:
+def query_of_task(task: str) -> Query:
     """What a task is searched by. Its title says what is asked for, since a long report has any word."""
     report = read_report(task)
     asked = prepare(report.title, word_table()).asked if report.said else None
@@ -243,9 +244,9 @@ def question_of(task: str) -> Query:
     return query if asked is None else query._replace(asked=asked)
 
 
-def terms_of(task: str) -> tuple[QueryTerm, ...]:
-    """What the task is searched by."""
-    return tuple(QueryTerm(*term) for term in query_terms(question_of(task)))
+def terms_of(query: Query) -> tuple[QueryTerm, ...]:
+    """What a task is searched by."""
+    return tuple(QueryTerm(*term) for term in query_terms(query))
 
 
 def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.pack.candidates import Candidate
 from ctx.pack.hints import read_log, read_task
-from ctx.pack.making import Made, Ranking, blank, check, choose, finished, ranked, selection_for, terms_of
+from ctx.pack.making import Made, Ranking, blank, check, choose, finished, ranked, selection_for
 from ctx.pack.render import SHORT
 from ctx.pack.selection import Selection, in_order
 from ctx.pack.shelf import Shelf
@@ -89,13 +89,12 @@ def update(
         task == parent.task
         and options._replace(format=parent.options.format) == parent.options
         and hints == parent.hints
-        and terms_of(task) == parent.query_terms
     )
 
     def built(ranking: Ranking) -> Made:
         pack = blank(ranking, index, task, options, hints, parent.slug)
         pack = pack._replace(delta=Delta(parent.slug, (), (), complete))
-        if complete is None and same:
+        if complete is None and same and pack.query_terms == parent.query_terms:
             return _touched(ranking, pack, parent, count)
         selection = selection_for(ranking, pack, count)
         choose(ranking, selection)

@@ -38,7 +38,7 @@ from ctx.evaluation.parents import Parents
 from ctx.evaluation.tasks import SOURCES, task_of
 from ctx.opened import Opened
 from ctx.pack.hints import read_task
-from ctx.pack.making import pack_of, rank
+from ctx.pack.making import pack_of, query_of_task, rank
 from ctx.pack.outline import Item, Outline, outline
 from ctx.pack.values import Options
 from ctx.resolve import REVISION, Resolution
@@ -185,7 +185,7 @@ def packs(trees: Trees, view: View, text: str, wanted: list[Target]) -> dict[str
         options = Options(budget)
         started = time.process_time()
         hints = tuple(read_task(text))
-        ranking = rank(index, opened, {}, text, options, hints)
+        ranking = rank(index, opened, {}, query_of_task(text), options, hints)
         made = pack_of(ranking, index, text, options, hints, counter())
         seconds = time.process_time() - started
         shown: dict[str, set[int]] = defaultdict(set)

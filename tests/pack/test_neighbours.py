@@ -9,7 +9,7 @@ from ctx.dependencies.edges import Dependencies
 from ctx.opened import open_tree
 from ctx.pack.hints import read_task
 from ctx.pack.links import Links
-from ctx.pack.making import rank
+from ctx.pack.making import query_of_task, rank
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, definitions_used, is_user, users
 from ctx.pack.values import Options
 from ctx.search import corpus_of
@@ -43,7 +43,7 @@ def test_edges_decide_where_they_are_known(make_repo):
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
         opened = open_tree(index, None, None, None)
-        ranking = rank(index, opened, {}, TASK, Options(), read_task(TASK))
+        ranking = rank(index, opened, {}, query_of_task(TASK), Options(), read_task(TASK))
         chosen = [one for one in ranking.found if one.path == b"shop/payments.py"][:1]
         links = Links(ranking.dependencies())
         proposed = users(ranking.shelves, ranking.query, chosen, 100)

@@ -15,7 +15,7 @@ import ctx
 from ctx.citations import citation
 from ctx.errors import UsageError
 from ctx.opened import open_tree
-from ctx.pack.making import blank, rank, selection_for
+from ctx.pack.making import blank, query_of_task, rank, selection_for
 from ctx.pack.manifest import manifest
 from ctx.pack.sources import Sources
 from ctx.pack.values import BELOW_LIMIT, FORMATS, NO_ROOM, SELECTED, TOKEN_BUDGET, Options
@@ -138,7 +138,7 @@ def test_a_full_pack_reads_no_further_file(index):
         read.append(blob)
         return index.reader.read_blob(blob)
 
-    ranking = rank(index, opened, {}, TASK, Options(), ())._replace(sources=Sources(reading))
+    ranking = rank(index, opened, {}, query_of_task(TASK), Options(), ())._replace(sources=Sources(reading))
     pack = blank(ranking, index, TASK, Options(), ())
     selection = selection_for(ranking, pack, counter("o200k_base"))
     selection.used = selection.budget - 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctx.pack.hints import read_task
-from ctx.pack.making import question_of
+from ctx.pack.making import query_of_task
 from ctx.pack.report import read_report
 from ctx.pack.values import EXAMPLE, TASK
 from ctx.views import paths
@@ -65,7 +65,7 @@ def test_what_is_said_and_what_is_shown_are_told_apart():
         "CacheEntry",
     }
     assert {name for name, origin in origins.items() if origin == EXAMPLE} == {"open_session"}
-    terms = {term.word for term in question_of(REPORT).terms}
+    terms = {term.word for term in query_of_task(REPORT).terms}
     assert {"token", "cache"} <= terms
     assert not {"basket", "prerequisites", "ubuntu", "searched"} & terms
 
@@ -80,8 +80,8 @@ def test_a_trace_in_a_report_is_a_trace():
 
 def test_where_nothing_is_said_what_is_shown_counts():
     shown = "```\nbasket.empty()\n```"
-    assert "basket" in {term.word for term in question_of(f"Bug\n\n{shown}").terms}
-    assert "basket" in {term.word for term in question_of(shown).terms}
+    assert "basket" in {term.word for term in query_of_task(f"Bug\n\n{shown}").terms}
+    assert "basket" in {term.word for term in query_of_task(shown).terms}
     assert read_report("").question.strip() == ""
 
 
@@ -90,8 +90,8 @@ def test_headings_in_other_languages_are_no_form():
 
 
 def test_only_the_title_of_a_report_asks_for_tests():
-    assert not question_of("A session ends\n\nSteps to test: run the tests.").asked & paths.TEST
-    assert question_of("Tests of the session\n\nThey fail.").asked & paths.TEST
+    assert not query_of_task("A session ends\n\nSteps to test: run the tests.").asked & paths.TEST
+    assert query_of_task("Tests of the session\n\nThey fail.").asked & paths.TEST
 
 
 def test_links_to_lines_and_quoted_paths_are_hints():
