@@ -104,20 +104,36 @@ def _take(
         return Taken(layer.model_name, 0, 0, lacking + len(found), [], str(error))
     words = _words_wanted(layer, there, found)
     share.fetch_blobs([*found.values(), *words.values()])
-    size = 0
-    refused: list[tuple[bytes, str]] = []
-    for key, data in zip(found, share.blobs(list(found.values())), strict=True):
-        try:
-            if data is None:
-                raise Damaged("it is larger than any cluster of ours, or did not come")
-            layer.clusters.write(key, layer.checked(key, data))
-            size += len(data)
-        except Damaged as error:
-            refused.append((key, str(error)))
+
+    def keep(key: bytes, data: bytes) -> None:
+        layer.clusters.write(key, layer.checked(key, data))
+
+    size, refused = _each(share, found, keep, "it is larger than any cluster of ours, or did not come")
     bad = {key for key, _ in refused}
     share.agree(oid for key, oid in found.items() if key not in bad)
     counted = _take_words(share, layer, {key: oid for key, oid in words.items() if key not in bad})
     return Taken(layer.model_name, len(found) - len(refused), size, lacking, refused, None, counted)
+
+
+def _each(
+    share: ShareRepository, wanted: Mapping[bytes, str], keep: Callable[[bytes, bytes], None], absent: str
+) -> tuple[int, list[tuple[bytes, str]]]:
+    """Keep what came of some blobs by key: the bytes of those that were, and what was refused and why.
+
+    `keep` raises `Damaged` for what it does not take; `absent` is why where nothing came.
+    """
+    size = 0
+    refused: list[tuple[bytes, str]] = []
+    for key, data in zip(wanted, share.blobs(list(wanted.values())), strict=True):
+        try:
+            if data is None:
+                raise Damaged(absent)
+            keep(key, data)
+        except Damaged as error:
+            refused.append((key, str(error)))
+        else:
+            size += len(data)
+    return size, refused
 
 
 def _words_wanted(layer: Layer, there: Mapping[str, str], keys: Iterable[bytes]) -> dict[bytes, str]:
@@ -134,20 +150,14 @@ def _take_words(share: ShareRepository, layer: Layer, wanted: Mapping[bytes, str
     counted = [segment for _, segment in layer.catalog.segments()]
     writer = SegmentWriter(layer.catalog)
     seen: set[Key] = set()
-    size = 0
-    refused: list[tuple[bytes, str]] = []
-    for key, data in zip(wanted, share.blobs(list(wanted.values())), strict=True):
-        try:
-            if data is None:
-                raise Damaged("its words are more than any of ours, or did not come")
-            _, part = layer.checked_words(key, data)
-        except Damaged as error:
-            refused.append((key, str(error)))
-            continue
-        size += len(data)
+
+    def keep(key: bytes, data: bytes) -> None:
+        _, part = layer.checked_words(key, data)
         if (own := _without(part, counted, seen)).documents:
-            seen |= set(own.documents)
+            seen.update(own.documents)
             writer.add([own])
+
+    size, refused = _each(share, wanted, keep, "its words are more than any of ours, or did not come")
     writer.flush()
     return TakenWords(len(wanted) - len(refused), size, refused)
 
