@@ -22,7 +22,7 @@ from ctx.opened import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open
 from ctx.ranges import read_range
 from ctx.resolve import REVISION
 from ctx.search import Filters, Scope, search
-from ctx.values import STATES, Answer, Change, Comparison, Hit, Plan, Progress
+from ctx.values import STATES, Answer, Change, Comparison, Hit, Plan, Progress, by_score
 from ctx.views.view import View
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def local_hits(
         more, message = search(view, records, query, limit, filters, chunks, tuning=index.tuning)
         hits += more
         messages.append(message)
-    hits.sort(key=lambda hit: (-hit.score, hit.path, hit.position.start))
+    hits.sort(key=by_score)
     return hits, messages[0] if messages and all(messages) else None
 
 

@@ -412,12 +412,12 @@ class RepositoryIndex:
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
     ) -> list[Hit]:
         """The chunks whose vectors lie nearest to one, (dimensions,) float; the score is the agreement."""
-        from ctx.search import nearest
+        from ctx.search import nearest_chunks
 
         def ask() -> tuple[Mend, Callable[[], list[Hit]]]:
             opened = open_resolved(self, self.resolve(revision), COMMITTED)
             record = partial(self.record, opened.view)
-            return opened.mend, partial(nearest, opened.view, record, vector, limit)
+            return opened.mend, partial(nearest_chunks, opened.view, record, vector, limit)
 
         self.forget_submodules()
         return mending(ask)

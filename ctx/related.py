@@ -27,7 +27,7 @@ from ctx.opened import COMMITTED, Opened, open_tree
 from ctx.rank.ranker import Ranked
 from ctx.records import decode_record
 from ctx.search import Filters, allowed_files, corpus_of, hit_of
-from ctx.values import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, Plan, Progress
+from ctx.values import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, Plan, Progress, by_score
 from ctx.views.view import NO_SEGMENT
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _alike(
             found.append(
                 hit._replace(score=alike.score, agreement=alike.agreement, duplicate=_duplicate(alike))
             )
-    found.sort(key=lambda hit: (hit.duplicate != IDENTICAL, -hit.score, hit.path, hit.position.start))
+    found.sort(key=lambda hit: (hit.duplicate != IDENTICAL, *by_score(hit)))
     return found[:limit], None if found else "nothing in this tree is like it"
 
 

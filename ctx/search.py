@@ -99,7 +99,7 @@ def search(
     return _hits(corpus, records, best, limit, scope), message
 
 
-def nearest(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
+def nearest_chunks(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
     """The rows of a view whose bits agree most with the signs of a vector; ties go by path and place."""
     corpus = corpus_of(view)
     if vector.shape != (corpus.bits.shape[1] * 64,):

@@ -122,6 +122,11 @@ class Hit(NamedTuple):
     evolution: Evolution | None = None
 
 
+def by_score(hit: Hit) -> tuple[float, bytes, int]:
+    """What the hits of an answer are in the order of: the best score first, then by path and place."""
+    return -hit.score, hit.path, hit.position.start
+
+
 class Coverage(NamedTuple):
     """How much of a tree an answer knows, in files; `skipped` maps a reason to a number.
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ctx.rank.corpus import Corpus
 from ctx.rank.ranker import Ranked
-from ctx.values import Hit
+from ctx.values import Hit, by_score
 
 _K = 60
 _FILE_SHARE = 0.5
@@ -42,7 +42,7 @@ def fuse_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
     places = [[place_of(hit) for hit in ranking] for ranking in lists]
     scores = _scores(places, lambda place: (place[0], hits[place].path))
     found = [hits[place]._replace(score=score) for place, score in scores.items()]
-    return sorted(found, key=lambda hit: (-hit.score, hit.path, hit.position.start))
+    return sorted(found, key=by_score)
 
 
 def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
@@ -55,7 +55,7 @@ def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
             worth[place_of(hit)] = worth.get(place_of(hit), 0.0) + 1.0 / (_K + 1 + place)
     most = len(lists) / (_K + 1)
     found = [hits[key]._replace(score=round(value / most, 6)) for key, value in worth.items()]
-    return sorted(found, key=lambda hit: (-hit.score, hit.path, hit.position.start))
+    return sorted(found, key=by_score)
 
 
 def place_of(hit: Hit) -> tuple[Any, ...]:

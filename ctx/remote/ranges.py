@@ -18,7 +18,7 @@ from ctx.remote.choosing import Part, Searched
 from ctx.remote.fusion import fuse_hits, place_of
 from ctx.remote.searching import POOL, Find, RemoteSearch, Wishes
 from ctx.search import Filters, Mask, search
-from ctx.values import Hit
+from ctx.values import Hit, by_score
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -85,5 +85,5 @@ def _near(
 
         records = partial(index.record, view)
         near += search(view, records, text, count, filters, chunks, refine=nearest)[0]
-    near.sort(key=lambda hit: (-hit.score, hit.path, hit.position.start))
+    near.sort(key=by_score)
     return near, has_words
