@@ -15,9 +15,12 @@ from ctx.errors import Damaged
 from ctx.records import decode_record, measure
 from ctx.views.segments import Key
 
+HASH_BYTES = 8
+"""Bytes of a text's hash, by which equal texts of chunks are known."""
+
 
 class Document(NamedTuple):
-    """What is stored of one document: its record, eight bytes a chunk of text hashes, vectors."""
+    """What is stored of one document: its record, the hash of the text of each chunk, vectors."""
 
     record: bytes
     hashes: bytes
@@ -117,10 +120,14 @@ def decode_cluster(
         for _, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
             end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
             found.append(
-                Document(record, hashes[at * 8 : end * 8], vectors[at * vector_bytes : end * vector_bytes])
+                Document(
+                    record,
+                    hashes[at * HASH_BYTES : end * HASH_BYTES],
+                    vectors[at * vector_bytes : end * vector_bytes],
+                )
             )
             at = end
-        if len(hashes) != at * 8 or len(vectors) != at * vector_bytes:
+        if len(hashes) != at * HASH_BYTES or len(vectors) != at * vector_bytes:
             raise Damaged("a cluster's vectors do not fit its chunks")
         documents = dict(zip(dict.fromkeys(kept), found, strict=True)) if not by_member else {}
         each = iter(found if by_member else [documents[key] for key in kept])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ctx import chunking
 from ctx.chunking.grammar_version import grammar_version
-from ctx.embed import BITS_A_DIMENSION, DIMENSIONS, MODEL_ID
+from ctx.embed import DIMENSIONS, MODEL_ID, vector_bytes
 
 SCOPE = "CODE_BLOCKS"
 PRECISION = "bit"
@@ -52,7 +52,7 @@ class Descriptor(NamedTuple):
     @property
     def vector_bytes(self) -> int:
         """Bytes of one stored vector."""
-        return self.dimensions * BITS_A_DIMENSION[self.precision] // 8
+        return vector_bytes(self.dimensions, self.precision)
 
     @property
     def by_member(self) -> bool:

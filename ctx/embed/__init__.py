@@ -6,3 +6,8 @@ DIMENSIONS = 128
 
 BITS_A_DIMENSION = {"bit": 1, "int8": 8, "f16": 16, "f32": 32}
 """The precisions in which a vector can be stored."""
+
+
+def vector_bytes(dimensions: int, precision: str) -> int:
+    """Bytes of one stored vector."""
+    return dimensions * BITS_A_DIMENSION[precision] // 8

@@ -21,13 +21,12 @@ _SAME = 0.98
 """Two answers of one model to one text agree at least so much, whatever the machine and the batch."""
 
 
-def vector_bytes(dimensions: int, precision: str) -> int:
-    """Bytes of one stored vector. Raises UsageError for what cannot be stored."""
+def check_form(dimensions: int, precision: str) -> None:
+    """Raises UsageError for vectors that cannot be stored."""
     if precision not in BITS_A_DIMENSION:
         raise UsageError(f"the precision {precision!r} is none of {', '.join(BITS_A_DIMENSION)}")
     if dimensions < 8 or dimensions % 8:
         raise UsageError(f"{dimensions} dimensions cannot be stored: give a multiple of 8")
-    return dimensions * BITS_A_DIMENSION[precision] // 8
 
 
 def is_absolute(precision: str) -> bool:

@@ -14,7 +14,6 @@ from ctx.clusters import decode_cluster
 from ctx.errors import Damaged
 from ctx.history.block import check_block
 from ctx.maintenance.inventory import (
-    ARRIVED,
     BLOCK,
     BLOCK_VIEW,
     CLUSTER,
@@ -30,6 +29,7 @@ from ctx.maintenance.inventory import (
 from ctx.maintenance.pins import read_pin
 from ctx.records import decode_record
 from ctx.regular_files import open_regular
+from ctx.remote.file_names import ARRIVED
 from ctx.snapshots import TREE_BYTES, decode_node
 from ctx.store import LAYOUT, decode_object
 from ctx.views.catalog import segment_name

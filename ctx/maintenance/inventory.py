@@ -11,13 +11,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ctx.document_index import AREA as DOCUMENTS
+from ctx.rank.correction import fit_path
+from ctx.remote.file_names import ARRIVED, CONFIRMED, CUT, MODEL, PROBE
 from ctx.store import Store
+from ctx.views.vectors import PREFIX as VECTORS
 
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
 SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
 BLOCK, BLOCK_VIEW = "commits", "commits-view"
 PIN, WISH, PACK, TEMPORARY, OWN, FOREIGN = "pin", "wish", "pack", "temporary", "own", "foreign"
-FIT = "fit"
+FIT = fit_path("")
 """The one file that `ctx.fit` lets searches use; also its name."""
 
 OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
@@ -44,19 +47,17 @@ _OWN = frozenset(
 )
 _OF_OTHERS = frozenset(("share.git", "words", "agents"))
 """Directories that other parts of git-ctx look after."""
-ARRIVED = "arrived-"
-"""How files begin that hold vectors whose clusters are not whole yet (`ctx.remote.arrived`)."""
-OF_MODELS = ("probe-0", "model-0", "cut-0")
+OF_MODELS = (PROBE, MODEL, CUT)
 """What tells a remote model from others of its name, and how it is asked."""
 _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
-_VIEW_FILE = re.compile(r"(segment|view|overlay|vectors|probe|model|cut|confirmed|arrived)-([0-9a-f]+)")
 _COMMITS_VIEW = re.compile(r"view-[0-9a-f]{40}")
-_KINDS = {"view": VIEW, "overlay": OVERLAY} | dict.fromkeys(
-    ("segment", "vectors", "probe", "model", "cut", "confirmed", "arrived"), SEGMENT
-)
+_KINDS = {"view": VIEW, "overlay": OVERLAY, "segment": SEGMENT} | {
+    name.partition("-")[0]: SEGMENT for name in (VECTORS, *OF_MODELS, CONFIRMED, ARRIVED)
+}
 """What was made with a remote model is kept and dropped with the segments of its descriptor."""
+_VIEW_FILE = re.compile(rf"({'|'.join(_KINDS)})-([0-9a-f]+)")
 
 
 class Stored(NamedTuple):

@@ -16,14 +16,15 @@ from contextlib import suppress
 import numpy as np
 import numpy.typing as npt
 
+from ctx.clusters import HASH_BYTES
 from ctx.errors import StoreUnusable
 from ctx.regular_files import open_regular
+from ctx.remote.file_names import ARRIVED
 from ctx.store import Store
 
-PREFIX = "arrived-"
 _TURN = 8 << 20
 """Bytes after which the other file is begun anew."""
-_HASH, _SUM = 8, 4
+_SUM = 4
 
 
 class Arrived:
@@ -31,7 +32,7 @@ class Arrived:
 
     def __init__(self, store: Store, folder: str, vector_bytes: int) -> None:
         self._store = store
-        self._paths = [os.path.join(folder, f"{PREFIX}{number}") for number in (0, 1)]
+        self._paths = [os.path.join(folder, f"{ARRIVED}{number}") for number in (0, 1)]
         self._width = vector_bytes
         self._turn = 0
         self._lock = threading.Lock()
@@ -39,7 +40,7 @@ class Arrived:
     def read(self, *, mend: bool) -> dict[bytes, bytes]:
         """The vectors by the hashes of their texts; `mend` cuts off what is not whole."""
         found: dict[bytes, bytes] = {}
-        size = _HASH + self._width
+        size = HASH_BYTES + self._width
         for path in self._paths:
             try:
                 with open_regular(path) as file:
@@ -51,7 +52,7 @@ class Arrived:
                 record = data[at : at + size]
                 if zlib.crc32(record) != int.from_bytes(data[at + size : at + size + _SUM], "little"):
                     break
-                found[record[:_HASH]] = record[_HASH:]
+                found[record[:HASH_BYTES]] = record[HASH_BYTES:]
                 whole = at + size + _SUM
             if mend and whole < len(data):
                 with suppress(OSError):

@@ -9,15 +9,14 @@ from contextlib import suppress
 import numpy as np
 
 from ctx.arrays import decode, encode, expect
+from ctx.clusters import HASH_BYTES
 from ctx.errors import Damaged, StoreUnusable
 from ctx.regular_files import open_regular
+from ctx.remote.file_names import CUT
 from ctx.store import Store
 
-CUT = "cut-0"
-"""The name of the file beside the vectors."""
 REASON = "cut"
 """Under this name the nodes of a remote model count such texts, beside what is left out."""
-_HASH = 8
 
 
 class CutTexts:
@@ -32,7 +31,7 @@ class CutTexts:
         try:
             with open_regular(self._path) as file:
                 arrays, _ = decode(file.read())
-            expect(arrays, {"text": ("|u1", (_HASH,))})
+            expect(arrays, {"text": ("|u1", (HASH_BYTES,))})
         except (OSError, Damaged):
             return set()
         return {row.tobytes() for row in arrays["text"]}
@@ -43,6 +42,6 @@ class CutTexts:
         if known.issuperset(hashes):
             return
         every = sorted(known.union(hashes))
-        arrays = {"text": np.frombuffer(b"".join(every), dtype=np.uint8).reshape(-1, _HASH)}
+        arrays = {"text": np.frombuffer(b"".join(every), dtype=np.uint8).reshape(-1, HASH_BYTES)}
         with suppress(StoreUnusable):
             self._store.write_file(self._path, encode(arrays, {"format": 1}))

@@ -12,9 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ctx.arrays import decode, encode
-from ctx.embed.precision import vector_bytes
+from ctx.embed.precision import check_form
 from ctx.errors import Damaged, StoreUnusable, UsageError
 from ctx.regular_files import open_regular
+from ctx.remote.file_names import MODEL
 from ctx.remote.presets import DIALECTS
 from ctx.remote.settings import EmbedderSettings, former_addresses
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from ctx.remote.model import RemoteModel
     from ctx.store import Store
 
-MODEL = "model-0"
-"""The name of the file beside the vectors."""
 _FORMAT = 1
 _TYPES: dict[str, type] = {
     "model": str,
@@ -93,7 +92,7 @@ def _recalled_model(index: RepositoryIndex, descriptor: str, now: EmbedderSettin
     if values is None or values["dialect"] not in DIALECTS:
         return None
     try:
-        vector_bytes(values["dimensions"], values["precision"])
+        check_form(values["dimensions"], values["precision"])
     except UsageError:
         return None
     model = index.models.of(now._replace(price=0.0, **values))

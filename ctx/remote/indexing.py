@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ctx.clusters import HASH_BYTES
 from ctx.errors import Damaged, ServiceFailed
 from ctx.partition import Node
 from ctx.remote.cut import REASON
@@ -185,4 +186,4 @@ class VectorIndexer:
         """The hashes of the texts of a cluster that is stored."""
         documents = filter(None, self._model.clusters.stored(pair.remote).of_members)
         found = b"".join(document.hashes for document in documents)
-        return [found[at : at + 8] for at in range(0, len(found), 8)]
+        return [found[at : at + HASH_BYTES] for at in range(0, len(found), HASH_BYTES)]

@@ -19,7 +19,6 @@ from ctx.chunking.grammar_version import grammar_version
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Stored
 from ctx.descriptor import CLUSTER_VERSION, SCOPE, Descriptor
-from ctx.embed.precision import vector_bytes
 from ctx.errors import Damaged, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
@@ -27,6 +26,7 @@ from ctx.remote.addresses import embedding_address
 from ctx.remote.arrived import Arrived
 from ctx.remote.centre import Reference
 from ctx.remote.cut import CutTexts
+from ctx.remote.file_names import CONFIRMED, PROBE
 from ctx.remote.former import remember
 from ctx.remote.ledger import Ledger
 from ctx.remote.settings import EmbedderSettings
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from ctx.remote.nearness import Nearness
     from ctx.views.view import View
 
-PROBE, CONFIRMED = "probe-0", "confirmed-"
-"""Names of files beside the vectors."""
 _CONFIRMED_FOR = 86400.0
 """Seconds for which a model that has answered as before is not asked again."""
 _KEPT = 4
@@ -58,7 +56,7 @@ class RemoteModel:
         self.descriptor = Descriptor(
             SCOPE, settings.model_id, settings.dimensions, settings.precision, version
         )
-        self.vector_bytes = vector_bytes(settings.dimensions, settings.precision)
+        self.vector_bytes = self.descriptor.vector_bytes
         self.snapshots = Snapshots(store, str(self.descriptor))
         self.clusters = ClusterStore(store, self.descriptor)
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)

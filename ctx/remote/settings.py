@@ -6,7 +6,7 @@ import re
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ctx.embed.precision import BIT, vector_bytes
+from ctx.embed.precision import BIT, check_form
 from ctx.errors import UsageError
 from ctx.git.settings import Settings
 from ctx.remote import centre
@@ -89,7 +89,7 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
     if not dimensions:
         raise UsageError(f"ctx.embedder.dimensions has to say how many numbers a vector of {model} has")
     precision = settings.get("ctx.embedder.precision") or BIT
-    vector_bytes(dimensions, precision)
+    check_form(dimensions, precision)
 
     def word(key: str, default: str) -> str:
         found = settings.get(f"ctx.embedder.{key}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from ctx.chunking.normalise import embedded_text
-from ctx.clusters import Stored
+from ctx.clusters import HASH_BYTES, Stored
 from ctx.contents import to_text
 from ctx.errors import Damaged
 from ctx.git.repository import Repository
@@ -36,5 +36,5 @@ def texts_of(stored: Stored, reader: Repository, settings: EmbedderSettings) -> 
 
 
 def text_hash(text: str) -> bytes:
-    """The eight bytes by which a text is known."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    """The `HASH_BYTES` by which a text is known."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()

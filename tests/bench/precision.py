@@ -29,7 +29,8 @@ import numpy.typing as npt
 import ctx
 from ctx.chunking.normalise import embedded_text
 from ctx.contents import to_text
-from ctx.embed.precision import encode_vectors, nearest, similarities, truncated, vector_bytes
+from ctx.embed import vector_bytes
+from ctx.embed.precision import encode_vectors, nearest, similarities, truncated
 from ctx.records import decode_record
 from ctx.remote.centre import TEXTS, Reference, centred
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctx.embed.precision import encode_vectors, nearest, similarities, truncated, vector_bytes
+from ctx.embed import vector_bytes
+from ctx.embed.precision import check_form, encode_vectors, nearest, similarities, truncated
 from ctx.errors import UsageError
 from ctx.remote.centre import Reference, centred
 
@@ -61,4 +62,4 @@ def test_fewer_dimensions_are_of_unit_length_again() -> None:
 @pytest.mark.parametrize(("dimensions", "precision"), [(64, "int4"), (63, "bit"), (0, "f32")])
 def test_what_cannot_be_stored_is_refused(dimensions: int, precision: str) -> None:
     with pytest.raises(UsageError):
-        vector_bytes(dimensions, precision)
+        check_form(dimensions, precision)
