@@ -29,6 +29,17 @@ class Run(NamedTuple):
         return json.loads(self.out.splitlines()[-1])
 
 
+def started(path: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start the program and do not wait; what it says on stderr can be read."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "ctx", *arguments],
+        cwd=path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
 def git_ctx(path: Path, *arguments: str, stdin: str = "", **variables: str) -> Run:
     """Run the program to its end."""
     done = subprocess.run(

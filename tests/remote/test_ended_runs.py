@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
-from remote_project import ROOT, configure, git_ctx, source
+from remote_project import configure, git_ctx, source, started
 from repositories import Repo
 from service import Handler, Service, slow, status
 
@@ -20,13 +18,7 @@ def begun(
     """A run that indexes and has sent so many requests, each of which takes a while."""
     service.always = slow(0.4)
     configure(repo, service, batch="1", concurrency="2")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ctx", *command],
-        cwd=repo.path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+    process = started(repo.path, *command)
     while len(service.requests) < requests:
         assert process.poll() is None
         time.sleep(0.02)

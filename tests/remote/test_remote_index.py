@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from remote_project import ROOT, configure, git_ctx, source
+from remote_project import configure, git_ctx, source, started
 from repositories import Repo
 from service import Handler, Service, embeddings, slow, status, vector
 
@@ -284,17 +283,13 @@ def test_two_processes_do_not_pay_twice(project: Repo, service: Service) -> None
     """Who finds another one at it leaves it to that one."""
     service.always = slow(0.2)
     configure(project, service, batch="1", concurrency="1")
-    first = subprocess.Popen(
-        [sys.executable, "-m", "ctx", "index"],
-        cwd=project.path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    first = started(project.path, "index")
     while not service.requests:
         assert first.poll() is None
+        time.sleep(0.02)
     git_ctx(project.path, "index")
-    assert first.wait() == 0
+    first.communicate(timeout=60)
+    assert first.returncode == 0
     assert len(documents(service)) == len(set(documents(service))) == 8
 
 
