@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.rank.corpus import Corpus
+from ctx.rank.groups import begins
 from ctx.rank.query import Query
 from ctx.words.terms import DEFINITION
 
@@ -43,9 +44,10 @@ class Evidence(NamedTuple):
     defined there; `*_coverage` the summed idf of the words that stand there; `row_defines` the number of
     identifiers of the query that are defined there to the letter; `row_whole` the largest summed idf of words
     that together are the whole name of a definition there; `row_called` (bool) whether that name has at least
-    two words and all that the query says; `row_agreement` the share of equal bits of the vectors in 0..1;
-    `file_path` the summed idf of the terms in the path, `document_path` the best of the document's files.
-    `word_idf` has the idf of each of the query's terms, zero for neighbours tried as one.
+    two words and all that the query says; `row_found` (bool) whether anything of it stands there, masked or
+    not; `row_agreement` the share of equal bits of the vectors in 0..1; `file_path` the summed idf of the
+    terms in the path, `document_path` the best of the document's files. `word_idf` has the idf of each
+    of the query's terms, zero for neighbours tried as one.
     """
 
     row_words: Floats
@@ -55,6 +57,7 @@ class Evidence(NamedTuple):
     row_called: npt.NDArray[np.bool_]
     row_agreement: Floats
     row_coverage: Floats
+    row_found: npt.NDArray[np.bool_]
     document_words: Floats
     document_names: Floats
     document_coverage: Floats
@@ -93,6 +96,8 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         ]
     )
     found = corpus.find(sought)
+    row_found = np.zeros(rows, dtype=bool)
+    row_found[found.row] = True
     exact_end = 2 * count + len(query.names)
     ends = np.searchsorted(found.term, [count, 2 * count, exact_end]).tolist()
     text, named, exact, whole = (slice(a, b) for a, b in pairwise([0, *ends, len(found.term)]))
@@ -109,7 +114,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
 
     # Of one term the rows ascend and documents are consecutive rows, so equal owners stand together.
     owner = corpus.document_of[row]
-    first = _changes(term, owner)
+    first = begins(term, owner).nonzero()[0]
     term, owner = term[first], owner[first]
     occurrences = np.add.reduceat(found.times[text], first) if len(first) else found.times[:0]
     in_documents = idf(corpus.live_document_count, np.bincount(term, minlength=count))
@@ -123,7 +128,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     of_name = weight * idf(corpus.live_rows, np.bincount(term, minlength=count))
     row_names = _summed(row, of_name[term], rows)
     owner = corpus.document_of[row]
-    first = _changes(term, owner)
+    first = begins(term, owner).nonzero()[0]
     document_names = _summed(owner[first], of_name[term[first]], documents)
 
     row_whole = np.zeros(rows)
@@ -143,6 +148,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         row_called,
         _agreement(corpus, query),
         row_coverage,
+        row_found,
         document_words,
         document_names,
         document_coverage,
@@ -187,13 +193,6 @@ def _agreement(corpus: Corpus, query: Query) -> Floats:
         differing += np.bitwise_count(stored ^ asked)
     agreement: Floats = 1.0 - differing / (corpus.bits.shape[1] * 64)
     return agreement
-
-
-def _changes(term: npt.NDArray[np.int64], owner: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """The places where a term or its document differs from those before it."""
-    return np.flatnonzero(
-        np.diff(owner, prepend=np.int32(-1)).astype(bool) | np.diff(term, prepend=-1).astype(bool)
-    )
 
 
 def idf(total: int, containing: npt.NDArray[np.int64]) -> Floats:

@@ -79,7 +79,7 @@ def explain(
     table = pool.features[own]
     steps = (tuning.trees or file_ranker()).contributions(table) / UNIT
     corrections = pool.corrections[own].tolist()
-    flags = corpus.view.file_flags[pool.files[own]]
+    flags = corpus.view.file_flags[pool.candidates.files[own]]
     files: list[tuple[dict[str, float], dict[str, tuple[float, float]]]] = []
     for number, (moves, values) in enumerate(zip(steps.tolist(), table.tolist(), strict=True)):
         parts = dict.fromkeys(_PARTS, 0.0)
@@ -115,8 +115,7 @@ def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: PlacedRows, deep
     best.sort()
     of_best = Pool(
         pool.evidence,
-        pool.documents[best],
-        pool.files[best],
+        pool.candidates.among(best),
         pool.features[best],
         pool.priors[best],
         pool.gains[best],

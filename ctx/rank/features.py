@@ -11,15 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.embed.wordtable import word_table
+from ctx.rank.candidates import Candidates, Speaking
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Evidence, Floats
-from ctx.rank.groups import Groups
 from ctx.rank.path_words import PathWords, read_paths
 from ctx.rank.query import Query
 from ctx.rank.references import references
 from ctx.rank.similarity import similarity
 from ctx.rank.spread import in_folder, language_share, spread
-from ctx.rank.united import unite
 from ctx.records import TEST
 from ctx.values import KINDS
 
@@ -111,26 +110,23 @@ GROUPS = {feature: _GROUP[feature.removesuffix("/best")] for feature in FEATURES
 
 
 def file_features(
-    corpus: Corpus,
-    query: Query,
-    evidence: Evidence,
-    documents: npt.NDArray[np.int64],
-    files: npt.NDArray[np.int64],
+    corpus: Corpus, query: Query, evidence: Evidence, candidates: Candidates, speaking: Speaking
 ) -> npt.NDArray[np.float32]:
-    """One row for each candidate, (n, FEATURES). `files` are the files that stand for the documents."""
-    groups = Groups.of(corpus, documents)
-    rows = groups.rows
+    """One row for each candidate, (n, FEATURES), of what `read_candidates` gives."""
+    documents, files, every = candidates.documents, candidates.files, candidates.groups
+    groups, united = speaking
+    rows, similar = groups.rows, candidates.similar
     words, names = evidence.row_words[rows], evidence.row_names[rows]
-    kinds = corpus.kinds[rows] & (TEST - 1)
     possible = max(1e-9, float(evidence.word_idf.sum()))
-    similar = similarity(corpus.bits[rows].view(np.uint8), query)
-    defines = groups.total(IS_DEFINITION[kinds])
+    defines = every.total(IS_DEFINITION.take(candidates.kinds))
     named = groups.total((names > 0).astype(np.float64))
-    united = unite(corpus, evidence, groups, files)
     three = groups.best_three(united.text)
+    anywhere = (united.peaks > 0) | united.in_path
     known = _paths(corpus, files)
     query_in_path, name_in_query = _soft_matches(query, evidence, known)
     stem_named, path_named = _named(query, known)
+    kinds = corpus.kinds[rows] & (TEST - 1)
+    is_type = IS_TYPE.take(kinds)
     found = {
         "three_rows": groups.best_three(words) / possible,
         "best_row": groups.best(words) / possible,
@@ -145,15 +141,15 @@ def file_features(
         "united_three": three / possible,
         "defined_row": groups.best(united.defined) / possible,
         "united_coverage": groups.best(united.coverage) / possible,
-        "any_coverage": (evidence.word_idf[:, None] * united.anywhere).sum(axis=0) / possible,
-        "missing": (evidence.word_idf[:, None] * ~united.anywhere).max(axis=0, initial=0.0) / possible,
-        "three_vectors": groups.best_three(similar + 1.0),
-        "best_vector": groups.best(similar),
-        "mean_vector": groups.total(similar) / groups.counts,
+        "any_coverage": (evidence.word_idf[:, None] * anywhere).sum(axis=0) / possible,
+        "missing": (evidence.word_idf[:, None] * ~anywhere).max(axis=0, initial=0.0) / possible,
+        "three_vectors": every.best_three(similar + 1.0),
+        "best_vector": every.best(similar),
+        "mean_vector": every.total(similar) / every.counts,
         "path_vector": similarity(corpus.view.path_vectors[files], query),
         "query_in_path": query_in_path,
         "name_in_query": name_in_query,
-        "defines": groups.best(evidence.row_defines[rows] * IS_TYPE[kinds]),
+        "defines": groups.best(evidence.row_defines[rows] * is_type),
         "named_share": named / np.maximum(defines, 1.0),
         "stem_named": stem_named,
         "path_named": path_named,
@@ -169,8 +165,9 @@ def file_features(
         "language_share": language_share(corpus, documents),
     }
     found |= references(corpus, documents, known, found["united_three"])
-    is_type, is_definition = (IS_TYPE[kinds] == 1.0) * 1.0, IS_DEFINITION[kinds]
-    found |= spread(evidence, query, groups, united, three, is_type, is_definition)
+    found |= spread(
+        evidence, query, speaking, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
+    )
     found |= in_folder(known, found["united_three"])
     table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)
     compared = np.array([found[name] for name in COMPARED])

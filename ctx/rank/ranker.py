@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ctx.rank.candidates import Candidates, read_candidates
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Evidence, Floats, gather
 from ctx.rank.features import FEATURES, file_features
-from ctx.rank.groups import Groups
 from ctx.rank.query import Query, plain_words
 from ctx.rank.rows import row_features
 from ctx.rank.translated import settle
@@ -20,7 +21,11 @@ from ctx.rank.tuning import PLAIN, Tuning
 from ctx.views import paths
 
 POOL = 50
-"""Candidates of each kind that are looked at, at least."""
+"""Files that are looked at closely, at least; what ties with the last of them is too."""
+_OF_EACH_HIT = 3
+"""And at least so many for each hit that is wanted."""
+_SHARES = 0.25
+"""What a unit of the trees' sums is worth where files are chosen by shares of the evidence."""
 
 # What a file loses where the query did not ask for such files, in units of the trees' sums.
 PRIORS = {
@@ -54,14 +59,13 @@ class Ranked(NamedTuple):
 class Pool(NamedTuple):
     """The candidates of one query.
 
-    `documents` (n,), the files (n,) that stand for them, their features (n, FEATURES); in units of the trees'
+    `features` (n, FEATURES); in units of the trees'
     sums, all (n,), what each file loses by what it is, what it gains by what it defines, what a correction
     adds, and its score.
     """
 
     evidence: Evidence
-    documents: npt.NDArray[np.int64]
-    files: npt.NDArray[np.int64]
+    candidates: Candidates
     features: npt.NDArray[np.float32]
     priors: Floats
     gains: Floats
@@ -124,29 +128,28 @@ def pool_of(
         shown = corpus.shown
     else:
         shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
-    documents = candidates_of(corpus, evidence, shown >= 0, max(POOL, limit))
+    places = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
+    priors = _priors(query.asked)[corpus.view.file_flags[shown[places]]]
+    called = np.zeros(corpus.documents, dtype=bool)
+    called[corpus.document_of[evidence.row_called]] = True
+    gains = np.where(called[places], CALLED_SO, 0.0)
+    chosen = candidates_of(corpus, evidence, places, gains - priors, max(POOL, _OF_EACH_HIT * limit))
+    documents, priors, gains = places[chosen], priors[chosen], gains[chosen]
     files = shown[documents]
+    candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
     if not len(documents):
         none = np.zeros(0)
-        return Pool(
-            evidence, documents, files, np.zeros((0, len(FEATURES)), np.float32), none, none, none, none
-        )
-    table = file_features(corpus, query, evidence, documents, files)
-    flags, priors = corpus.view.file_flags[files], np.zeros(len(files))
-    for flag, prior in PRIORS.items():
-        if not query.asked & flag:
-            priors[(flags & flag) > 0] += prior
-    gains = np.zeros(len(files))
-    gains[np.isin(documents, corpus.document_of[evidence.row_called])] = CALLED_SO
+        return Pool(evidence, candidates, np.zeros((0, len(FEATURES)), np.float32), none, none, none, none)
+    table = file_features(corpus, query, evidence, candidates, speaking)
     plain = (tuning.trees or file_ranker()).margins(table) - priors + gains
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
-    return Pool(evidence, documents, files, table, priors, gains, scores - plain, scores)
+    return Pool(evidence, candidates, table, priors, gains, scores - plain, scores)
 
 
 def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
     """The rows as they are handed on."""
     return [
-        Ranked(row, int(pool.files[own]), round(1.0 / (1.0 + exp(-score)), 6), float(agreement))
+        Ranked(row, int(pool.candidates.files[own]), round(1.0 / (1.0 + exp(-score)), 6), float(agreement))
         for row, own, score, agreement in zip(
             placed.rows.tolist(),
             placed.candidates.tolist(),
@@ -158,28 +161,42 @@ def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
 
 
 def candidates_of(
-    corpus: Corpus, evidence: Evidence, open_documents: npt.NDArray[np.bool_], pool: int = POOL
+    corpus: Corpus, evidence: Evidence, documents: npt.NDArray[np.int64], worth: Floats, count: int
 ) -> npt.NDArray[np.int64]:
-    """Documents that are among the best by any kind of evidence."""
-    best = [
-        corpus.best_of_documents(values)
-        for values in (
-            evidence.row_words,
-            evidence.row_names,
-            evidence.row_defines,
-            # Half of the bits agree by chance.
-            np.maximum(evidence.row_agreement - 0.5, 0.0),
-        )
-    ]
-    documents = (evidence.document_words, evidence.document_path, evidence.document_names)
-    candidate = np.zeros(corpus.documents, dtype=bool)
-    candidate[np.concatenate([_top(values, open_documents, pool) for values in (*best, *documents)])] = True
-    return np.flatnonzero(candidate & (corpus.document_rows > 0))
+    """The places of so many documents for which most speaks; `worth` (n,) is what else counts for each.
+
+    Each kind of evidence is taken as a share of the most that one of them has.
+    """
+    best, speaks = corpus.best_of_documents, np.zeros(len(documents))
+    for weight, values in (
+        (1.0, evidence.document_words),
+        (0.5, evidence.document_names),
+        (0.5, evidence.document_path),
+        (1.0, best(evidence.row_words)),
+        (0.5, best(evidence.row_names)),
+        (1.0, best(evidence.row_defines)),
+        # Half of the bits agree by chance.
+        (1.0, np.maximum(best(evidence.row_agreement) - 0.5, 0.0)),
+    ):
+        own = values[documents]
+        speaks += own * (weight / max(1e-9, float(own.max(initial=0.0))))
+    return _top(speaks + _SHARES * worth, speaks > 0, count)
+
+
+@lru_cache(maxsize=64)
+def _priors(asked: int) -> Floats:
+    """What a file with each combination of flags loses where a query asks for some kinds of files, (256,)."""
+    flags = np.arange(256)
+    priors = np.zeros(256)
+    for flag, prior in PRIORS.items():
+        if not asked & flag:
+            priors[(flags & flag) > 0] += prior
+    return priors
 
 
 def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
-    """The places of the largest positive values, all that tie with the last one included."""
-    places = np.flatnonzero(open_ & (values > 0))
+    """The places of the largest values of those that are open, all that tie with the last one included."""
+    places = np.flatnonzero(open_)
     if len(places) > count:
         least = np.partition(values[places], len(places) - count)[len(places) - count]
         places = places[values[places] >= least]
@@ -193,15 +210,15 @@ def place_rows(
     corpus: Corpus, query: Query, pool: Pool, limit: int, only: npt.NDArray[np.bool_] | None = None
 ) -> PlacedRows:
     """The best rows of the best files: of each file the best first, with the score of the file."""
-    kept = np.arange(len(pool.documents))
+    kept = np.arange(len(pool.scores))
     if len(kept) > limit:
         # The best row of a file has the file's score, so no other file can have a place in the answer.
         kept = np.flatnonzero(pool.scores >= np.partition(pool.scores, len(kept) - limit)[len(kept) - limit])
     if not len(kept):
         return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
-    groups = Groups.of(corpus, pool.documents[kept])
-    rows, owner, evidence = groups.rows, groups.owner, pool.evidence
-    fit = row_ranker().margins(row_features(corpus, query, evidence, groups, pool.files[kept]))
+    candidates, evidence = pool.candidates.among(kept), pool.evidence
+    rows, owner = candidates.groups.rows, candidates.groups.owner
+    fit = row_ranker().margins(row_features(query, evidence, candidates))
     fit = fit + CALLED_SO * evidence.row_called[rows]  # what gave the file its gain is what to show of it
     if only is not None:
         rows, owner, fit = rows[only[rows]], owner[only[rows]], fit[only[rows]]
@@ -227,7 +244,7 @@ def place_rows(
         range(len(shown)),
         key=lambda at: (
             -round(float(score[at]), 6),
-            corpus.view.path(int(pool.files[kept[owner[shown[at]]]])),
+            corpus.view.path(int(candidates.files[owner[shown[at]]])),
             int(rows[shown[at]]),
         ),
     )[:limit]

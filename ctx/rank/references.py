@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Floats, idf
+from ctx.rank.groups import begins
 from ctx.rank.path_words import PathWords
 
 _UNIT = float(1 << 20)
@@ -62,9 +63,7 @@ def _documents(corpus: Corpus, known: Sequence[PathWords]) -> dict[int, npt.NDAr
     if len(new):
         found = corpus.find(new)
         owner = corpus.document_of[found.row]
-        first = np.flatnonzero(
-            (np.diff(owner, prepend=np.int32(-1)) != 0) | (np.diff(found.term, prepend=-1) != 0)
-        )
+        first = begins(found.term, owner)
         owner = owner[first]
         ends = np.searchsorted(found.term[first], np.arange(len(new)), side="right").tolist()
         for name, start, end in zip(new.tolist(), [0, *ends], ends, strict=False):

@@ -10,14 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ctx.rank.corpus import Corpus
+from ctx.rank.candidates import Candidates
 from ctx.rank.evidence import Evidence
 from ctx.rank.features import IS_DEFINITION, IS_TYPE
-from ctx.rank.groups import Groups
 from ctx.rank.query import Query
-from ctx.rank.similarity import similarity
-from ctx.rank.united import unite
-from ctx.records import TEST
 from ctx.values import KINDS
 
 COMPARED = ("words", "united", "defined", "names", "whole", "defines", "coverage", "covered", "similar")
@@ -27,24 +23,21 @@ ROW_FEATURES = (*COMPARED, *(f"{name}/query" for name in COMPARED), *SINGLE)
 _IMPORTS = KINDS.index("imports")
 
 
-def row_features(
-    corpus: Corpus, query: Query, evidence: Evidence, groups: Groups, files: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float32]:
-    """One line for each row of the groups, (rows, ROW_FEATURES). `files` stand for the groups' documents."""
+def row_features(query: Query, evidence: Evidence, candidates: Candidates) -> npt.NDArray[np.float32]:
+    """One line for each row of the candidates, (rows, ROW_FEATURES)."""
+    groups, kinds = candidates.groups, candidates.kinds
     rows, owner = groups.rows, groups.owner
-    kinds = corpus.kinds[rows] & (TEST - 1)
-    united = unite(corpus, evidence, groups, files)
-    similar = np.maximum(similarity(corpus.bits[rows].view(np.uint8), query), 0.0)
+    similar = np.maximum(candidates.similar, 0.0)
     words, names = evidence.row_words[rows], evidence.row_names[rows]
     defines = evidence.row_defines[rows] * IS_TYPE[kinds]
     compared = (
         words,
-        united.text,
-        united.defined,
+        candidates.text,
+        candidates.defined,
         names,
         evidence.row_whole[rows],
         defines,
-        united.coverage,
+        candidates.coverage,
         evidence.row_coverage[rows],
         similar,
     )

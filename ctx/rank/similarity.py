@@ -18,7 +18,7 @@ def similarity(octets: npt.NDArray[np.uint8], query: Query) -> Floats:
     whole = np.rint(query.vector.astype(np.float64) * _UNIT).reshape(-1, 8)
     table = (whole @ _SIGNS.T).astype(np.int32)
     summed = np.zeros(len(octets), dtype=np.int32)
-    for place, values in enumerate(table):
-        summed += values[octets[:, place]]
+    for values, column in zip(table, octets.T, strict=False):  # a tree without segments has no bits
+        summed += values.take(column)
     cosine: Floats = summed / (_UNIT * np.sqrt(8.0 * octets.shape[1]))
     return cosine

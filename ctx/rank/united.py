@@ -6,7 +6,7 @@ of them more than two words of which each stands in one; here a word counts wher
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,45 +20,50 @@ _IN_PATH = 1.0
 
 
 class United(NamedTuple):
-    """Sums over the words of the query for the rows of some files.
+    """Sums over the words of the query for some rows of some files.
 
     `text` (rows,) are BM25 of text and path together, `defined` (rows,) the same with the names that are
-    defined there on top, `coverage` (rows,) the idf of the words that are in text or path; `anywhere` (words,
-    files) says which words a file has at all. `dense` (words, rows) are the values of text and path before
-    they are summed, `in_text` and `in_names` (words, rows) and `in_path` (words, files) those of each field.
+    defined there on top, `coverage` (rows,) the idf of the words that are in text or path. `dense` (words,
+    rows) are the values of text and path before they are summed, `in_text` (words, rows) those of the text,
+    `peaks` (words, files) the largest of these. `in_names` and `in_path` (words, files) say which words stand
+    in the names of the rows, and which in the path.
     """
 
     text: Floats
     defined: Floats
     coverage: Floats
-    anywhere: npt.NDArray[np.bool_]
     dense: Floats
     in_text: Floats
-    in_names: Floats
-    in_path: Floats
+    peaks: Floats
+    in_names: npt.NDArray[np.bool_]
+    in_path: npt.NDArray[np.bool_]
 
 
 def unite(corpus: Corpus, evidence: Evidence, groups: Groups, files: npt.NDArray[np.int64]) -> United:
-    """The sums for all rows of the files that stand for the groups' documents."""
-    terms = len(evidence.word_idf)
-    text = _dense(evidence.in_text, groups.rows, corpus.rows, terms)
-    names = _dense(evidence.in_names, groups.rows, corpus.rows, terms)
-    path = _dense(evidence.in_path, files, corpus.view.files, terms) * _IN_PATH
-    both = np.maximum(text, path[:, groups.owner])
-    values = weighted(evidence.term_weight, both)
-    return United(
-        values,
-        values + weighted(evidence.term_weight, names),
-        weighted(evidence.word_idf, (both > 0).astype(np.float64)),
-        np.maximum.reduceat(both, groups.start, axis=1) > 0,
-        both,
-        text,
-        names,
-        path,
-    )
+    """The sums for the rows of the groups, and for the files that stand for their documents."""
+    weight, rows = evidence.term_weight, len(groups.rows)
+    number = np.full(corpus.rows, -1)
+    number[groups.rows] = np.arange(rows)
+    text, at = _among(evidence.in_text, number)
+    in_text = np.zeros((len(weight), rows))
+    in_text[text.term, at] = text.value
+    names, at = _among(evidence.in_names, number)
+    in_names = np.zeros((len(weight), len(files)), dtype=bool)
+    in_names[names.term, groups.owner[at]] = True
+    of_names = np.bincount(at, weight[names.term] * names.value, rows)
+    number = np.full(corpus.view.files, -1)
+    number[files] = np.arange(len(files))
+    path, at = _among(evidence.in_path, number)
+    in_path = np.zeros((len(weight), len(files)), dtype=bool)
+    in_path[path.term, at] = True
+    dense = np.maximum(in_text, in_path[:, groups.owner] * _IN_PATH)
+    values = weighted(weight, dense)
+    coverage = weighted(evidence.word_idf, dense > 0)
+    peaks = np.maximum.reduceat(in_text, groups.start, axis=1)
+    return United(values, values + of_names, coverage, dense, in_text, peaks, in_names, in_path)
 
 
-def weighted(weight: Floats, values: Floats) -> Floats:
+def weighted(weight: Floats, values: npt.NDArray[Any]) -> Floats:
     """The weighted sum over the first axis; always in the same order, which a matrix product would not be."""
     total = np.zeros(values.shape[1])
     for one, row in zip(weight.tolist(), values, strict=True):
@@ -67,12 +72,8 @@ def weighted(weight: Floats, values: Floats) -> Floats:
     return total
 
 
-def _dense(placed: Placed, wanted: npt.NDArray[np.int64], places: int, terms: int) -> Floats:
-    """The values of each term in each of the wanted places, (terms, wanted)."""
-    number = np.full(places, -1, dtype=np.int64)
-    number[wanted] = np.arange(len(wanted))
+def _among(placed: Placed, number: npt.NDArray[np.int64]) -> tuple[Placed, npt.NDArray[np.int64]]:
+    """What is in the wanted places, and their numbers; `number` (places,) is below zero for all others."""
     at = number[placed.place]
-    inside = at >= 0
-    dense = np.zeros((terms, len(wanted)))
-    dense[placed.term[inside], at[inside]] = placed.value[inside]
-    return dense
+    inside = (at >= 0).nonzero()[0]
+    return Placed(placed.term[inside], placed.place[inside], placed.value[inside]), at[inside]

@@ -41,6 +41,19 @@ def test_groups() -> None:
     assert groups.total(values).tolist() == [9.0, 5.0]
     assert groups.best(values).tolist() == [3.0, 5.0]
     assert groups.best_three(values).tolist() == [8.0, 5.0]
+    assert groups.first_at(values == groups.best(values).repeat(groups.counts)).tolist() == [1, 5]
+
+
+def test_parts_of_groups() -> None:
+    groups = Groups(
+        np.arange(10, 17), np.array([0, 0, 0, 0, 1, 1, 2]), np.array([0, 4, 6]), np.array([4, 2, 1])
+    )
+    some, places = groups.among(np.array([0, 2]))
+    assert [part.tolist() for part in some] == [[10, 11, 12, 13, 16], [0, 0, 0, 0, 1], [0, 4], [4, 1]]
+    assert places.tolist() == [0, 1, 2, 3, 6]
+    some, places = groups.where(np.array([True, False, True, False, False, True, True]))
+    assert [part.tolist() for part in some] == [[10, 12, 15, 16], [0, 0, 1, 2], [0, 2, 3], [2, 1, 1]]
+    assert places.tolist() == [0, 2, 5, 6]
 
 
 @pytest.mark.parametrize(

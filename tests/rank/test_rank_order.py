@@ -57,6 +57,26 @@ def test_the_way_to_a_tree_does_not_matter(project: Repo, make_repo) -> None:
         assert answer(project, query) == answer(clone, query)
 
 
+def test_of_many_files_the_tree_says_which_are_looked_at(repo: Repo, make_repo) -> None:
+    """Some of them say exactly as much as the last one that is looked at."""
+    for turn in range(3):
+        files = {
+            f"src/{topic}/part_{turn}_{number}.py": module(topic, 1) + f"\n# {turn} {number}\n"
+            for topic in TOPICS[:5]
+            for number in range(8)
+        }
+        repo.commit(files)
+        with ctx.open(repo.path) as index:
+            index.index()
+    clone = make_repo("clone")
+    clone.git("pull", "--quiet", str(repo.path), "main")
+    for query in ("renew the session", "keep ledger limit", "part", "renew_cache_0 of a store"):
+        for limit in (3, 10, 40):
+            hits = answer(repo, query, limit=limit)
+            assert len(hits) == limit
+            assert hits == answer(clone, query, limit=limit)
+
+
 def test_a_file_is_found_by_what_it_is_about(project: Repo) -> None:
     for topic in TOPICS:
         assert answer(project, f"how is a {topic} renewed")[0].path == f"src/{topic}.py".encode()

@@ -23,10 +23,10 @@ from changes import changed_lines
 import ctx
 from ctx.embed.wordtable import word_table
 from ctx.engine import RepositoryIndex
+from ctx.rank.candidates import read_candidates
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import gather
 from ctx.rank.features import FEATURES, file_features
-from ctx.rank.groups import Groups
 from ctx.rank.query import prepare
 from ctx.rank.ranker import candidates_of
 from ctx.rank.rows import ROW_FEATURES, row_features
@@ -39,6 +39,8 @@ ASIDE = NOT_CODE | paths.TEST | paths.EXAMPLE
 """What half of the queries leave out, as people do who search in the folder of the sources."""
 CAPS = {"after": 60, "before": 45, "added": 0, "topic": 25}
 HELD_OUT_CAPS = {"after": 50, "before": 25, "added": 30, "topic": 0}
+CANDIDATES = 150
+"""Of each query; a search looks at fewer, the trees learn from more."""
 SYMBOLS = 40
 ROWS = 60
 """Files of a project whose rows are labelled; each costs two runs of git."""
@@ -151,11 +153,15 @@ def collect(project: Project) -> dict[str, Any]:
     for place, (example, wanted_paths, shown, narrow) in enumerate(asked):
         query = prepare(example.text, word_table())
         evidence = gather(corpus, query)
-        documents = candidates_of(corpus, evidence, shown >= 0)
+        documents = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
+        documents = documents[
+            candidates_of(corpus, evidence, documents, np.zeros(len(documents)), CANDIDATES)
+        ]
         files = shown[documents]
+        candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
         wanted = {int(corpus.file_document[project.number[path]]) for path in wanted_paths}
         for name, value in {
-            "features": file_features(corpus, query, evidence, documents, files),
+            "features": file_features(corpus, query, evidence, candidates, speaking),
             "label": np.isin(documents, list(wanted)),
             "flags": view.file_flags[files],
             "query": np.full(len(documents), place),
@@ -179,8 +185,9 @@ def collect(project: Project) -> dict[str, Any]:
             label = labels[example, path]
             if not label.any() or label.all():
                 continue
-            groups = Groups.of(corpus, corpus.file_document[[file]])
-            columns["row_features"].append(row_features(corpus, query, evidence, groups, np.array([file])))
+            alone = corpus.file_document[[file]]
+            candidates, _ = read_candidates(corpus, query, evidence, alone, np.array([file]))
+            columns["row_features"].append(row_features(query, evidence, candidates))
             columns["row_label"].append(label)
             columns["row_group"].append(len(label))
             columns["row_source"].append(example.source)
