@@ -17,6 +17,7 @@ from ctx.values import KINDS, Chunk, Position
 
 TEST = 0x80
 """The bit of a stored kind that marks a test."""
+_FIELDS = 9
 _NEWLINE = 10
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
@@ -120,17 +121,22 @@ def stored_kinds(data: bytes) -> bytes:
 
 
 def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
-    """Position, symbol, kind and whether it is a test, of one chunk. Raises `Damaged`."""
+    """Position, symbol, kind and whether it is a test, of one chunk. Raises `Damaged`.
+
+    The names come last and are most of a record. Only those of one chunk are made into strings.
+    """
     try:
-        _, _, gaps, lengths, line_gaps, spans, kinds, symbols, names = msgpack.unpackb(
-            data, unicode_errors="surrogatepass"
-        )
+        fields = msgpack.Unpacker(max_buffer_size=max(1, len(data)), unicode_errors="surrogatepass")
+        fields.feed(data)
+        if fields.read_array_header() != _FIELDS:
+            raise Damaged("a document record has other fields")
+        _, _, gaps, lengths, line_gaps, spans, kinds, symbols = (fields.unpack() for _ in range(_FIELDS - 1))
         start = sum(gaps[: place + 1]) + sum(lengths[:place])
         first = sum(line_gaps[: place + 1]) + sum(spans[:place])
         position = Position(start, start + lengths[place], first + 1, first + spans[place] + 1)
         if not all(isinstance(value, int) for value in position):
             raise Damaged("a document record has places that are no whole numbers")
-        symbol = _symbol_at(symbols, names, place)
+        symbol = _symbol_at(symbols, fields, place)
         return position, symbol, KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
     except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
         raise Damaged(f"a document record cannot be read: {error}") from error
@@ -186,8 +192,8 @@ def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
     return packed
 
 
-def _symbol_at(packed: list[int | str | bytes], names: list[list[str]], place: int) -> str:
-    """The symbol of one chunk, read backwards from it."""
+def _symbol_at(packed: list[int | str | bytes], names: msgpack.Unpacker, place: int) -> str:
+    """The symbol of one chunk, read backwards from it; the list of names is what comes next in `names`."""
     while place >= 0 and packed[place] == _SAME_SYMBOL:
         place -= 1
     if place < 0:
@@ -199,7 +205,12 @@ def _symbol_at(packed: list[int | str | bytes], names: list[list[str]], place: i
     while before >= 0 and isinstance(packed[before], int):
         before -= 1
     prefix = packed[before] if before >= 0 else b""
-    return (prefix.decode("utf-8", "surrogatepass") if isinstance(prefix, bytes) else "") + names[place][0]
+    if place >= names.read_array_header():
+        raise Damaged("a document record has fewer names than symbols")
+    for _ in range(place):
+        names.skip()
+    name: str = names.unpack()[0]
+    return (prefix.decode("utf-8", "surrogatepass") if isinstance(prefix, bytes) else "") + name
 
 
 def _unpack_symbols(packed: list[int | str | bytes], names: list[list[str]]) -> list[str]:

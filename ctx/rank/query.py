@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +13,9 @@ from ctx.embed.protocol import Embedder
 from ctx.rank.translated import Alternatives, translated
 from ctx.views import paths
 from ctx.words.query import Term, read_query, tokens, words_of
-from ctx.words.terms import term_hash
+from ctx.words.terms import ascii_words, term_hash
 from ctx.words.translation import render
-from ctx.words.vocabulary import compound_hashes, exact_hashes
+from ctx.words.vocabulary import compound_hash, exact_hash
 
 MAX_LENGTH = 4096
 """Characters of a query that are read; the rest says nothing new."""
@@ -87,7 +88,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
     alternatives: list[Alternatives] = []
     if rendering:
         terms, alternatives = translated(terms, rendering)
-    names = [name for name in exact_hashes(list(dict.fromkeys(_identifiers(text)))) if name >= 0]
+    names = [exact_hash(name) for name in dict.fromkeys(_identifiers(text))]
     vector = embedder.embed_query(embedded)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
@@ -151,19 +152,19 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
     everything = (0, len(words))
     if 1 < len(words) <= _LONGEST_NAME and everything not in spans and max(known) >= 0:
         spans.append(everything)
-    hashes = compound_hashes(["_".join(words[start:end]) for start, end in spans])
+    cut = [ascii_words(word) for word in words]  # digits may still be in words of foreign letters
     found = [
-        Whole(hashed, [at for at in known[start:end] if at >= 0], end - start)
-        for hashed, (start, end) in zip(hashes, spans, strict=True)
+        Whole(
+            compound_hash(chain.from_iterable(cut[start:end])),
+            [at for at in known[start:end] if at >= 0],
+            end - start,
+        )
+        for start, end in spans
     ]
-    single = [
-        (variant, at)
+    found += [
+        Whole(exact_hash(variant), [at], 1)
         for word, at in dict(zip(words, known, strict=True)).items()
         for variant in (word, word.capitalize())
         if at >= 0
-    ]
-    found += [
-        Whole(hashed, [at], 1)
-        for hashed, (_, at) in zip(exact_hashes([variant for variant, _ in single]), single, strict=True)
     ]
     return found

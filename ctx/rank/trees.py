@@ -51,14 +51,14 @@ class Trees:
             self._feature = feature.reshape(-1).astype(np.intp)
             self._threshold = arrays["threshold"].reshape(-1, 1)
             self._mask = arrays["mask"].reshape(-1, 1)
-            self._value = value.reshape(-1)
-            self._first = np.arange(value.shape[0], dtype=np.int32)[:, None] * value.shape[1]
+            self._value = value.reshape(-1).astype(np.int64)
+            self._first = np.arange(value.shape[0])[:, None] * value.shape[1]
         except (KeyError, ValueError) as error:
             raise Damaged("the ranker's arrays do not fit each other") from error
 
     def margins(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
         """The sum over the trees for each candidate (n,), from features (n, FEATURES); higher is better."""
-        summed: npt.NDArray[np.float64] = self._value[self._leaves(table)].sum(axis=0, dtype=np.int64) / UNIT
+        summed: npt.NDArray[np.float64] = self._value.take(self._leaves(table)).sum(axis=0) / UNIT
         return summed
 
     def contributions(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
@@ -75,9 +75,11 @@ class Trees:
 
     def _leaves(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
         """The leaf that each candidate falls into, (trees, n), numbered through all trees."""
-        passed = table.T[self._feature] <= self._threshold
+        passed = table.T.take(self._feature, axis=0) <= self._threshold
         # All ones where a node is passed: arithmetic on octets is several times faster than choosing.
-        left = np.negative(passed.view(np.uint8)) | self._mask
+        left = passed.view(np.uint8)
+        np.negative(left, out=left)
+        np.bitwise_or(left, self._mask, out=left)
         remaining = np.bitwise_and.reduce(left.reshape(*self._shape, len(table)), axis=1)
         lowest = remaining & (~remaining + np.uint8(1))
         leaf: npt.NDArray[np.int64] = np.bitwise_count(lowest - np.uint8(1)) + self._first

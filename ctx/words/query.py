@@ -7,7 +7,7 @@ import unicodedata
 from typing import NamedTuple
 
 from ctx.words.terms import COMBINING, STOP_WORDS, ascii_words, counts, foreign_words, term_hash
-from ctx.words.vocabulary import compound_hashes
+from ctx.words.vocabulary import compound_hash
 
 _EMPTY_WORDS = frozenset("find show code function implement implemented implementation please".split())
 """Words of a question that say that it is one."""
@@ -70,7 +70,8 @@ def read_query(text: str) -> list[Term]:
         known = found.get(hashed)
         found[hashed] = Term(word, hashed, weight + (known.weight if known else 0.0))
     whole = {word: weight for word, weight in compounds.items() if word.isascii()}
-    for (word, weight), hashed in zip(whole.items(), compound_hashes(list(whole)), strict=True):
+    for word, weight in whole.items():
+        hashed = compound_hash(ascii_words(word))
         if hashed not in found or weight > found[hashed].weight:
             found[hashed] = Term(word, hashed, weight, IDENTIFIER)
     return list(found.values())
@@ -79,10 +80,9 @@ def read_query(text: str) -> list[Term]:
 def terms_in(text: str) -> set[int]:
     """The hashes of all terms of a short text, compounds included."""
     found: set[int] = set()
-    compounds = []
     for token in tokens(text):
         words = words_of(token)
         found.update(term_hash(word) for word in words if counts(word))
         if len(words) > 1 and token.isascii():
-            compounds.append(token)
-    return found.union(compound_hashes(compounds))
+            found.add(compound_hash(words))
+    return found

@@ -10,6 +10,7 @@ made for what was seen before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ HASH_BITS = 36
 """Bits of a stored hash: among a million terms, one unknown in 68,000 is mistaken for a known one."""
 
 _PRIMES = tuple(np.uint64(prime) for prime in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
+_WHOLE_PRIMES = tuple(int(prime) for prime in _PRIMES)
+_ALL_BITS = (1 << 64) - 1
 _BLOCK = 8
 _BLOCK_MASK = np.array([(1 << 8 * size) - 1 for size in range(_BLOCK + 1)], dtype=np.uint64)
 
@@ -174,3 +177,24 @@ def _hash(octets: npt.NDArray[np.uint8], start: Offsets, end: Offsets) -> Hashes
 def _mixed(hashed: Hashes, block: Hashes) -> Hashes:
     mixed = (hashed ^ (block * _PRIMES[0])) * _PRIMES[2]
     return mixed ^ (mixed >> np.uint64(29))
+
+
+def hash_of(octets: bytes) -> int:
+    """The hash of one word or run. Of a few of them each alone is ready before numpy has begun."""
+    hashed = len(octets) * _WHOLE_PRIMES[1] & _ALL_BITS
+    for start in range(0, max(1, len(octets)), _BLOCK):
+        block = int.from_bytes(octets[start : start + _BLOCK], "little")
+        hashed = (hashed ^ (block * _WHOLE_PRIMES[0] & _ALL_BITS)) * _WHOLE_PRIMES[2] & _ALL_BITS
+        hashed ^= hashed >> 29
+    hashed = (hashed ^ (hashed >> 32)) * _WHOLE_PRIMES[0] & _ALL_BITS
+    return hashed ^ (hashed >> 31)
+
+
+def combined(words: Iterable[int]) -> int:
+    """The hash of one group of words that have these hashes, as `combine` gives it."""
+    summed, power = 0, 1
+    for word in words:
+        power = power * _WHOLE_PRIMES[1] & _ALL_BITS
+        summed += word * power
+    summed &= _ALL_BITS
+    return summed ^ (summed >> 31)

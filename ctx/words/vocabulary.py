@@ -7,7 +7,8 @@ arrays of numbers, and numpy does the counting. A vocabulary lives as long as it
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ _MOST_WORDS = 1 << 19
 """A vocabulary that has grown beyond this starts anew, which bounds its memory."""
 _NOTHING = -1
 _MASK = (1 << HASH_BITS) - 1
+_SHORTER = 64 - HASH_BITS
+"""Bits of a hash that are not kept."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -184,6 +187,24 @@ def compound_hashes(names: Sequence[str]) -> list[int]:
     found = runs.find("\n".join(names).encode("ascii"))
     whole, _ = runs.combine(found.word, found.word_run)
     return [hashed ^ COMPOUND for hashed in shorten(whole).tolist()]
+
+
+@lru_cache(maxsize=1 << 16)
+def _hash_of_word(word: str) -> int:
+    return runs.hash_of(word.encode("ascii"))
+
+
+def compound_hash(words: Iterable[str]) -> int:
+    """The term that `compound_hashes` gives for a name with these `ascii_words`.
+
+    For some tens of names this is quicker.
+    """
+    return runs.combined(map(_hash_of_word, words)) >> _SHORTER ^ COMPOUND
+
+
+def exact_hash(run: str) -> int:
+    """The term that `exact_hashes` gives for one run; for some tens of them this is quicker."""
+    return runs.hash_of(run.encode("utf-8", "surrogatepass")) >> _SHORTER ^ EXACT
 
 
 def _texts(starts: Numbers, bounds: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:

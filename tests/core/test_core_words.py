@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import unicodedata
 
@@ -16,7 +17,14 @@ from ctx.words.query import read_query, terms_in, tokens, words_of
 from ctx.words.stem import stem
 from ctx.words.table import HashTable
 from ctx.words.terms import ascii_words, term_hash
-from ctx.words.vocabulary import Counts, Vocabulary, compound_hashes
+from ctx.words.vocabulary import (
+    Counts,
+    Vocabulary,
+    compound_hash,
+    compound_hashes,
+    exact_hash,
+    exact_hashes,
+)
 
 CODE = st.text("abcsvAIXYZ019_ .\n", max_size=60)
 SCRIPTS = st.text(
@@ -250,6 +258,14 @@ def test_compounds_meet_whatever_their_spelling() -> None:
         assert compound_hashes(["sessionStore"])[0] in terms_in(spelling)
     assert compound_hashes(["sessionStore"])[0] not in indexed("sessionstore")
     assert compound_hashes(["sessionStore"])[0] in {term.hash for term in read_query("session store")}
+
+
+def test_one_name_has_the_hash_that_it_has_among_many() -> None:
+    chance = random.Random(7)
+    names = ["".join(chance.choices("abcISXYZv019__", k=chance.randint(1, 40))) + "x" for _ in range(2000)]
+    assert compound_hashes(names) == [compound_hash(ascii_words(name)) for name in names]
+    names += ["".join(chance.choices("aZ9_é語", k=chance.randint(1, 40))) for _ in range(200)]
+    assert exact_hashes(names) == [exact_hash(name) for name in names]
 
 
 def test_stop_words_count_neither_in_texts_nor_in_queries() -> None:
