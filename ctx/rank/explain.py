@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ctx.rank.corpus import Corpus
 from ctx.rank.features import GROUPS
 from ctx.rank.query import Query
-from ctx.rank.ranker import PRIORS, PlacedRows, Pool, Ranked, place_rows, pool_of, ranked, settled
+from ctx.rank.ranker import PlacedRows, Pool, Ranked, place_rows, pool_of, priors_of, ranked, settled
 from ctx.rank.trees import UNIT, file_ranker
 from ctx.rank.tuning import PLAIN, Tuning
 from ctx.views import paths
@@ -89,8 +89,8 @@ def explain(
             if move:
                 parts[group] += move
                 features[feature] = (move, value)
-        for flag, prior in PRIORS.items():
-            if int(flags[number]) & flag and not query.asked & flag:
+        for flag, prior in priors_of(query.asked, query.is_symbol).items():
+            if int(flags[number]) & flag:
                 parts[_KINDS[flag]] = -prior
         if gain := float(pool.gains[own[number]]):
             parts[NAMES] += gain

@@ -27,17 +27,19 @@ _OF_EACH_HIT = 3
 _SHARES = 0.25
 """What a unit of the trees' sums is worth where files are chosen by shares of the evidence."""
 
-# What a file loses where the query did not ask for such files, in units of the trees' sums.
-PRIORS = {
-    paths.TEST: 2.0,
+_PRIORS = {
+    paths.TEST: 3.0,
     paths.EXAMPLE: 1.5,
     paths.VENDORED: 1.5,
     paths.DOCS: 4.0,
-    paths.CONFIG: 1.5,
+    paths.CONFIG: 3.0,
     paths.DATA: 1.5,
     paths.DECLARATIONS: 0.5,
     paths.LEGACY: 0.75,
 }
+"""What a file loses where the query did not ask for such files, in units of the trees' sums."""
+_PRIORS_OF_A_NAME = _PRIORS | {paths.TEST: 2.0}
+"""The same where the query is one bare name: it may be that of something which only a test defines."""
 
 CALLED_SO = 3.0
 """What a file, and the row in it, gains that defines something called just what the query says in two words
@@ -129,7 +131,7 @@ def pool_of(
     else:
         shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     places = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
-    priors = _priors(query.asked)[corpus.view.file_flags[shown[places]]]
+    priors = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[places]]]
     called = np.zeros(corpus.documents, dtype=bool)
     called[corpus.document_of[evidence.row_called]] = True
     gains = np.where(called[places], CALLED_SO, 0.0)
@@ -183,15 +185,19 @@ def candidates_of(
     return _top(speaks + _SHARES * worth, speaks > 0, count)
 
 
+def priors_of(asked: int, is_symbol: bool) -> dict[int, float]:
+    """What a file loses for each flag of its path that counts against it, see `Query`."""
+    priors = _PRIORS_OF_A_NAME if is_symbol else _PRIORS
+    return {flag: prior for flag, prior in priors.items() if not asked & flag}
+
+
 @lru_cache(maxsize=64)
-def _priors(asked: int) -> Floats:
-    """What a file with each combination of flags loses where a query asks for some kinds of files, (256,)."""
-    flags = np.arange(256)
-    priors = np.zeros(256)
-    for flag, prior in PRIORS.items():
-        if not asked & flag:
-            priors[(flags & flag) > 0] += prior
-    return priors
+def _by_flags(asked: int, is_symbol: bool) -> Floats:
+    """What a file with each combination of flags loses, (256,)."""
+    flags, lost = np.arange(256), np.zeros(256)
+    for flag, prior in priors_of(asked, is_symbol).items():
+        lost[(flags & flag) > 0] += prior
+    return lost
 
 
 def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:

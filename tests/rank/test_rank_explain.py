@@ -49,6 +49,18 @@ def test_what_a_file_is_counts_unless_it_is_asked_for(repo: Repo) -> None:
     assert not any("a test" in one.parts for one in tests)
 
 
+def test_a_test_loses_less_where_one_bare_name_is_asked_for(repo: Repo) -> None:
+    """It may be the name of something that only a test defines."""
+    repo = shop(repo)
+
+    def loss(text: str) -> float:
+        return next(
+            one.parts["a test"] for path, one in answer(repo, text) if path == "tests/test_sessions.py"
+        )
+
+    assert loss("renew the session") < loss("renewSession") < 0
+
+
 def test_further_rows_of_a_file_lose(repo: Repo) -> None:
     seen = set()
     for path, one in answer(shop(repo), "session", 50):
