@@ -32,7 +32,7 @@ _ASKS_FOR = (
         paths.CONFIG,
         re.compile(r"\b(config(uration)? file|yaml|toml|workflow|ci|pipeline|dockerfile|makefile)\b", re.I),
     ),
-    (paths.LEGACY, re.compile(r"\b(legacy|compat|deprecated)\b", re.I)),
+    (paths.LEGACY, re.compile(r"\b(legacy|compat|deprecated|v\d+)\b", re.I)),
     (paths.DECLARATIONS, re.compile(r"\b(exports?|re-?exports?|declarations?|stubs?|typings?)\b", re.I)),
 )
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\Z")

@@ -15,6 +15,7 @@ DATA = 32
 DECLARATIONS = 64
 """Files that repeat what others define: type stubs, re-exports, headers of a package."""
 LEGACY = 128
+"""Files kept for what is older; so are those that `ctx.views.versions` finds."""
 
 _CONTENT = {"code": 0, "docs": DOCS, "config": CONFIG, "data": DATA}
 

@@ -16,7 +16,9 @@ import numpy.typing as npt
 
 from ctx.arrays import ANY, Arrays, expect
 from ctx.errors import Damaged
+from ctx.views.paths import LEGACY
 from ctx.views.segments import Key, Segment
+from ctx.views.versions import outdated
 from ctx.words.runs import HASH_BITS
 
 FORMAT = 1
@@ -107,7 +109,7 @@ class View:
             self.cluster_end = arrays["cluster_end"]
             self.file_segment: npt.NDArray[np.uint16] = arrays["file_segment"]
             self.file_document: npt.NDArray[np.uint32] = arrays["file_document"]
-            self.file_flags: npt.NDArray[np.uint8] = arrays["file_flags"]
+            self._flags: npt.NDArray[np.uint8] = arrays["file_flags"]
             self.path_vectors: npt.NDArray[np.uint8] = arrays["path_vector"]
             self.path_terms = _numbers(arrays["path_term"])
             self.path_term_end = np.cumsum(arrays["path_term_count"], dtype=np.uint32)
@@ -127,7 +129,7 @@ class View:
         self.files = len(self.file_segment)
         live = self.file_segment != NO_SEGMENT
         if meta.get("format") != FORMAT or not (
-            len(self._path_end) == len(self.file_document) == len(self.file_flags) == self.files
+            len(self._path_end) == len(self.file_document) == len(self._flags) == self.files
             and len(self.path_vectors) == len(self.path_term_end) == self.files
             and int(self.path_term_end[-1] if self.files else 0) == len(self.path_terms)
             and bool((self.file_segment[live] < len(self.segments)).all())
@@ -163,6 +165,11 @@ class View:
         return count
 
     @cached_property
+    def file_flags(self) -> npt.NDArray[np.uint8]:
+        """What the path of each file says, as `ctx.views.paths` reads it, and what the other paths add."""
+        return self._flags | np.where(outdated(self._path, self._path_end), LEGACY, 0).astype(np.uint8)
+
+    @cached_property
     def paths(self) -> list[bytes]:
         """The path of each file."""
         ends = self._path_end.tolist()
@@ -188,7 +195,7 @@ class View:
                 key.tobytes(),
                 self.paths[start:end],
                 documents[start:end],
-                self.file_flags[start:end],
+                self._flags[start:end],
                 self.path_vectors[start:end],
                 [self.path_terms[a:b] for a, b in pairwise(bounds)],
             )

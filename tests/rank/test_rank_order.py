@@ -88,6 +88,23 @@ def test_tests_come_first_only_where_they_are_asked_for(project: Repo) -> None:
     assert answer(project, "the parser")[0].path == b"src/parser.py"
 
 
+def test_the_newer_version_of_a_folder_comes_first_unless_a_version_is_asked_for(repo: Repo) -> None:
+    repo.commit(
+        {
+            f"{folder}/{topic}.py": module(topic) + f"\n# {folder}\n"
+            for topic in TOPICS[:3]
+            for folder in ("pkg/v1", "pkg/v2", "pkg/v10", "other/v9", "rev1", "v3")
+        }
+    )
+    hits = answer(repo, "renew the session", limit=20)
+    places = {
+        hit.path.decode().removesuffix("/session.py"): rank for rank, hit in reversed([*enumerate(hits)])
+    }
+    assert places["pkg/v10"] < min(places["pkg/v1"], places["pkg/v2"])
+    assert max(places[folder] for folder in ("pkg/v10", "other/v9", "rev1", "v3")) < 4
+    assert answer(repo, "renew the session in v1")[0].path == b"pkg/v1/session.py"
+
+
 def test_one_file_does_not_fill_the_page(project: Repo) -> None:
     hits = answer(project, "renew a store before its limit", limit=8)
     assert len({hit.path for hit in hits}) >= 6
