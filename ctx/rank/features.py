@@ -14,7 +14,7 @@ from ctx.embed.wordtable import word_table
 from ctx.rank.candidates import Candidates, Speaking
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Evidence, Floats
-from ctx.rank.path_words import PathWords, read_paths
+from ctx.rank.path_words import Joined, PathWords, join, read_paths
 from ctx.rank.query import Query
 from ctx.rank.references import references
 from ctx.rank.similarity import similarity
@@ -123,8 +123,9 @@ def file_features(
     three = groups.best_three(united.text)
     anywhere = (united.peaks > 0) | united.in_path
     known = _paths(corpus, files)
-    query_in_path, name_in_query = _soft_matches(query, evidence, known)
-    stem_named, path_named = _named(query, known)
+    words_of_paths = join(known)
+    query_in_path, name_in_query = _soft_matches(query, evidence, words_of_paths)
+    stem_named, path_named = _named(query, words_of_paths)
     kinds = corpus.kinds[rows] & (TEST - 1)
     is_type = IS_TYPE.take(kinds)
     found = {
@@ -153,8 +154,8 @@ def file_features(
         "named_share": named / np.maximum(defines, 1.0),
         "stem_named": stem_named,
         "path_named": path_named,
-        "name_words": np.array([one.in_name for one in known], dtype=np.float64),
-        "path_words": np.array([len(one.rows) for one in known], dtype=np.float64),
+        "name_words": words_of_paths.in_name,
+        "path_words": words_of_paths.counts,
         "query_words": len(query.words),
         "query_idf": possible,
         "query_rarest": evidence.word_idf.max(initial=0.0),
@@ -189,24 +190,19 @@ def _paths(corpus: Corpus, files: npt.NDArray[np.int64]) -> list[PathWords]:
     return [known[file] for file in numbers]
 
 
-def _soft_matches(query: Query, evidence: Evidence, known: list[PathWords]) -> tuple[Floats, Floats]:
+def _soft_matches(query: Query, evidence: Evidence, words: Joined) -> tuple[Floats, Floats]:
     """How well the path has the query's words, and the query those of the file's name, in 0..1."""
-    weights = evidence.word_idf[query.words]
-    counts = np.array([len(one.rows) for one in known])
     if not len(query.words):
-        return np.zeros(len(known)), np.zeros(len(known))
+        return np.zeros(len(words.start)), np.zeros(len(words.start))
+    weights = evidence.word_idf[query.words]
     table = word_table()
-    rows, place = np.unique(np.concatenate([one.rows for one in known]), return_inverse=True)
+    rows, place = np.unique(words.rows, return_inverse=True)
     asked = np.array([table.row(query.terms[word].word) for word in query.words], dtype=np.int64)
     cosines = np.maximum(_unit(table.word_vectors(asked)) @ _unit(table.word_vectors(rows)).T, 0.0)
-    start = np.cumsum(counts) - counts
-    best = np.maximum.reduceat(cosines[:, place], start, axis=1)
+    best = np.maximum.reduceat(cosines.take(place, axis=1), words.start, axis=1)
     query_in_path = (weights[:, None] * best).sum(axis=0) / max(1e-9, float(weights.sum()))
-    of_name = cosines.max(axis=0)[place]
-    in_name = np.array([one.in_name for one in known])
-    from_end = np.repeat(start + counts, counts) - np.arange(len(place))
-    of_name[from_end > np.repeat(in_name, counts)] = 0.0
-    return query_in_path, np.add.reduceat(of_name, start) / np.maximum(in_name, 1)
+    of_name = cosines.max(axis=0)[place] * words.of_name
+    return query_in_path, np.add.reduceat(of_name, words.start) / np.maximum(words.in_name, 1)
 
 
 def _unit(vectors: Floats) -> Floats:
@@ -216,13 +212,10 @@ def _unit(vectors: Floats) -> Floats:
     return rounded
 
 
-def _named(query: Query, known: list[PathWords]) -> tuple[Floats, Floats]:
+def _named(query: Query, words: Joined) -> tuple[Floats, Floats]:
     """The share of the words of each file's name, and of its path, that the query has to the letter."""
-    counts = np.array([len(one.terms) for one in known])
-    start = np.cumsum(counts) - counts
-    equal = np.isin(np.concatenate([one.terms for one in known]), query.hashes).astype(np.float64)
-    of_path = np.add.reduceat(equal, start) / counts
-    in_name = np.array([one.in_name for one in known])
-    from_end = np.repeat(start + counts, counts) - np.arange(len(equal))
-    equal[from_end > np.repeat(in_name, counts)] = 0.0
-    return np.add.reduceat(equal, start) / np.maximum(in_name, 1), of_path
+    equal = (query.hashes[:, None] == words.terms).any(axis=0)
+    of_path, of_name = (
+        np.add.reduceat(some, words.start, dtype=np.int64) for some in (equal, equal & words.of_name)
+    )
+    return of_name / np.maximum(words.in_name, 1), of_path / words.counts

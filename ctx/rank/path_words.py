@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,31 @@ class PathWords(NamedTuple):
     in_name: int
     name: int
     folder: int
+
+
+class Joined(NamedTuple):
+    """The words of some paths (n,), one after the other.
+
+    `rows` and `terms` (words,) as in `PathWords`; `start` and `counts` (n,) say whose they are, and `of_name`
+    (words,) bool whether they are of the file's name; `in_name` (n,) is how many are.
+    """
+
+    rows: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    of_name: npt.NDArray[np.bool_]
+    in_name: npt.NDArray[np.int64]
+
+
+def join(known: Sequence[PathWords]) -> Joined:
+    """Put the words of some paths side by side."""
+    rows = np.concatenate([one.rows for one in known])
+    counts = np.array([len(one.rows) for one in known])
+    in_name = np.array([one.in_name for one in known])
+    ends = counts.cumsum()
+    of_name = np.arange(len(rows)) >= (ends - in_name).repeat(counts)
+    return Joined(rows, np.concatenate([one.terms for one in known]), ends - counts, counts, of_name, in_name)
 
 
 def read_paths(paths: list[bytes]) -> list[PathWords]:

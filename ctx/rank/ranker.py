@@ -13,6 +13,7 @@ from ctx.rank.candidates import Candidates, read_candidates
 from ctx.rank.corpus import Corpus
 from ctx.rank.evidence import Evidence, Floats, gather
 from ctx.rank.features import FEATURES, file_features
+from ctx.rank.groups import begins
 from ctx.rank.query import Query, plain_words
 from ctx.rank.rows import row_features
 from ctx.rank.translated import settle
@@ -47,6 +48,8 @@ or more: commits say little of that, so the trees do not know how sure it is. In
 
 _NEXT_ROW = 4.0
 """What each further row of the same file loses, in the same units."""
+_ROUNDED = 1e-6
+"""Scores that are closer are equal."""
 
 
 class Ranked(NamedTuple):
@@ -228,11 +231,19 @@ def place_rows(
     fit = fit + CALLED_SO * evidence.row_called[rows]  # what gave the file its gain is what to show of it
     if only is not None:
         rows, owner, fit = rows[only[rows]], owner[only[rows]], fit[only[rows]]
+    of_file = pool.scores[kept]
+    first = begins(owner).nonzero()[0]
+    behind = np.maximum.reduceat(fit, first)[owner] - fit
+    if len(kept) >= limit:
+        # Each file has a place for its best row, so what falls behind all of these has none.
+        near = of_file[owner] - behind - _NEXT_ROW > of_file.min() - _ROUNDED
+        near |= behind == 0.0
+        rows, owner, fit, behind = rows[near], owner[near], fit[near], behind[near]
     order = np.lexsort((rows, -fit, owner))
-    rows, owner, fit = rows[order], owner[order], fit[order]
-    first = np.flatnonzero(np.diff(owner, prepend=-1))
-    ordinal = np.arange(len(rows)) - np.repeat(first, np.diff(first, append=len(rows)))
-    losses = np.where(ordinal > 0, _NEXT_ROW * ordinal + fit[first][owner] - fit, 0.0)
+    rows, owner, behind = rows[order], owner[order], behind[order]
+    first = begins(owner).nonzero()[0]
+    ordinal = np.arange(len(rows)) - first[owner]
+    losses = np.where(ordinal > 0, _NEXT_ROW * ordinal + behind, 0.0)
     # What found a file may be its path alone: then its first row stands for it, and no other.
     speaks = (
         (evidence.row_words[rows] > 0)
@@ -241,7 +252,7 @@ def place_rows(
         | (evidence.row_agreement[rows] > 0.5)
     )
     shown = np.flatnonzero(speaks | (ordinal == 0))
-    score = pool.scores[kept][owner[shown]] - losses[shown]
+    score = of_file[owner[shown]] - losses[shown]
     if len(score) > limit:
         # All that tie with the last one are compared by path, whatever their place in the segments.
         enough = score >= np.partition(score, len(score) - limit)[len(score) - limit]
