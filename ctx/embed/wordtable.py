@@ -46,6 +46,8 @@ class WordTable:
         weights = 1.0 + np.log(np.arange(1, _MAX_COUNT + 1, dtype=np.float64))
         self._weights = np.concatenate([[0.0], np.rint(weights * _WEIGHT_UNIT)])
         self._whole: npt.NDArray[np.float64] | None = None
+        self._unit_place = np.full(len(self._vectors), -1)
+        self._unit_vectors = np.zeros((0, DIMENSIONS))
 
     def row(self, word: str) -> int:
         """The row of a lower-case word; unknown ones share hashed rows."""
@@ -119,6 +121,24 @@ class WordTable:
     def word_vectors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """The vectors of single words, (n, DIMENSIONS) whole numbers; lengths are weights in documents."""
         return self._rows(rows, self._scales)
+
+    def unit_vectors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The vectors of single words, (n, DIMENSIONS), of nearly unit length.
+
+        They are rounded, so that sums of products are exact, and kept: paths have the same few words again
+        and again.
+        """
+        place = self._unit_place[rows]
+        if len(place) and place.min() < 0:
+            new = np.unique(rows[place < 0])
+            self._unit_place[new] = len(self._unit_vectors) + np.arange(len(new))
+            vectors = self.word_vectors(new)
+            length = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
+            rounded = np.rint(vectors / np.maximum(length, 1.0) * _ROW_UNIT) / _ROW_UNIT
+            self._unit_vectors = np.concatenate([self._unit_vectors, rounded])
+            place = self._unit_place[rows]
+        found: npt.NDArray[np.float64] = self._unit_vectors.take(place, axis=0)
+        return found
 
     def _rows(
         self, which: slice | npt.NDArray[np.int64], scales: npt.NDArray[np.float32]

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.rank.corpus import Corpus
-from ctx.rank.groups import begins
+from ctx.rank.corpus import Corpus, begins
 from ctx.rank.query import Query
 from ctx.words.terms import DEFINITION
 
@@ -132,7 +131,8 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     document_names = _summed(owner[first], of_name[term[first]], documents)
 
     row_whole = np.zeros(rows)
-    worth = np.array([word_idf[one.words].sum() for one in query.wholes])
+    of_words = word_idf.tolist()  # exact, so that the order of addition does not matter
+    worth = np.array([sum(of_words[word] for word in one.words) for one in query.wholes], dtype=np.float64)
     number = found.term[whole] - exact_end
     np.maximum.at(row_whole, found.row[whole], worth[number])
     says_all = (worth > _NEARLY_ALL * word_idf.sum()) & np.array([one.size > 1 for one in query.wholes], bool)
@@ -188,7 +188,7 @@ def _summed(places: npt.NDArray[Any], values: Floats, length: int) -> Floats:
 def _agreement(corpus: Corpus, query: Query) -> Floats:
     if not query.vector.any():
         return np.zeros(corpus.rows)
-    differing = np.zeros(corpus.rows, dtype=np.int64)
+    differing = np.zeros(corpus.rows, dtype=np.uint16)
     for stored, asked in zip(corpus.bits.T, query.bits, strict=False):  # a tree without segments has no bits
         differing += np.bitwise_count(stored ^ asked)
     agreement: Floats = 1.0 - differing / (corpus.bits.shape[1] * 64)

@@ -28,7 +28,6 @@ IS_TYPE = np.array([1.0 if kind in _TYPES else 0.8 for kind in KINDS])
 """A name is more likely to be meant as the type than as one of the functions called the same."""
 IS_DEFINITION = np.array([0.0 if kind in _NAMELESS else 1.0 for kind in KINDS])
 """Which kinds of rows give something a name."""
-_UNIT = 4096.0
 
 COMPARED = (
     "three_rows",
@@ -196,20 +195,12 @@ def _soft_matches(query: Query, evidence: Evidence, words: Joined) -> tuple[Floa
         return np.zeros(len(words.start)), np.zeros(len(words.start))
     weights = evidence.word_idf[query.words]
     table = word_table()
-    rows, place = np.unique(words.rows, return_inverse=True)
     asked = np.array([table.row(query.terms[word].word) for word in query.words], dtype=np.int64)
-    cosines = np.maximum(_unit(table.word_vectors(asked)) @ _unit(table.word_vectors(rows)).T, 0.0)
-    best = np.maximum.reduceat(cosines.take(place, axis=1), words.start, axis=1)
+    cosines = np.maximum(table.unit_vectors(asked) @ table.unit_vectors(words.rows).T, 0.0)
+    best = np.maximum.reduceat(cosines, words.start, axis=1)
     query_in_path = (weights[:, None] * best).sum(axis=0) / max(1e-9, float(weights.sum()))
-    of_name = cosines.max(axis=0)[place] * words.of_name
+    of_name = cosines.max(axis=0) * words.of_name
     return query_in_path, np.add.reduceat(of_name, words.start) / np.maximum(words.in_name, 1)
-
-
-def _unit(vectors: Floats) -> Floats:
-    """Rounded, so that sums of products are exact."""
-    length = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-    rounded: Floats = np.rint(vectors / np.maximum(length, 1.0) * _UNIT) / _UNIT
-    return rounded
 
 
 def _named(query: Query, words: Joined) -> tuple[Floats, Floats]:

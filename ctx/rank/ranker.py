@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.rank.candidates import Candidates, read_candidates
-from ctx.rank.corpus import Corpus
+from ctx.rank.corpus import Corpus, begins
 from ctx.rank.evidence import Evidence, Floats, gather
 from ctx.rank.features import FEATURES, file_features
-from ctx.rank.groups import begins
 from ctx.rank.query import Query, plain_words
 from ctx.rank.rows import row_features
 from ctx.rank.translated import settle
@@ -180,8 +179,7 @@ def candidates_of(
         (1.0, best(evidence.row_words)),
         (0.5, best(evidence.row_names)),
         (1.0, best(evidence.row_defines)),
-        # Half of the bits agree by chance.
-        (1.0, np.maximum(best(evidence.row_agreement) - 0.5, 0.0)),
+        (1.0, best(evidence.row_agreement - 0.5)),  # half of the bits agree by chance
     ):
         own = values[documents]
         speaks += own * (weight / max(1e-9, float(own.max(initial=0.0))))

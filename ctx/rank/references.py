@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ctx.rank.corpus import Corpus
+from ctx.rank.corpus import Corpus, begins
 from ctx.rank.evidence import Floats, idf
-from ctx.rank.groups import begins
 from ctx.rank.path_words import PathWords
 
 _UNIT = float(1 << 20)

@@ -56,7 +56,7 @@ def unite(corpus: Corpus, evidence: Evidence, groups: Groups, files: npt.NDArray
     path, at = _among(evidence.in_path, number)
     in_path = np.zeros((len(weight), len(files)), dtype=bool)
     in_path[path.term, at] = True
-    dense = np.maximum(in_text, in_path[:, groups.owner] * _IN_PATH)
+    dense = np.maximum(in_text, in_path.repeat(groups.counts, axis=1) * _IN_PATH)
     values = weighted(weight, dense)
     coverage = weighted(evidence.word_idf, dense > 0)
     peaks = np.maximum.reduceat(in_text, groups.start, axis=1)

@@ -119,7 +119,7 @@ class Postings:
         place = np.arange(int(sizes.sum())) + np.repeat(first - start, sizes)
         shifts = np.arange(rest - 8, -1, -8)
         wanted = ((terms[:, None] >> shifts) & 0xFF).astype(np.uint8)
-        equal = np.flatnonzero((self._rest[place] == wanted[owner]).all(axis=1))
+        equal = (self._rest.take(place, axis=0) == wanted.take(owner, axis=0)).all(axis=1).nonzero()[0]
         if not len(equal):
             return _NONE, _NONE, _NONE
         found, place = owner[equal], place[equal]
@@ -127,7 +127,9 @@ class Postings:
         starts = np.where(place > 0, self.ends[place - 1], 0)
         data = np.concatenate([self.data[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         values, last = _values(data)
-        per_term = np.diff(np.searchsorted(last, np.cumsum(ends - starts)), prepend=0)
+        until = np.searchsorted(last, np.cumsum(ends - starts))
+        per_term = until.copy()
+        per_term[1:] -= until[:-1]
         rows = _rows(values, per_term)
         self.check(rows)
         return np.repeat(found, per_term), rows, _FREQUENCIES[values & _CODE_MASK]
