@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forking
 from projects import FILTERS, QUERIES
 
 import ctx
@@ -54,7 +55,10 @@ def finish(process: subprocess.Popen[bytes]) -> Run:
 
 def program(*arguments: str, cwd: Path, env: dict[str, str] | None = None, **more: Any) -> Run:
     """Run the program to its end."""
-    return finish(start(*arguments, cwd=cwd, env=env, **more))
+    if more:
+        return finish(start(*arguments, cwd=cwd, env=env, **more))
+    found = forking.run(arguments, cwd=cwd, env=environment(env))
+    return Run(found.returncode, found.stdout, found.stderr.decode("utf-8", "replace"))
 
 
 def plain(answer: Answer) -> tuple[Any, ...]:

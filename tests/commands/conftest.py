@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 from small_project import FILES, GitCtx, Project, Run
 
@@ -34,13 +33,11 @@ def git_ctx(environment: dict[str, str], tmp_path: Path) -> GitCtx:
         stdin: bytes = b"",
         env: dict[str, str] | None = None,
     ) -> Run:
-        done = subprocess.run(
-            [sys.executable, "-m", "ctx", *map(os.fsencode, arguments)],
+        done = forking.run(
+            [os.fsencode(word) for word in arguments],
             cwd=cwd or tmp_path,
-            input=stdin,
-            capture_output=True,
+            stdin=stdin,
             env={**environment, **(env or {})},
-            timeout=120,
         )
         return Run(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 

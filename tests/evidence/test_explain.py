@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from typing import Any
 
+import forking
 import pytest
 from repositories import Repo
 
@@ -31,14 +31,8 @@ FILES = {
 
 
 def run(repo: Repo, *arguments: str, cwd: str = ".") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ctx", *arguments],
-        cwd=repo.path / cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(ctx.__file__))},
-    )
+    env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(ctx.__file__))}
+    return forking.run_for_text(arguments, cwd=repo.path / cwd, env=env)
 
 
 def explained(repo: Repo, path: str, task: str = "renew the session", **options: Any) -> Any:

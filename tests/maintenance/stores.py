@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forking
 from repositories import Repo
 
 import ctx
@@ -53,7 +54,8 @@ def finish(process: subprocess.Popen[str]) -> Run:
 
 def git_ctx(path: Path, *arguments: str) -> Run:
     """Run the program to its end."""
-    return finish(start(path, *arguments))
+    found = forking.run_for_text(arguments, cwd=path, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return Run(found.returncode, found.stdout, found.stderr)
 
 
 def done(path: Path, *arguments: str) -> Any:

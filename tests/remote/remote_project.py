@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forking
 from repositories import Repo
 from service import DIMENSIONS, Service
 
@@ -42,15 +43,8 @@ def started(path: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 def git_ctx(path: Path, *arguments: str, stdin: str = "", **variables: str) -> Run:
     """Run the program to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "ctx", *arguments],
-        cwd=path,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1", **variables},
-        timeout=240,
-    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1", **variables}
+    done = forking.run_for_text(arguments, cwd=path, env=env, stdin=stdin)
     return Run(done.returncode, done.stdout, done.stderr)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,9 @@ def program(isolated: None) -> Program:
     """Call `git-ctx` with arguments in a directory."""
 
     def run(*arguments: str, cwd: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "PYTHONPATH": str(ROOT), **more.pop("env", {})}
+        if not more:
+            return forking.run_for_text(arguments, cwd=cwd, env=env)
         return subprocess.run(
             [sys.executable, "-m", "ctx", *arguments],
             cwd=cwd,
@@ -28,7 +32,7 @@ def program(isolated: None) -> Program:
             capture_output=True,
             encoding="utf-8",
             errors="surrogateescape",
-            env={**os.environ, "PYTHONPATH": str(ROOT), **more.pop("env", {})},
+            env=env,
             **more,
         )
 

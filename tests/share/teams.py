@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forking
 from repositories import Repo
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,9 @@ def finish(process: subprocess.Popen[str]) -> Run:
 
 def git_ctx(path: Path, *arguments: str, **variables: str) -> Run:
     """Run the program to its end."""
-    return finish(start(path, *arguments, **variables))
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    found = forking.run_for_text(arguments, cwd=path, env=env)
+    return Run(found.returncode, found.stdout, found.stderr)
 
 
 def done(path: Path, *arguments: str, **variables: str) -> Any:
