@@ -27,7 +27,15 @@ _LONGEST_NAME = 10
 _ASKS_FOR = (
     (paths.TEST, re.compile(r"\b(tests?|testing|specs?|fixtures?|mocks?|benchmarks?)\b", re.I)),
     (paths.EXAMPLE, re.compile(r"\b(examples?|samples?|demos?|tutorials?)\b", re.I)),
-    (paths.DOCS, re.compile(r"\b(docs?|documentation|readme|changelog|guide|tutorials?|license)\b", re.I)),
+    (
+        paths.DOCS,
+        re.compile(
+            r"\b(docs?|documentation|readme|changelog|release notes|guide|tutorials?|getting started|faq"
+            r"|licen[cs]es?|contributing|code of conduct|(install\w*|build|setup|usage|upgrade|migration)"
+            r" instructions|how (to|do i|can i) (install|contribute|upgrade))\b",
+            re.I,
+        ),
+    ),
     (
         paths.CONFIG,
         re.compile(r"\b(config(uration)? file|yaml|toml|workflow|ci|pipeline|dockerfile|makefile)\b", re.I),

@@ -88,6 +88,23 @@ def test_tests_come_first_only_where_they_are_asked_for(project: Repo) -> None:
     assert answer(project, "the parser")[0].path == b"src/parser.py"
 
 
+def test_documentation_stands_with_the_code_only_where_it_is_asked_for(project: Repo) -> None:
+    project.commit(
+        {
+            "GUIDE.md": "# Things\n\n## Installing\n\nInstall the plugins with `things install`.\n",
+            "src/install.py": "def install_plugins(names):\n    for name in names:\n        install(name)\n",
+        }
+    )
+
+    def page(query: str) -> list[bytes]:
+        return [hit.path for hit in answer(project, query, limit=5)]
+
+    for query in ("how do I install the plugins", "plugins: install instructions", "the guide to plugins"):
+        assert b"GUIDE.md" in page(query)[:3]
+    assert page("install the plugins")[0] == b"src/install.py"
+    assert b"GUIDE.md" not in page("install the plugins")
+
+
 def test_the_newer_version_of_a_folder_comes_first_unless_a_version_is_asked_for(repo: Repo) -> None:
     repo.commit(
         {
