@@ -204,6 +204,7 @@ def die(name: str, path: Path, seed: int, points: int) -> None:
 
 
 if __name__ == "__main__":
+    sys.dont_write_bytecode = True  # what the first one compiles would be steps of its alone
     os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="git-ctx-killing-")
     tempfile.tempdir = None
     try:
