@@ -130,7 +130,9 @@ def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
         fields.feed(data)
         if fields.read_array_header() != _FIELDS:
             raise Damaged("a document record has other fields")
-        _, _, gaps, lengths, line_gaps, spans, kinds, symbols = (fields.unpack() for _ in range(_FIELDS - 1))
+        fields.skip()  # size and
+        fields.skip()  # lines of the document
+        gaps, lengths, line_gaps, spans, kinds, symbols = [fields.unpack() for _ in range(6)]
         start = sum(gaps[: place + 1]) + sum(lengths[:place])
         first = sum(line_gaps[: place + 1]) + sum(spans[:place])
         position = Position(start, start + lengths[place], first + 1, first + spans[place] + 1)

@@ -101,13 +101,14 @@ class Corpus:
     def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The largest value, at or above zero, among the rows of each document, (documents,)."""
         best = np.zeros(self.documents)
-        # Few rows have most kinds of evidence.
-        rows = (values > 0).nonzero()[0]
-        if len(rows):
-            owner = self.document_of[rows]
-            first = begins(owner).nonzero()[0]
-            best[owner[first]] = np.maximum.reduceat(values[rows], first)
+        full = self._documents_with_rows
+        if len(full):
+            best[full] = np.maximum.reduceat(values, self.document_start[full])
         return best
+
+    @cached_property
+    def _documents_with_rows(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(self.document_rows)
 
     @cached_property
     def language_share(self) -> npt.NDArray[np.float64]:

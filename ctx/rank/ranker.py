@@ -14,7 +14,7 @@ from ctx.rank.corpus import Corpus, begins
 from ctx.rank.evidence import Evidence, Floats, gather
 from ctx.rank.features import FEATURES, file_features
 from ctx.rank.query import Query, plain_words
-from ctx.rank.rows import row_features
+from ctx.rank.rows import ROW_FEATURES, row_features
 from ctx.rank.translated import settle
 from ctx.rank.trees import file_ranker, row_ranker
 from ctx.rank.tuning import PLAIN, Tuning
@@ -22,8 +22,10 @@ from ctx.views import paths
 
 POOL = 50
 """Files that are looked at closely, at least; what ties with the last of them is too."""
+ROWS = 24
+"""Rows of each file of the answer that are, at least."""
 _OF_EACH_HIT = 3
-"""And at least so many for each hit that is wanted."""
+"""Files for each hit that is wanted, where that is more than the pool."""
 _SHARES = 0.25
 """What a unit of the trees' sums is worth where files are chosen by shares of the evidence."""
 
@@ -49,6 +51,8 @@ _NEXT_ROW = 4.0
 """What each further row of the same file loses, in the same units."""
 _ROUNDED = 1e-6
 """Scores that are closer are equal."""
+_RULE = ROW_FEATURES.index("rule")
+"""A plain sum over the kinds of evidence, which tells the rows that the trees need not see."""
 
 
 class Ranked(NamedTuple):
@@ -179,7 +183,8 @@ def candidates_of(
         (1.0, best(evidence.row_words)),
         (0.5, best(evidence.row_names)),
         (1.0, best(evidence.row_defines)),
-        (1.0, best(evidence.row_agreement - 0.5)),  # half of the bits agree by chance
+        # Half of the bits agree by chance.
+        (1.0, np.maximum(best(evidence.row_agreement) - 0.5, 0.0)),
     ):
         own = values[documents]
         speaks += own * (weight / max(1e-9, float(own.max(initial=0.0))))
@@ -213,6 +218,29 @@ def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArra
     return places
 
 
+def _fitting(
+    query: Query, evidence: Evidence, candidates: Candidates, limit: int, only: npt.NDArray[np.bool_] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+    """The rows that are compared, the place of the candidate that each is of, and how well each fits."""
+    rows, owner = candidates.groups.rows, candidates.groups.owner
+    table = row_features(query, evidence, candidates).T
+    gains = CALLED_SO * evidence.row_called[rows]  # what gave the file its gain is what to show of it
+    at = np.arange(len(rows)) if only is None else only[rows].nonzero()[0]
+    at = at[_worthiest(owner[at], table[_RULE, at] + gains[at], max(ROWS, limit))]
+    return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]
+
+
+def _worthiest(owner: npt.NDArray[np.int64], worth: Floats, count: int) -> npt.NDArray[np.int64]:
+    """The places of so many rows of each owner, all that tie with the last one included; owners ascend."""
+    first = begins(owner).nonzero()[0]
+    counts = np.diff(first, append=len(owner))
+    least = np.full(len(first), -np.inf)
+    for place in (counts > count).nonzero()[0].tolist():
+        own = worth[first[place] : first[place] + counts[place]]
+        least[place] = np.partition(own, -count)[-count]
+    return (worth >= least.repeat(counts)).nonzero()[0]
+
+
 def place_rows(
     corpus: Corpus, query: Query, pool: Pool, limit: int, only: npt.NDArray[np.bool_] | None = None
 ) -> PlacedRows:
@@ -224,11 +252,7 @@ def place_rows(
     if not len(kept):
         return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
     candidates, evidence = pool.candidates.among(kept), pool.evidence
-    rows, owner = candidates.groups.rows, candidates.groups.owner
-    fit = row_ranker().margins(row_features(query, evidence, candidates))
-    fit = fit + CALLED_SO * evidence.row_called[rows]  # what gave the file its gain is what to show of it
-    if only is not None:
-        rows, owner, fit = rows[only[rows]], owner[only[rows]], fit[only[rows]]
+    rows, owner, fit = _fitting(query, evidence, candidates, limit, only)
     of_file = pool.scores[kept]
     first = begins(owner).nonzero()[0]
     behind = np.maximum.reduceat(fit, first)[owner] - fit

@@ -58,8 +58,9 @@ def exact(values: Floats) -> Floats:
 def _documents(corpus: Corpus, known: Sequence[PathWords]) -> dict[int, npt.NDArray[np.int32]]:
     """The documents of the tree that each name stands in."""
     kept = corpus.mentions
-    new = np.array(sorted({one.name for one in known} - kept.keys()), dtype=np.int64)
-    if len(new):
+    unknown = {one.name for one in known if one.name not in kept}
+    if unknown:
+        new = np.array(sorted(unknown), dtype=np.int64)
         found = corpus.find(new)
         owner = corpus.document_of[found.row]
         first = begins(found.term, owner)

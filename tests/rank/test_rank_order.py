@@ -128,6 +128,14 @@ def test_one_file_does_not_fill_the_page(project: Repo) -> None:
     assert len({(hit.path, hit.position) for hit in hits}) == len(hits)
 
 
+def test_of_a_file_of_many_chunks_there_are_as_many_as_are_wanted(repo: Repo) -> None:
+    repo.commit({"src/session.py": module("session", 80)})
+    for limit in (3, 30, 70):
+        hits = answer(repo, "how is renew_session_57 called", limit=limit)
+        assert len({hit.position for hit in hits}) == limit
+        assert hits[0].symbol == "renew_session_57"
+
+
 def test_scores_are_sorted_and_in_range(project: Repo) -> None:
     for query in ("renew session", "ledger", "zebra quagga okapi", "limit"):
         scores = [hit.score for hit in answer(project, query, limit=50)]
