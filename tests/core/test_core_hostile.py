@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forking
 import msgpack
 import numpy as np
 import pytest
 from repositories import Repo
-from ways import program
+from ways import environment, program
 
 import ctx
 from ctx.arrays import decode, encode
@@ -119,9 +118,7 @@ def repo(make_repo: Callable[..., Repo]) -> Repo:
 def commands_answer(repo: Repo) -> None:
     """Every command that reads the store does what it is for, in time and without a word about a fault."""
     for words in (("status",), ("fsck",), ("search", "renew", "a"), ("status", "--log"), ("gc",), ("fsck",)):
-        done = subprocess.run(
-            [sys.executable, "-m", "ctx", *words], cwd=repo.path, capture_output=True, timeout=20
-        )
+        done = forking.run(words, cwd=repo.path, env=environment(), timeout=20)
         assert done.returncode in ((0, 1) if words == ("fsck",) else (0,)), (words, done.stderr)
         assert b"unexpected" not in done.stderr
     assert done.stdout.endswith(b"all is well\n")
