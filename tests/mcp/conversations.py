@@ -13,6 +13,10 @@ from typing import Any
 import anyio
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.shared.memory import create_client_server_memory_streams
+
+from ctx.mcp.project import Project
+from ctx.mcp.server import make_server
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES: dict[str | bytes, str | bytes | None] = {
@@ -56,6 +60,30 @@ def talk(path: Path, conversation: Talk) -> Any:
     return anyio.run(run)
 
 
+def talk_here(path: Path, conversation: Talk) -> Any:
+    """The same with a server in this process: for what the tools say, and not how a server lives."""
+
+    async def run() -> Any:
+        project = Project(str(path))
+        server = make_server(project)
+        try:
+            with anyio.fail_after(120):
+                async with (
+                    create_client_server_memory_streams() as (ours, theirs),
+                    anyio.create_task_group() as group,
+                ):
+                    group.start_soon(server.run, *theirs, server.create_initialization_options())
+                    async with ClientSession(*ours) as session:
+                        await session.initialize()
+                        found = await conversation(session)
+                    group.cancel_scope.cancel()
+            return found
+        finally:
+            project.close()
+
+    return anyio.run(run)
+
+
 def text(result: Any) -> str:
     """The text of a reply."""
     (block,) = result.content
@@ -75,7 +103,11 @@ def start(path: Path, *options: str) -> subprocess.Popen[bytes]:
     )
 
 
-def call(path: Path, *calls: tuple[str, dict[str, Any]] | Callable[[], None]) -> list[Any]:
+def call(
+    path: Path,
+    *calls: tuple[str, dict[str, Any]] | Callable[[], None],
+    talk: Callable[[Path, Talk], Any] = talk,
+) -> list[Any]:
     """The results of some calls of tools, one after the other in one conversation; what is no call is run."""
 
     async def conversation(session: ClientSession) -> list[Any]:
@@ -89,6 +121,11 @@ def call(path: Path, *calls: tuple[str, dict[str, Any]] | Callable[[], None]) ->
 
     found: list[Any] = talk(path, conversation)
     return found
+
+
+def call_here(path: Path, *calls: tuple[str, dict[str, Any]] | Callable[[], None]) -> list[Any]:
+    """The same with a server in this process."""
+    return call(path, *calls, talk=talk_here)
 
 
 def lines(*messages: dict[str, Any] | bytes) -> bytes:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from conversations import call, text
+from conversations import call_here, text
 from repositories import Repo
 
 from ctx.tokens import counter
@@ -34,7 +34,7 @@ def commits(result: Any) -> list[str]:
 
 def test_best_first_and_last(repo: Repo, told: dict[str, str]) -> None:
     """The three questions, and what a hit says."""
-    best, first, last = call(
+    best, first, last = call_here(
         repo.path,
         ("history_search", {"text": "retry_request"}),
         ("history_search", {"text": "cached cache_lookup entry", "which": "first"}),
@@ -58,7 +58,7 @@ def test_filters(repo: Repo, told: dict[str, str]) -> None:
     """Dates, authors, paths, branches and revisions, alone and such that nothing is left."""
     repo.git("branch", "side", told["come"])
     asked = {"text": "keep answers, retry requests, start a parser"}
-    of_path, of_branch, of_revision, later, nobody = call(
+    of_path, of_branch, of_revision, later, nobody = call_here(
         repo.path,
         ("history_search", asked | {"pathFilter": "src/net.py"}),
         ("history_search", asked | {"branch": "side"}),
@@ -82,7 +82,7 @@ def test_the_second_question_sees_a_commit_that_came_in_between(repo: Repo, told
         new.append(repo.commit({"src/ui.py": "def paint_window(): ...\n"}, "Paint a window").hex()[:12])
 
     asked = ("history_search", {"text": "paint_window"})
-    before, after = call(repo.path, asked, between, asked)
+    before, after = call_here(repo.path, asked, between, asked)
     assert new[0] not in commits(before)
     assert commits(after)[0] == new[0]
 
@@ -95,7 +95,7 @@ def test_budgets_are_kept(repo: Repo, most: int) -> None:
             f"    total = total + session * {line}  # näher am Ziel {line}" for line in range(40)
         )
         repo.commit({f"src/f{n}.py": f"def session_{n}(session, total):\n{body}\n"}, f"Add session {n}")
-    (result,) = call(repo.path, ("history_search", {"text": "session total", "maxTokens": most}))
+    (result,) = call_here(repo.path, ("history_search", {"text": "session total", "maxTokens": most}))
     values = json.dumps(result.structured_content, ensure_ascii=False)
     count = counter()
     assert count(text(result)) + count(values) <= most
@@ -110,7 +110,7 @@ def test_what_cannot_be(repo: Repo, told: dict[str, str]) -> None:
         ({"text": "x", "pathFilter": "../x"}, "leads out of the project"),
         ({"text": "x", "author": "\\("}, "Unmatched"),
     ]
-    results = call(repo.path, *[("history_search", arguments) for arguments, _ in bad])
+    results = call_here(repo.path, *[("history_search", arguments) for arguments, _ in bad])
     for result, (arguments, words) in zip(results, bad, strict=True):
         assert result.is_error, arguments
         assert words in text(result), (arguments, text(result))

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from conversations import FILES, call, talk, text
+from conversations import FILES, call_here, talk_here, text
 from mcp import ClientSession
 from mcp.shared.exceptions import MCPError
 from repositories import Repo
@@ -38,7 +38,7 @@ def test_a_pack_is_made_kept_listed_and_read(project: Repo) -> None:
             await session.read_resource(f"context://packs/{slug}"),
         )
 
-    made, listed, read, latest, resources, resource = talk(project.path, conversation)
+    made, listed, read, latest, resources, resource = talk_here(project.path, conversation)
     values = made.structured_content
     assert "def renew_session" in text(made)
     assert counter()(text(made)) == values["tokens"] <= values["budgetTokens"] == 600
@@ -57,7 +57,7 @@ def test_a_pack_is_made_kept_listed_and_read(project: Repo) -> None:
 def test_explain_says_what_became_of_a_file(project: Repo) -> None:
     """A file that answers, one that does not, one that is not indexed, and one that is not there."""
     project.commit({"logo.png": b"\x89PNG\0\0"})
-    found, other, skipped, absent = call(
+    found, other, skipped, absent = call_here(
         project.path,
         *[
             ("explain", {"task": TASK, "path": path})
@@ -83,7 +83,7 @@ def test_an_update_sends_what_the_edit_touched(project: Repo) -> None:
         source = str(FILES["src/session.py"])
         project.write({"src/session.py": source.replace("store(token)", "store(token, later=True)")})
 
-    before, after = call(
+    before, after = call_here(
         project.path, ("pack", {"task": TASK, "max_files": 5}), edit, ("pack", {"update": "latest"})
     )
     assert after.structured_content["parentPack"] == before.structured_content["slug"]
@@ -108,7 +108,7 @@ def test_calls_that_write_take_turns(project: Repo) -> None:
         slugs = [result.structured_content["slug"] for result in made]
         return made, [await session.call_tool("read_pack", {"slug": slug}) for slug in slugs]
 
-    made, read = talk(project.path, conversation)
+    made, read = talk_here(project.path, conversation)
     assert len({result.structured_content["slug"] for result in made}) == 20
     assert [text(result) for result in made] == [text(result) for result in read]
 
@@ -135,7 +135,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 
 def test_what_cannot_be(project: Repo) -> None:
-    results = call(project.path, *[(name, arguments) for name, arguments, _ in BAD])
+    results = call_here(project.path, *[(name, arguments) for name, arguments, _ in BAD])
     for result, (name, arguments, words) in zip(results, BAD, strict=True):
         assert result.is_error, (name, arguments, text(result))
         assert words in text(result), (name, arguments, text(result))
@@ -167,7 +167,7 @@ def test_resources_lead_nowhere_else(project: Repo) -> None:
                 refused.append((uri, error.message))
         return refused, await session.list_resource_templates()
 
-    refused, templates = talk(project.path, conversation)
+    refused, templates = talk_here(project.path, conversation)
     assert len(refused) == 10
     assert all("there is no resource" in message for _, message in refused), refused
     assert [one.uri_template for one in templates.resource_templates] == ["context://packs/{slug}"]

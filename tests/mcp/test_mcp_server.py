@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import click
 import pytest
-from conversations import FILES, call, talk, text
+from conversations import FILES, call_here, talk, talk_here, text
 from mcp import ClientSession
 from repositories import Repo
 
@@ -59,7 +59,7 @@ def test_the_first_call_in_a_foreign_project_shows_the_function(repo: Repo, ques
     """The source of click, which is none of ours and not indexed: one call with nothing but a text."""
     folder = Path(click.__file__).parent
     repo.commit({f"src/click/{file.name}": file.read_bytes() for file in folder.glob("*.py")})
-    (result,) = call(repo.path, ("code_search", {"text": question}))
+    (result,) = call_here(repo.path, ("code_search", {"text": question}))
     assert re.search(rf"^\d+\t *def {name}\(", text(result), re.MULTILINE), text(result)
 
 
@@ -69,7 +69,7 @@ def test_tools_are_flat_and_say_when_to_use_them(project: Repo) -> None:
     async def conversation(session: ClientSession) -> Any:
         return (await session.list_tools()).tools
 
-    tools = talk(project.path, conversation)
+    tools = talk_here(project.path, conversation)
     assert [tool.name for tool in tools] == list(TOOLS)
     for tool in tools:
         assert tool.input_schema["additionalProperties"] is False
@@ -99,7 +99,7 @@ def test_each_call_sees_the_files_as_they_are(project: Repo) -> None:
         old = await first({"text": "mix two colours", "revision": "HEAD~1"})
         return before, edited, changed, committed, old
 
-    before, edited, changed, committed, old = talk(project.path, conversation)
+    before, edited, changed, committed, old = talk_here(project.path, conversation)
     assert "mix_colours" not in before
     assert edited[0] == committed[0] == "mix_colours"
     assert changed == ["mix_colours"]
@@ -122,7 +122,7 @@ def test_budgets_are_kept(repo: Repo, most: int) -> None:
         return found, read
 
     count = counter()
-    for result in talk(repo.path, conversation):
+    for result in talk_here(repo.path, conversation):
         values = json.dumps(result.structured_content, ensure_ascii=False)
         assert count(text(result)) + count(values) <= most
         assert not result.is_error
@@ -175,7 +175,7 @@ def test_what_cannot_be_is_a_tool_error_with_the_way_out(project: Repo, tmp_path
             "read_lines", {"path": "src/session.py", "startLine": 4, "endLine": 5}
         )
 
-    results, good = talk(project.path, conversation)
+    results, good = talk_here(project.path, conversation)
     for result, (name, arguments, words) in zip(results, BAD, strict=True):
         assert result.is_error, (name, arguments)
         assert words in text(result), (name, arguments, text(result))
@@ -193,7 +193,7 @@ def test_citations_and_related_code(project: Repo) -> None:
         related = await session.call_tool("find_related", {"place": citation})
         return read, related
 
-    read, related = talk(project.path, conversation)
+    read, related = talk_here(project.path, conversation)
     assert "Push the expiry" in text(read)
     assert not related.is_error
 
