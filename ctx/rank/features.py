@@ -127,21 +127,24 @@ def file_features(
     stem_named, path_named = _named(query, words_of_paths)
     kinds = corpus.kinds[rows] & (TEST - 1)
     is_type = IS_TYPE.take(kinds)
-    found = {
+    of_rows = {
+        "best_row": words,
+        "best_coverage": evidence.row_coverage[rows],
+        "best_names": names,
+        "whole_name": evidence.row_whole[rows],
+        "united_row": united.text,
+        "defined_row": united.defined,
+        "united_coverage": united.coverage,
+    }
+    found = dict(zip(of_rows, groups.best(np.array(list(of_rows.values()))) / possible, strict=True))
+    found |= {
         "three_rows": groups.best_three(words) / possible,
-        "best_row": groups.best(words) / possible,
         "whole_file": evidence.document_words[documents] / possible,
         "coverage": evidence.document_coverage[documents] / possible,
-        "best_coverage": groups.best(evidence.row_coverage[rows]) / possible,
         "names": evidence.document_names[documents] / possible,
-        "best_names": groups.best(names) / possible,
-        "whole_name": groups.best(evidence.row_whole[rows]) / possible,
         "path": evidence.file_path[files] / possible,
-        "united_row": groups.best(united.text) / possible,
         "united_three": three / possible,
-        "defined_row": groups.best(united.defined) / possible,
-        "united_coverage": groups.best(united.coverage) / possible,
-        "any_coverage": (evidence.word_idf[:, None] * anywhere).sum(axis=0) / possible,
+        "any_coverage": evidence.word_idf @ anywhere / possible,
         "missing": (evidence.word_idf[:, None] * ~anywhere).max(axis=0, initial=0.0) / possible,
         "three_vectors": every.best_three(similar + 1.0),
         "best_vector": every.best(similar),

@@ -49,8 +49,8 @@ class Groups(NamedTuple):
         return total
 
     def best(self, values: Floats) -> Floats:
-        """The largest value of each document."""
-        best: Floats = np.maximum.reduceat(values, self.start)
+        """The largest value of each document, of (rows,) or (kinds, rows)."""
+        best: Floats = np.maximum.reduceat(values, self.start, axis=-1)
         return best
 
     def best_three(self, values: Floats) -> Floats:

@@ -33,7 +33,7 @@ def references(
     number[documents] = np.arange(len(documents))
     speaker = number[np.concatenate(by_name)]
     spoken_of = np.repeat(np.arange(len(known)), counts)
-    among = (speaker >= 0) & (speaker != spoken_of)
+    among = ((speaker >= 0) & (speaker != spoken_of)).nonzero()[0]
     speaker, spoken_of = speaker[among], spoken_of[among]
     total = max(1e-9, float(weight.sum()))
     return {

@@ -30,23 +30,24 @@ def row_features(query: Query, evidence: Evidence, candidates: Candidates) -> np
     similar = np.maximum(candidates.similar, 0.0)
     words, names = evidence.row_words[rows], evidence.row_names[rows]
     defines = evidence.row_defines[rows] * IS_TYPE[kinds]
-    compared = (
-        words,
-        candidates.text,
-        candidates.defined,
-        names,
-        evidence.row_whole[rows],
-        defines,
-        candidates.coverage,
-        evidence.row_coverage[rows],
-        similar,
+    compared = np.array(
+        (
+            words,
+            candidates.text,
+            candidates.defined,
+            names,
+            evidence.row_whole[rows],
+            defines,
+            candidates.coverage,
+            evidence.row_coverage[rows],
+            similar,
+        )
     )
     possible = max(1e-9, float(evidence.word_idf.sum()))
     table = np.empty((len(ROW_FEATURES), len(rows)), dtype=np.float32)
     n = len(COMPARED)
-    for place, values in enumerate(compared):
-        table[place] = values / np.maximum(groups.best(values), 1e-9)[owner]
-        table[n + place] = values / possible
+    table[:n] = compared / np.maximum(groups.best(compared), 1e-9).repeat(groups.counts, axis=1)
+    table[n : 2 * n] = compared / possible
     share = dict(zip(COMPARED, table, strict=False))
     single = (
         share["words"] + 0.7 * share["names"] + share["defines"] + 0.6 * share["similar"],

@@ -59,13 +59,14 @@ def spread(
         "best_is_definition": is_definition[best],
         "best_place": (rows[best] - rows[start]) / counts,
         "first_row": united.text[start] / possible,
-        "pair_row": groups.best(weighted(worth, together)) / total,
-        "pairs": weighted(worth, np.logical_or.reduceat(together, start, axis=1)) / total,
+        # Sums of idf are exact, so that a matrix product may add them in any order.
+        "pair_row": groups.best(worth @ together) / total,
+        "pairs": worth @ np.logical_or.reduceat(together, start, axis=1) / total,
         "flat": weighted(evidence.term_weight, sums / (sums + _HALF)) / possible,
         "peaks": weighted(evidence.term_weight, united.peaks) / possible,
         "second_coverage": groups.best(np.where(coverage >= widest.repeat(groups.counts), 0.0, coverage)),
-        "named_coverage": weighted(evidence.word_idf, united.in_names) / possible,
-        "known_coverage": weighted(evidence.word_idf, united.in_names | united.in_path) / possible,
+        "named_coverage": evidence.word_idf @ united.in_names / possible,
+        "known_coverage": evidence.word_idf @ (united.in_names | united.in_path) / possible,
         "lead": lead,
     }
 

@@ -6,7 +6,7 @@ of them more than two words of which each stands in one; here a word counts wher
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,12 +58,12 @@ def unite(corpus: Corpus, evidence: Evidence, groups: Groups, files: npt.NDArray
     in_path[path.term, at] = True
     dense = np.maximum(in_text, in_path.repeat(groups.counts, axis=1) * _IN_PATH)
     values = weighted(weight, dense)
-    coverage = weighted(evidence.word_idf, dense > 0)
+    coverage = evidence.word_idf @ (dense > 0)  # an idf is so many of equal parts: the sum is exact
     peaks = np.maximum.reduceat(in_text, groups.start, axis=1)
     return United(values, values + of_names, coverage, dense, in_text, peaks, in_names, in_path)
 
 
-def weighted(weight: Floats, values: npt.NDArray[Any]) -> Floats:
+def weighted(weight: Floats, values: Floats) -> Floats:
     """The weighted sum over the first axis; always in the same order, which a matrix product would not be."""
     total = np.zeros(values.shape[1])
     for one, row in zip(weight.tolist(), values, strict=True):
