@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import forking
 import pytest
 from configurations import SCRIPT
 
@@ -40,10 +41,14 @@ def no_agents(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPath
 def git_ctx(repo) -> Callable[..., Done]:
     """Run the real program in the repository: `git_ctx("setup-agent", "--yes")`."""
 
-    def run(*arguments: str, cwd: Path | None = None, said: str = "", program: str = SCRIPT) -> Done:
-        done = subprocess.run(
-            [program, *arguments], cwd=cwd or repo.path, input=said, capture_output=True, text=True
-        )
+    def run(*arguments: str, cwd: Path | None = None, said: str = "", program: str | None = None) -> Done:
+        if program is None:
+            env = {**os.environ, "PYTHONPATH": str(forking.ROOT)}
+            done = forking.run_for_text(arguments, cwd=cwd or repo.path, env=env, stdin=said)
+        else:
+            done = subprocess.run(
+                [program, *arguments], cwd=cwd or repo.path, input=said, capture_output=True, text=True
+            )
         return Done(done.returncode, done.stdout, done.stderr)
 
     return run
