@@ -592,10 +592,12 @@ class RepositoryIndex:
 
     @property
     def tuning(self) -> Tuning:
-        """How to rank: corrected by what the past says of the files, where the user wants it."""
+        """How to rank: by the texts too, and by what the past says of the files where the user wants it."""
         from ctx.rank.tuning import PLAIN
+        from ctx.search import texts_of_rows
 
-        return self._fitting.tuning() if self._wants_fit else PLAIN
+        tuning = self._fitting.tuning() if self._wants_fit else PLAIN
+        return tuning._replace(text_of=texts_of_rows(lambda view: partial(self.record, view), self.text))
 
     @property
     def past_unread(self) -> str | None:

@@ -15,7 +15,7 @@ from ctx.git.repository import Repository
 from ctx.rank.corpus import Corpus
 from ctx.rank.query import Query, prepare
 from ctx.rank.ranker import Ranked, rank
-from ctx.rank.tuning import PLAIN, Tuning
+from ctx.rank.tuning import PLAIN, TextOf, Tuning
 from ctx.records import decode_chunk
 from ctx.values import ALL, CODE, CONFIG, CONTENTS, DOCS, Change, Hit
 from ctx.views import paths as path_flags
@@ -227,6 +227,16 @@ def _same_text(one: Hit, other: Hit) -> bool:
         return False
     a, b = one.position, other.position
     return 2 * (min(a.end, b.end) - max(a.start, b.start)) >= b.end - b.start
+
+
+def texts_of_rows(records: Callable[[View], Records], text: Callable[[Hit], str | None]) -> TextOf:
+    """Reads the texts of rows: `records` gives those of a view, `text` that of a hit or None."""
+
+    def text_of(corpus: Corpus, row: int) -> str | None:
+        file = int(corpus.shown[corpus.document_of[row]])
+        return text(hit_of(corpus, records(corpus.view), Ranked(row, file, 0.0, 0.0)))
+
+    return text_of
 
 
 def hit_of(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:

@@ -13,7 +13,7 @@ from ctx.evaluation.measures import Shown
 from ctx.evaluation.parents import Parents
 from ctx.evaluation.settings import Setting
 from ctx.evaluation.tasks import Task, task_of
-from ctx.search import Filters, search
+from ctx.search import Filters, search, texts_of_rows
 from ctx.views.view import View
 
 DEPTH = 12
@@ -93,7 +93,8 @@ class Replay:
 
     def _shown(self, view: View, task: Task, setting: Setting) -> list[Shown]:
         filters = Filters(self._index.repository)
-        hits, _ = search(view, self._parents.records(view), task.query, DEPTH, filters, tuning=setting.tuning)
+        tuning = setting.tuning._replace(text_of=texts_of_rows(self._parents.records, self._index.text))
+        hits, _ = search(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
         return [
             Shown((hit.path, *hit.also_at), hit.position.start_line, hit.position.end_line) for hit in hits
         ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctx.evidence.values import SYNONYM
-from ctx.rank.explain import CORRECTION, FURTHER_ROW
+from ctx.rank.explain import CORRECTION, FURTHER_ROW, TO_THE_LETTER
 from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION
 
 _MOST_NAMED = 4
@@ -40,6 +40,8 @@ def reasons(
         found = [one for one in evidence if one["kind"] == "lexical" and one["origin"] == origin]
         if found:
             said.append(form.format(_named([_term(one) for one in found])))
+    if parts.get(TO_THE_LETTER, 0.0) > _WORTH_SAYING:
+        said.append("says it to the letter")
     paths = [one for one in evidence if one["kind"] == "path"]
     if paths:
         said.append(f"its path has {_named([_path_word(one) for one in paths])}")

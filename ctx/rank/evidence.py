@@ -43,8 +43,9 @@ class Evidence(NamedTuple):
     defined there; `*_coverage` the summed idf of the words that stand there; `row_defines` the number of
     identifiers of the query that are defined there to the letter; `row_whole` the largest summed idf of words
     that together are the whole name of a definition there; `row_called` (bool) whether that name has at least
-    two words and all that the query says; `row_found` (bool) whether anything of it stands there, masked or
-    not; `row_agreement` the share of equal bits of the vectors in 0..1; `file_path` the summed idf of the
+    two words and all that the query says; `row_said` the idf share that stands there to the letter, where
+    that was looked at (`ctx.rank.verbatim`); `row_found` (bool) whether anything of it stands there, masked
+    or not; `row_agreement` the share of equal bits of the vectors in 0..1; `file_path` the summed idf of the
     terms in the path, `document_path` the best of the document's files. `word_idf` has the idf of each
     of the query's terms, zero for neighbours tried as one.
     """
@@ -54,6 +55,7 @@ class Evidence(NamedTuple):
     row_defines: Floats
     row_whole: Floats
     row_called: npt.NDArray[np.bool_]
+    row_said: Floats
     row_agreement: Floats
     row_coverage: Floats
     row_found: npt.NDArray[np.bool_]
@@ -76,6 +78,7 @@ class Evidence(NamedTuple):
             row_defines=np.where(rows, self.row_defines, 0.0),
             row_whole=np.where(rows, self.row_whole, 0.0),
             row_called=self.row_called & rows,
+            row_said=np.where(rows, self.row_said, 0.0),
             row_agreement=np.where(rows, self.row_agreement, 0.0),
             row_coverage=np.where(rows, self.row_coverage, 0.0),
         )
@@ -146,6 +149,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
         np.bincount(found.row[exact], minlength=rows).astype(np.float64),
         row_whole,
         row_called,
+        np.zeros(rows),
         _agreement(corpus, query),
         row_coverage,
         row_found,

@@ -23,6 +23,8 @@ COMMON = "common"
 """What all candidates have: the mean of the trees."""
 CORRECTION = "correction"
 """What was fitted to the repository, where the user asked for that."""
+TO_THE_LETTER = "to the letter"
+"""What stands in the file as it stands in the query."""
 NAMES = "names"
 """The group of features that what `ranker.CALLED_SO` gives is put into."""
 _LEAST_SCORE = -500.0
@@ -44,9 +46,9 @@ _KINDS = {
 class Explained(NamedTuple):
     """A hit, its margin and what it is made of.
 
-    `parts` maps a group of features (`features.GROUPS`), `COMMON`, `CORRECTION`, `FURTHER_ROW` or what the
-    file is ("a test") to what it adds; `features` maps features to what the trees made of them, and to
-    their values. `words` is the BM25 of the row's text.
+    `parts` maps a group of features (`features.GROUPS`), `COMMON`, `CORRECTION`, `TO_THE_LETTER`,
+    `FURTHER_ROW` or what the file is ("a test") to what it adds; `features` maps features to what the trees
+    made of them, and to their values. `words` is the BM25 of the row's text.
     """
 
     hit: Ranked
@@ -78,7 +80,7 @@ def explain(
     own, of_row = np.unique(placed.candidates, return_inverse=True)
     table = pool.features[own]
     steps = (tuning.trees or file_ranker()).contributions(table) / UNIT
-    corrections = pool.corrections[own].tolist()
+    corrections, said = pool.corrections[own].tolist(), pool.said[own].tolist()
     flags = corpus.view.file_flags[pool.candidates.files[own]]
     files: list[tuple[dict[str, float], dict[str, tuple[float, float]]]] = []
     for number, (moves, values) in enumerate(zip(steps.tolist(), table.tolist(), strict=True)):
@@ -94,6 +96,8 @@ def explain(
                 parts[_KINDS[flag]] = -prior
         if gain := float(pool.gains[own[number]]):
             parts[NAMES] += gain
+        if said[number]:
+            parts[TO_THE_LETTER] = said[number]
         if corrections[number]:
             parts[CORRECTION] = corrections[number]
         files.append((parts, features))
@@ -119,6 +123,7 @@ def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: PlacedRows, deep
         pool.features[best],
         pool.priors[best],
         pool.gains[best],
+        pool.said[best],
         pool.corrections[best],
         pool.scores[best],
     )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.embed.protocol import Embedder
+from ctx.rank.pasted import pasted
 from ctx.rank.translated import Alternatives, translated
 from ctx.views import paths
 from ctx.words.query import Term, read_query, tokens, words_of
@@ -66,7 +67,8 @@ class Query(NamedTuple):
     words and no compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the
     identifiers in it, as they would be defined to the letter. `asked` are the path flags that the words ask
     for; `alternatives` are the terms of each translated word. `is_symbol` means one bare name, `is_question`
-    a text that begins with a question word; `tokens` are counted as they stand.
+    a text that begins with a question word; `tokens` are counted as they stand. `pasted` are the tokens of
+    each line of a query that looks pasted, in lower case.
     """
 
     terms: list[Term]
@@ -82,11 +84,12 @@ class Query(NamedTuple):
     is_symbol: bool
     is_question: bool
     tokens: int
+    pasted: list[list[str]]
 
 
 def prepare(text: str, embedder: Embedder) -> Query:
     """Read a query."""
-    text = text[:MAX_LENGTH]
+    text = typed = text[:MAX_LENGTH]
     rendering = render(text)
     embedded = text
     if rendering:
@@ -119,6 +122,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
         is_symbol,
         bool(_QUESTION.match(stripped)),
         len(stripped.split()),
+        pasted(typed),
     )
 
 

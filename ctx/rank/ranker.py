@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import exp
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from ctx.rank.rows import ROW_FEATURES, row_features
 from ctx.rank.translated import settle
 from ctx.rank.trees import file_ranker, row_ranker
 from ctx.rank.tuning import PLAIN, Tuning
+from ctx.rank.verbatim import said_by_rows
 from ctx.views import paths
 
 POOL = 50
@@ -47,6 +48,9 @@ CALLED_SO = 3.0
 """What a file, and the row in it, gains that defines something called just what the query says in two words
 or more: commits say little of that, so the trees do not know how sure it is. In the same units."""
 
+SAID_SO = 8.0
+"""What a file, and the row in it, gains that says a line of a pasted query to the letter."""
+
 _NEXT_ROW = 4.0
 """What each further row of the same file loses, in the same units."""
 _ROUNDED = 1e-6
@@ -67,9 +71,8 @@ class Ranked(NamedTuple):
 class Pool(NamedTuple):
     """The candidates of one query.
 
-    `features` (n, FEATURES); in units of the trees'
-    sums, all (n,), what each file loses by what it is, what it gains by what it defines, what a correction
-    adds, and its score.
+    `features` (n, FEATURES); in units of the trees' sums, all (n,), what each file loses by what it is, what
+    it gains by what it defines and by what it says to the letter, what a correction adds, and its score.
     """
 
     evidence: Evidence
@@ -77,6 +80,7 @@ class Pool(NamedTuple):
     features: npt.NDArray[np.float32]
     priors: Floats
     gains: Floats
+    said: Floats
     corrections: Floats
     scores: Floats
 
@@ -136,22 +140,27 @@ def pool_of(
         shown = corpus.shown
     else:
         shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
+    if tuning.text_of is not None and query.pasted:
+        open_rows = shown[corpus.document_of] >= 0
+        text_of = partial(tuning.text_of, corpus)
+        evidence = evidence._replace(row_said=said_by_rows(query, evidence, open_rows, text_of, _top))
     places = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
     priors = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[places]]]
     called = np.zeros(corpus.documents, dtype=bool)
     called[corpus.document_of[evidence.row_called]] = True
     gains = np.where(called[places], CALLED_SO, 0.0)
-    chosen = candidates_of(corpus, evidence, places, gains - priors, max(POOL, _OF_EACH_HIT * limit))
-    documents, priors, gains = places[chosen], priors[chosen], gains[chosen]
+    said = SAID_SO * corpus.best_of_documents(evidence.row_said)[places]
+    chosen = candidates_of(corpus, evidence, places, gains + said - priors, max(POOL, _OF_EACH_HIT * limit))
+    documents, priors, gains, said = places[chosen], priors[chosen], gains[chosen], said[chosen]
     files = shown[documents]
     candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
     if not len(documents):
         none = np.zeros(0)
-        return Pool(evidence, candidates, np.zeros((0, len(FEATURES)), np.float32), none, none, none, none)
+        return Pool(evidence, candidates, np.zeros((0, len(FEATURES)), np.float32), *[none] * 5)
     table = file_features(corpus, query, evidence, candidates, speaking)
-    plain = (tuning.trees or file_ranker()).margins(table) - priors + gains
+    plain = (tuning.trees or file_ranker()).margins(table) - priors + gains + said
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
-    return Pool(evidence, candidates, table, priors, gains, scores - plain, scores)
+    return Pool(evidence, candidates, table, priors, gains, said, scores - plain, scores)
 
 
 def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
@@ -224,7 +233,8 @@ def _fitting(
     """The rows that are compared, the place of the candidate that each is of, and how well each fits."""
     rows, owner = candidates.groups.rows, candidates.groups.owner
     table = row_features(query, evidence, candidates).T
-    gains = CALLED_SO * evidence.row_called[rows]  # what gave the file its gain is what to show of it
+    # What gave the file its gain is what to show of it.
+    gains = CALLED_SO * evidence.row_called[rows] + SAID_SO * evidence.row_said[rows]
     at = np.arange(len(rows)) if only is None else only[rows].nonzero()[0]
     at = at[_worthiest(owner[at], table[_RULE, at] + gains[at], max(ROWS, limit))]
     return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ctx.rank.corpus import Corpus
 from ctx.rank.query import Query
 from ctx.rank.trees import Trees
 from ctx.views.view import View
@@ -31,13 +32,22 @@ class Correct(Protocol):
     ) -> npt.NDArray[np.float64]: ...
 
 
+class TextOf(Protocol):
+    """Gives the text of a row, None where it cannot be read."""
+
+    def __call__(self, corpus: Corpus, row: int, /) -> str | None: ...
+
+
 class Tuning(NamedTuple):
-    """`trees` of None are those of the package; `name` is what the answer says it was ranked with."""
+    """`trees` of None are those of the package; `name` is what the answer says it was ranked with. Without
+    `text_of` nothing is read.
+    """
 
     without: frozenset[str] = frozenset()
     trees: Trees | None = None
     correct: Correct | None = None
     name: str | None = None
+    text_of: TextOf | None = None
 
     @property
     def ranked_with(self) -> tuple[str, ...]:
@@ -58,6 +68,7 @@ class Tuning(NamedTuple):
                 words=[],
                 wholes=[],
                 alternatives=[],
+                pasted=[],
             )
         if NAMES in self.without:
             query = query._replace(names=[], wholes=[])

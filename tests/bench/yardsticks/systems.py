@@ -15,7 +15,7 @@ from ctx.contents import to_text
 from ctx.engine import RepositoryIndex
 from ctx.evaluation.parents import Parents
 from ctx.rank.tuning import PLAIN, Tuning
-from ctx.search import Filters, search
+from ctx.search import Filters, search, texts_of_rows
 from ctx.views.view import View
 
 LIMIT = 50
@@ -43,6 +43,7 @@ class Ours:
     def __init__(self, index: RepositoryIndex) -> None:
         self._repository = index.repository
         self.parents = Parents(index)
+        self._text_of = texts_of_rows(self.parents.records, index.text)
 
     def search(
         self,
@@ -53,6 +54,7 @@ class Ours:
     ) -> list[Results]:
         """The results of each query in the tree of a view."""
         filters = Filters(self._repository, pathspecs)
+        tuning = tuning._replace(text_of=self._text_of)
         return [self._shown(view, query, filters, tuning) for query in queries]
 
     def _shown(self, view: View, query: str, filters: Filters, tuning: Tuning) -> Results:

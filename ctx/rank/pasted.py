@@ -1,0 +1,42 @@
+"""Whether a query looks pasted: a message of a program, a trace, a line of a log, a piece of code."""
+
+from __future__ import annotations
+
+import re
+
+from ctx.words.query import tokens
+
+LEAST = 4
+"""Tokens that say something side by side; fewer stand so by chance."""
+_MOST_LINES = 16
+_MOST_TOKENS = 64
+_MESSAGE = re.compile(
+    r"\b\w*(error|exception|warning|panic|fatal|failed|failure)\b"
+    r"|\b(could|can|does|do|is|was|has|must|should|will|may)(n't| not)\b|\bcannot\b"
+    r"|\b(unable to|invalid|must (be|have)|not (found|allowed|supported|a|an|be|in)|no such|unexpected"
+    r"|expected|missing|already|required|outside of|denied|refused|exceeded|timed out)\b",
+    re.I,
+)
+"""What messages of programs say, and what is wrong with something."""
+_CODE = re.compile(r"""["'`(){}\[\];=\n]""")
+_LABEL = re.compile(
+    r"(?:[\w.:\\]*(?:error|exception|warning|panic|failure)\w*|fatal|caused by)(?:\[\w+\])?:\s+", re.I
+)
+"""What stands before a message: its kind, which the code that says it may name elsewhere or not at all."""
+_FRAME = re.compile(r'File ".*", line \d|at .*[:(]\d*|Traceback \(|goroutine \d')
+"""A line of a trace that says where, not what."""
+
+
+def pasted(text: str) -> list[list[str]]:
+    """The tokens of each line of a query that looks like a message or like code, in lower case."""
+    if not (_MESSAGE.search(text) or _CODE.search(text)):
+        return []
+    lines = []
+    for line in text.split("\n")[:_MOST_LINES]:
+        said = line.strip()
+        while label := _LABEL.match(said):
+            said = said[label.end() :]
+        found = [] if _FRAME.match(said) else [token.lower() for token in tokens(said)[:_MOST_TOKENS]]
+        if len(found) >= LEAST:
+            lines.append(found)
+    return lines

@@ -1,0 +1,87 @@
+"""Yardsticks that ask for one place of a project's last tree: a definition, a message."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from results import write
+from systems import Ours, Semble, checkout, clone
+
+import ctx
+from ctx.evaluation.measures import Target
+from ctx.evaluation.tasks import SOURCES, kind_of
+from ctx.views import paths
+
+SEED = 4
+
+
+class Asked(NamedTuple):
+    """A query and the line that answers it."""
+
+    category: str
+    text: str
+    path: str
+    line: int
+
+
+Ask = Callable[[Path, random.Random], list[Asked]]
+"""Gives what is asked of the files of a folder."""
+
+
+def is_source(path: str) -> bool:
+    """Whether a path is that of a source that is the project's own, no test and no example."""
+    flags = paths.flags(os.fsencode(path), "python")
+    return kind_of(flags) == SOURCES and not flags & (paths.VENDORED | paths.DECLARATIONS)
+
+
+def run(yardstick: str, ask: Ask) -> int:
+    """Read the command line, ask every project of it, and write the results; the exit status."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
+    parser.add_argument("--model", help="a model2vec folder for semble")
+    options = parser.parse_args()
+    semble = Semble(options.semble, options.model) if options.semble else None
+    with options.out.open("a") as out:
+        for project in json.loads(Path(__file__).with_name("projects.json").read_text()):
+            if options.names and project["name"] not in options.names:
+                continue
+            with tempfile.TemporaryDirectory() as scratch:
+                folder = Path(scratch, project["name"])
+                clone(options.checkouts / project["name"], folder)
+                checkout(folder, project["head"])
+                asked = ask(folder, random.Random(f"{SEED}-{project['name']}"))
+                for system, found in _answers(folder, project["head"], [one.text for one in asked], semble):
+                    for one, results in zip(asked, found, strict=True):
+                        path = os.fsencode(one.path)
+                        write(
+                            out, yardstick, system, project, one.category,
+                            f"{project['name']} {one.category} {one.text}", one.text,
+                            [Target(path)], [Target(path, ((one.line, one.line),))], results,
+                        )  # fmt: skip
+            print(f"{project['name']}: {len(asked)} {yardstick}", file=sys.stderr, flush=True)
+    if semble is not None:
+        semble.close()
+    return 0
+
+
+def _answers(
+    folder: Path, revision: str, texts: Sequence[str], semble: Semble | None
+) -> list[tuple[str, list[Any]]]:
+    """The name of each program with what it found for each text."""
+    with ctx.open(folder) as index:
+        ours = Ours(index)
+        found = [(ours.name, ours.search(ours.parents.view(index.resolve(revision).tree), texts))]
+    if semble is not None:
+        found.append((semble.name, semble.search(folder, texts)))
+    return found

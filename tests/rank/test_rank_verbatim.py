@@ -1,0 +1,107 @@
+"""A query that looks pasted is answered by what says it to the letter."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from repositories import Repo
+
+import ctx
+from ctx.rank.pasted import LEAST, pasted
+from ctx.rank.verbatim import longest_run
+from ctx.values import Hit
+
+ABOUT = "".join(
+    f"\n\ndef open_ledger_{number}(path):\n"
+    f'    """Open the ledger for reading; a ledger that is missing cannot be opened, which is an error."""\n'
+    f"    return open_ledger_file(path, {number})\n"
+    for number in range(6)
+)
+SAYS = "".join(
+    f"\n\ndef step_{number}(path):\n"
+    + "".join(f"    turn_page_{line}(path, {number}, {line})\n" for line in range(40))
+    for number in range(4)
+)
+MESSAGE = 'def first(path):\n    fail(f"the ledger {path} cannot be opened for reading: is it missing?")\n'
+FILES = {
+    "src/books.py": '"""Ledgers that are opened for reading."""' + ABOUT,
+    "src/odd.py": SAYS + "\n\n" + MESSAGE,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("how are ledgers opened for reading", 0),
+        ("ledger file handling", 0),
+        ("error handling", 0),
+        ("the ledger a.txt cannot be opened for reading", 1),
+        ("IOError: no such file", 0),
+        ("app.errors.LedgerError: it is missing from here", 1),
+        ("open_ledger(path, for_reading, 3)", 1),
+        (
+            'Traceback (most recent call last):\n  File "/b.py", line 3\n    a = b(c, d)\nE: is it there?',
+            2,
+        ),
+        ("", 0),
+        ("\x00 \ud800 ''", 0),
+    ],
+)
+def test_what_looks_pasted(text: str, lines: int) -> None:
+    found = pasted(text)
+    assert len(found) == lines
+    assert all(len(line) >= LEAST and [token.lower() for token in line] == line for line in found)
+
+
+@given(*[st.lists(st.sampled_from("abc"), max_size=24)] * 2)
+def test_the_longest_run_is_the_longest(asked: list[str], text: list[str]) -> None:
+    spans = [asked[a:b] for a in range(len(asked)) for b in range(a + LEAST, len(asked) + 1)]
+    there = [span for span in spans if any(text[at : at + len(span)] == span for at in range(len(text)))]
+    run = list(longest_run(asked, text))
+    assert len(run) == max(map(len, there), default=0)
+    assert not run or run in there
+
+
+def answer(repo: Repo, query: str, **options: object) -> list[Hit]:
+    with ctx.open(repo.path) as index:
+        return index.search(query, **options).hits  # type: ignore[arg-type]
+
+
+PASTED = "LedgerError: the ledger /var/books.txt cannot be opened for reading: is it missing?"
+
+
+def test_a_message_is_answered_by_the_code_that_says_it(repo: Repo) -> None:
+    repo.commit(FILES)
+    first = answer(repo, PASTED)[0]
+    assert (first.path, first.symbol) == (b"src/odd.py", "first")
+    assert answer(repo, "how is the ledger opened for reading")[0].path == b"src/books.py"
+
+
+def test_so_is_a_message_that_is_not_committed(repo: Repo) -> None:
+    repo.commit({"src/books.py": FILES["src/books.py"]})
+    (repo.path / "src" / "odd.py").write_text(FILES["src/odd.py"])
+    assert answer(repo, PASTED)[0].path == b"src/odd.py"
+    assert answer(repo, PASTED, overlay="committed")[0].path == b"src/books.py"
+
+
+def test_filters_hold_for_what_is_read(repo: Repo) -> None:
+    repo.commit(FILES)
+    assert {hit.path for hit in answer(repo, PASTED, paths=["src/books.py"])} == {b"src/books.py"}
+
+
+def test_a_range_is_answered_by_its_own_chunks(repo: Repo) -> None:
+    repo.commit({"src/books.py": FILES["src/books.py"]})
+    repo.commit({"src/odd.py": FILES["src/odd.py"]})
+    with ctx.open(repo.path) as index:
+        hits = index.search(PASTED, within="HEAD~1..HEAD").hits
+    assert hits[0].symbol == "first"
+
+
+def test_the_explanation_says_so(repo: Repo) -> None:
+    repo.commit(FILES)
+    with ctx.open(repo.path) as index:
+        files = index.search_files(PASTED).hits
+    assert files[0].path == b"src/odd.py"
+    assert "says it to the letter" in files[0].reasons
+    assert not any("says it to the letter" in file.reasons for file in files[1:])
