@@ -135,10 +135,11 @@ class Project:
         if example.source == "symbol":
             return np.array([example.text in names for names in record.names], dtype=bool)
         lines = changed_lines(self.checkout, example, path, self.repository["revision"])
+        # Imports follow from what was changed elsewhere; nobody who asks for that looks for them.
         return np.array(
             [
-                any(place.start_line <= b and a <= place.end_line for a, b in lines)
-                for place in record.positions
+                kind != "imports" and any(place.start_line <= b and a <= place.end_line for a, b in lines)
+                for place, kind in zip(record.positions, record.kinds, strict=True)
             ]
         )
 
