@@ -32,6 +32,7 @@ from ctx.rank.ranker import candidates_of
 from ctx.rank.rows import ROW_FEATURES, row_features
 from ctx.records import Record, decode_record
 from ctx.views import paths
+from ctx.words.subjects import question_of
 
 SEED = 4
 NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.VENDORED
@@ -42,9 +43,10 @@ HELD_OUT_CAPS = {"after": 50, "before": 25, "added": 30, "topic": 0}
 CANDIDATES = 150
 """Of each query; a search looks at fewer, the trees learn from more."""
 SYMBOLS = 40
-ROWS = 60
-"""Files of a project whose rows are labelled; each costs two runs of git."""
-ROW_SOURCES = ("after", "before", "symbol")
+ROW_COMMITS = 200
+"""Commits of a project whose rows are labelled; each file of one costs two runs of git."""
+ROWS_PER_FILE = 6
+"""So many of them may have changed a file."""
 STACKED = ("features", "label", "flags", "query", "row_features", "row_label")
 _DEFINED = {"function", "method", "class", "interface", "struct", "enum", "trait", "object", "type", "module"}
 
@@ -129,6 +131,21 @@ class Project:
                 found.append(Asked(example, narrow, among, True))
         return found
 
+    def row_examples(self) -> list[history.Example]:
+        """Commits after the tree. What one before it said may stand in the rows that it changed."""
+        caps = {"after": ROW_COMMITS, "before": 0, "added": 0, "topic": 0}
+        head, revision = self.repository["head"], self.repository["revision"]
+        return history.examples(self.checkout, head, revision, set(self.number), caps, SEED, ROWS_PER_FILE)
+
+    def wordings(self, example: history.Example) -> list[str]:
+        """The ways in which a query is asked: as the subject, and with the body where there is one."""
+        if not example.commit:
+            return [example.text]
+        message = history.git(self.checkout, "log", "-1", "--format=%B", example.commit).lstrip("\n")
+        subject, _, body = message.partition("\n")
+        question = question_of(subject.strip(), body.strip())
+        return [example.text] if question is None else [example.text, question]
+
     def row_labels(self, example: history.Example, path: str) -> npt.NDArray[np.bool_]:
         """Which rows of a file the commit of an example changed, or which row defines the name asked for."""
         record = self.record(self.number[path])
@@ -149,8 +166,6 @@ def collect(project: Project) -> dict[str, Any]:
     corpus, view = project.corpus, project.view
     asked = project.asked()
     columns: dict[str, list[Any]] = defaultdict(list)
-    labels: dict[tuple[history.Example, str], npt.NDArray[np.bool_]] = {}
-    commits_labelled = 0
     for place, (example, wanted_paths, shown, narrow) in enumerate(asked):
         query = prepare(example.text, word_table())
         evidence = gather(corpus, query)
@@ -176,26 +191,34 @@ def collect(project: Project) -> dict[str, Any]:
             "text": example.text,
         }.items():
             columns[name].append(value)
-        for path in wanted_paths if example.source in ROW_SOURCES else ():
-            file = project.number[path]
-            if (example, path) not in labels:
-                if example.source != "symbol" and commits_labelled >= ROWS:
-                    continue
-                commits_labelled += example.source != "symbol"
-                labels[example, path] = project.row_labels(example, path)
-            label = labels[example, path]
-            if not label.any() or label.all():
-                continue
-            alone = corpus.file_document[[file]]
-            candidates, _ = read_candidates(corpus, query, evidence, alone, np.array([file]))
-            columns["row_features"].append(row_features(query, evidence, candidates))
-            columns["row_label"].append(label)
-            columns["row_group"].append(len(label))
-            columns["row_source"].append(example.source)
+    symbols_asked = [one.example for one in asked if one.example.source == "symbol"]
+    for name, values in collect_rows(project, project.row_examples() + symbols_asked).items():
+        columns[name] = values
     return {
         name: np.concatenate(values) if name in STACKED else np.array(values)
         for name, values in columns.items()
     } | {"names": np.array(FEATURES), "row_names": np.array(ROW_FEATURES)}
+
+
+def collect_rows(project: Project, examples: list[history.Example]) -> dict[str, list[Any]]:
+    """The rows of the files that answer some queries, once for each wording of a query."""
+    corpus = project.corpus
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for example in examples:
+        queries = [prepare(text, word_table()) for text in project.wordings(example)]
+        gathered = [(query, gather(corpus, query)) for query in queries]
+        for path in example.paths:
+            label = project.row_labels(example, path)
+            if not label.any() or label.all():
+                continue
+            file = np.array([project.number[path]])
+            for query, evidence in gathered:
+                candidates, _ = read_candidates(corpus, query, evidence, corpus.file_document[file], file)
+                columns["row_features"].append(row_features(query, evidence, candidates))
+                columns["row_label"].append(label)
+                columns["row_group"].append(len(label))
+                columns["row_source"].append(example.source)
+    return columns
 
 
 def main(arguments: list[str]) -> int:

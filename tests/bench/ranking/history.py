@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ MOST_FILES = 6
 """Code files that a commit may change; larger ones speak of no place in particular."""
 _MOST_CHANGES = 15
 _MOST_ADDED = 4
-_PER_FILE = 3
+PER_FILE = 3
 _DEEPEST = 10000
 
 _BOT = re.compile(r"bot\b|renovate|dependabot|weblate|transifex", re.I)
@@ -52,6 +53,7 @@ def git(repository: Path, *arguments: str) -> str:
     return result.stdout.decode("utf-8", "replace")
 
 
+@cache
 def commits(repository: Path, revisions: str, most: int) -> list[Commit]:
     """Commits with few changed files, the newest first; merges and bots left out."""
     log = git(
@@ -87,11 +89,18 @@ def snapshot(repository: Path, head: str, usable: int = 260, deepest: int = 4000
 
 
 def examples(
-    repository: Path, head: str, tree: str, code: set[str], caps: dict[str, int], seed: int
+    repository: Path,
+    head: str,
+    tree: str,
+    code: set[str],
+    caps: dict[str, int],
+    seed: int,
+    per_file: int = PER_FILE,
 ) -> list[Example]:
     """Queries for the tree of an older commit: subjects after it, subjects before it, topics of its files.
 
-    `code` are the paths of that tree that may be targets; `caps` the most queries of each source.
+    `code` are the paths of that tree that may be targets; `caps` the most queries of each source, `per_file`
+    the most that one file answers.
     """
     chance = random.Random(f"{seed}-{repository.name}")
     seen: set[str] = set()
@@ -106,7 +115,7 @@ def examples(
             if text is None or text.lower() in seen or not 0 < len(targets) <= MOST_FILES:
                 continue
             # Some files change all the time, which says little about what people look for.
-            if len(commit.added) > len(targets) or max(often[path] for path in targets) >= _PER_FILE:
+            if len(commit.added) > len(targets) or max(often[path] for path in targets) >= per_file:
                 continue
             seen.add(text.lower())
             often.update(targets)

@@ -81,7 +81,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
     parser.add_argument("--model", help="a model2vec folder for semble")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     semble = Semble(options.semble, options.model) if options.semble else None
     with options.out.open("a") as out:
         for repository in json.loads((options.annotations / "repos.json").read_text()):

@@ -23,17 +23,22 @@ from results import write
 from systems import Ours, Semble, checkout, clone
 
 import ctx
+from ctx.engine import RepositoryIndex
 from ctx.evaluation.commits import commits
+from ctx.evaluation.measures import Lines, Target
 from ctx.evaluation.tasks import SOURCES, TESTS, Task, task_of
 from ctx.rank.correction import USUAL, Correction
 from ctx.rank.past import History
 from ctx.rank.tuning import PLAIN, Tuning
+from ctx.records import Record, decode_record
+from ctx.views.view import View
 from ctx.words.subjects import question_of
 
 COMMITS = 100
 SEMBLE_EVERY = 5
 WITH_PAST = "git-ctx, ctx.fit"
 _LOOKED_AT = 3000
+_FUNCTIONS = {"function", "method", "macro", "test"}
 
 
 def replay(
@@ -57,7 +62,7 @@ def replay(
                 task = task_of(commit, view, ours.parents.records(view))
                 if isinstance(task, str) or task.kind not in (SOURCES, TESTS):
                     continue
-                queries = _queries(task)
+                queries, functions = _queries(task), _functions(index, view, task)
                 texts = list(queries.values())
                 compared = done % SEMBLE_EVERY == 0
                 answers = [(ours.name, ours.search(view, texts))]
@@ -71,7 +76,7 @@ def replay(
                         name = f"{project['name']} {commit.oid.hex()[:12]}"
                         write(
                             out, f"replay, {variant}", system, project, task.kind, name, text, task.files,
-                            task.places, results,
+                            task.places, results, functions,
                         )  # fmt: skip
                 done += 1
                 if done == most:
@@ -82,6 +87,38 @@ def replay(
 def _past(history: History, commit: bytes) -> Tuning:
     """What `ctx.fit` gives where nothing was learned, with a past that ends before a commit."""
     return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0))
+
+
+def _functions(index: RepositoryIndex, view: View, task: Task) -> list[Target]:
+    """The places of a task, and of a function that was too large for one chunk all of it."""
+    wanted: dict[bytes, list[Lines]] = {}
+    for place in task.places:
+        wanted.setdefault(place.path, []).extend(place.lines)
+    functions = []
+    for path, lines in wanted.items():
+        file = view.paths.index(path)
+        segment = view.segments[int(view.file_segment[file])]
+        key = segment.key(int(view.file_document[file]))
+        record = decode_record(index.record(view, view.cluster_of(file), key))
+        whole = [span for span in _spans(record) if any(span[0] <= b and a <= span[1] for a, b in lines)]
+        functions.append(Target(path, (*lines, *whole)))
+    return functions
+
+
+def _spans(record: Record) -> list[Lines]:
+    """First and last line of each function that was cut into several chunks."""
+    spans: list[Lines] = []
+    begun = None
+    for place, kind, symbol, names in zip(
+        record.positions, record.kinds, record.symbols, record.names, strict=True
+    ):
+        if begun is not None and kind == "block" and not names and symbol == begun[1]:
+            if spans and spans[-1][0] == begun[0]:
+                spans.pop()
+            spans.append((begun[0], place.end_line))
+        else:
+            begun = (place.start_line, symbol) if symbol and kind in _FUNCTIONS else None
+    return spans
 
 
 def _queries(task: Task) -> dict[str, str]:
@@ -102,7 +139,7 @@ def main() -> int:
         "--past", action="store_true", help="git-ctx with `ctx.fit` as well, where semble is asked"
     )
     parser.add_argument("--commits", type=int, default=COMMITS)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     semble = Semble(options.semble, options.model) if options.semble else None
     projects = json.loads(Path(__file__).with_name("projects.json").read_text())
     with options.out.open("a") as out:

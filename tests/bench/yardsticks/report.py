@@ -26,7 +26,8 @@ from ctx.evaluation.measures import Target
 TABLE = Path(__file__).with_name("RESULTS.md")
 HEADINGS = (
     "queries", "NDCG@10", "R@1", "R@5", "R@10", "R@12", "MRR",
-    "chunk NDCG@10", "chunk R@10", "chunk MRR", "right chunk first", "tokens for recall 0.9",
+    "chunk NDCG@10", "chunk R@10", "chunk MRR", "right chunk first", "right function first",
+    "tokens for recall 0.9",
 )  # fmt: skip
 RESAMPLES = 2000
 SEED = 4
@@ -57,6 +58,9 @@ MEASURES: dict[str, Callable[[Result], float | None]] = {
     "chunk MRR": of_places(measures.reciprocal_rank),
     "right chunk first": lambda result: (
         measures.right_place_first(result.shown, result.places) if result.places else None
+    ),
+    "right function first": lambda result: (
+        measures.right_place_first(result.shown, result.functions) if result.functions else None
     ),
 }
 

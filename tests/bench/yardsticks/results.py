@@ -12,7 +12,9 @@ from ctx.evaluation.measures import Shown, Target
 
 
 class Result(NamedTuple):
-    """One query answered by one program. `query` names it for both; `places` are what `files` hold of it."""
+    """One query answered by one program. `query` names it for both; `places` are what `files` hold of it,
+    `functions` these with all of a function of which a part is one.
+    """
 
     yardstick: str
     system: str
@@ -23,6 +25,7 @@ class Result(NamedTuple):
     text: str
     files: list[Target]
     places: list[Target]
+    functions: list[Target]
     shown: list[Shown]
     tokens: list[int]
 
@@ -38,6 +41,7 @@ def write(
     files: Sequence[Target],
     places: Sequence[Target],
     results: Sequence[Sequence[Any]],
+    functions: Sequence[Target] = (),
 ) -> None:
     """Add a line."""
     record = {
@@ -50,6 +54,7 @@ def write(
         "text": text,
         "files": [_packed(target) for target in files],
         "places": [_packed(target) for target in places],
+        "functions": [_packed(target) for target in functions],
         "results": results,
     }
     out.write(json.dumps(record) + "\n")
@@ -67,6 +72,7 @@ def read(paths: Iterable[str]) -> Iterator[Result]:
                     **{key: found[key] for key in Result._fields[:7]},
                     files=[_unpacked(target) for target in found["files"]],
                     places=[_unpacked(target) for target in found["places"]],
+                    functions=[_unpacked(target) for target in found.get("functions", [])],
                     shown=[Shown(tuple(map(os.fsencode, paths)), a, b) for paths, a, b, _ in results],
                     tokens=[count for *_, count in results],
                 )
