@@ -77,9 +77,13 @@ def file_examples(found: Any) -> Examples:
 
 
 def row_examples(found: Any) -> Examples:
-    """The files whose rows are labelled."""
-    label = found["row_label"].astype(np.int64)
-    return Examples(found["row_features"], label, found["row_group"], np.ones(len(label)))
+    """The files whose rows are labelled. A name means the type where its constructors are called the same."""
+    label, groups = found["row_label"].astype(np.int64), found["row_group"]
+    owner = np.repeat(np.arange(len(groups)), groups)
+    types = label * (found["row_features"][:, ROW_FEATURES.index("is_type")] > 0)
+    narrowed = (found["row_source"] == "symbol") & (np.bincount(owner, types) > 0)
+    label = np.where(narrowed[owner], types, label)
+    return Examples(found["row_features"], label, groups, np.ones(len(label)))
 
 
 def train(parts: list[Examples], parameters: dict[str, Any], trees: int) -> Any:
