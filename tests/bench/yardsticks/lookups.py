@@ -50,7 +50,7 @@ def run(yardstick: str, ask: Ask) -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
     parser.add_argument("--model", help="a model2vec folder for semble")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     semble = Semble(options.semble, options.model) if options.semble else None
     with options.out.open("a") as out:
         for project in json.loads(Path(__file__).with_name("projects.json").read_text()):
