@@ -89,6 +89,6 @@ def _changed(place: Place, text: str | None, most: int) -> Iterator[str]:
     if text is None or not most:
         return
     lines = [harmless(line) for line in text.split("\n")]
-    yield numbered(lines[:most], place.first)
+    yield from numbered(lines[:most], place.first)
     if len(lines) > most:
         yield f"[{counted(len(lines) - most, 'more line')}]"

@@ -189,7 +189,7 @@ class Project:
 
     def _forms(self, hit: Hit) -> Iterator[Form]:
         value = _value(hit)
-        lines = (self._opened.text(hit) or "").split("\n")
+        lines = numbered((self._opened.text(hit) or "").split("\n"), hit.position.start_line)
         shown = len(lines)
         yield Form(value, _shown(hit, value, lines, shown))
         while shown >= 2 * _FEWEST_LINES:
@@ -220,7 +220,7 @@ def _shown(hit: Hit, value: dict[str, Any], lines: Sequence[str], shown: int) ->
     copy = f" ({hit.duplicate})" if hit.duplicate else ""
     head = f"{value['path']}:{value['startLine']}-{value['endLine']} {value['symbol']}{change}{copy}"
     rest = "" if shown == len(lines) else f"\n[{counted(len(lines) - shown, 'more line')}]"
-    return f"{head}  [{value['citation']}]\n{numbered(lines[:shown], hit.position.start_line)}{rest}"
+    return "\n".join((f"{head}  [{value['citation']}]", *lines[:shown])) + rest
 
 
 def _pathspecs(given: dict[str, Any]) -> list[str]:

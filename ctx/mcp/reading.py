@@ -38,11 +38,13 @@ def read_lines(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
         if last < first:
             raise UsageError(f"endLine {last} is before startLine {first}")
         lines = lines[first - 1 : last]
+    lines = numbered(lines, first)
     shown = len(lines)
     while True:
         head = f"{printable(name)}:{first}-{first + shown - 1}"
         more = f"\n[{counted(len(lines) - shown, 'more line')}: startLine {first + shown}]"
-        reply = f"{head}\n{numbered(lines[:shown], first)}{more if shown < len(lines) else ''}"
+        text = "\n".join(lines[:shown])
+        reply = f"{head}\n{text}{more if shown < len(lines) else ''}"
         values = {
             "path": printable(name),
             "startLine": first,

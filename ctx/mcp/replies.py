@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ctx.counted import counted
 from ctx.printable import printable
-from ctx.tokens import counter
+from ctx.tokens import Count, counter
 
 _BETWEEN = 2
 """Tokens between two hits: a line break in the text, a comma in the values."""
@@ -57,7 +57,7 @@ def listed(
     places: list[int] = []
     for forms in hits:
         there = True
-        priced = [(count(form.text) + count(as_json(form.value)) + _BETWEEN, form) for form in forms]
+        priced = _priced(forms, count)
         place = len(priced) - 1
         if not laid:
             place = next((at for at, (cost, _) in enumerate(priced) if cost <= room // 2), place)
@@ -85,9 +85,19 @@ def listed(
     return Reply("\n".join(parts), values)
 
 
-def numbered(lines: Sequence[str], first: int) -> str:
+def _priced(forms: Iterable[Form], count: Count) -> list[tuple[int, Form]]:
+    """The forms of a hit with their tokens; values that several share are counted once."""
+    priced: list[tuple[int, Form]] = []
+    for form in forms:
+        if not priced or form.value is not priced[-1][1].value:
+            of_values = count(as_json(form.value)) + _BETWEEN
+        priced.append((count(form.text) + of_values, form))
+    return priced
+
+
+def numbered(lines: Sequence[str], first: int) -> list[str]:
     """Lines with their numbers and a tab before them."""
-    return "\n".join(f"{number}\t{printable(line)}" for number, line in enumerate(lines, first))
+    return [f"{number}\t{printable(line)}" for number, line in enumerate(lines, first)]
 
 
 def as_json(values: dict[str, Any]) -> str:
