@@ -101,8 +101,8 @@ class Corpus:
     def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The largest value, at or above zero, among the rows of each document, (documents,)."""
         best = np.zeros(self.documents)
-        full = self._documents_with_rows
-        if len(full):
+        if values.any():  # most queries have no identifier that is defined anywhere
+            full = self._documents_with_rows
             best[full] = np.maximum.reduceat(values, self.document_start[full])
         return best
 
