@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 _Stamp = tuple[int, int, int]
 
 
+def why_unread(repository: Repository) -> str:
+    """Why git cannot say what the commits of a history changed, and what mends it."""
+    if repository.settings.is_partial_clone:
+        return f"trees of earlier commits are not in this clone: `{FETCH_TREES}` gets them"
+    return "the history cannot be read: `git fsck` looks for damage"
+
+
 class Fitting:
     """The correction of one repository, read again where another process has replaced it."""
 
@@ -59,11 +66,7 @@ class Fitting:
             past = History(self._repository, head.commit).whole()
         except GitFailed:
             if known is None:
-                self._unread = (
-                    f"trees of earlier commits are not in this clone: `{FETCH_TREES}` gets them"
-                    if self._repository.settings.is_partial_clone
-                    else "the history of HEAD cannot be read: `git fsck` looks for damage"
-                )
+                self._unread = why_unread(self._repository)
             return known  # a history that cannot be read says nothing
         weights, tasks = (USUAL, 0) if known is None else (known.weights, known.tasks)
         made = Correction(past, weights, head.commit, tasks)

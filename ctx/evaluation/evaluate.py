@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ctx.engine import RepositoryIndex
-from ctx.errors import UsageError
+from ctx.errors import CtxError, GitFailed, UsageError
 from ctx.evaluation import fit
 from ctx.evaluation.grades import Difference, Grade, difference, grade, groups
 from ctx.evaluation.replay import Graded, Replay
 from ctx.evaluation.settings import DEFAULT, Setting, parse
+from ctx.fitting import why_unread
 from ctx.rank.correction import fit_path
 from ctx.rank.past import FEATURES, History
 from ctx.rank.tuning import PLAIN
@@ -70,7 +71,8 @@ def evaluate(
 ) -> Evaluation:
     """Replay the commits that lead to a revision. With `fitting`, learn a correction and keep it if it helps.
 
-    A keyboard interrupt ends it early, with what was graded until then. Raises UsageError.
+    A keyboard interrupt ends it early, with what was graded until then. Raises UsageError, and CtxError
+    where the history that it shall learn from cannot be read.
     """
     asked = index.resolve(revision)
     if asked.commit is None:
@@ -124,7 +126,11 @@ def _fit(
     path: str,
 ) -> Fitted | None:
     """Learn on the older half, try on the newer half, keep what helped there."""
-    corrections = fit.fit(samples, History(index.repository, start), start)
+    try:
+        history = History(index.repository, start)
+    except GitFailed as error:
+        raise CtxError(f"nothing can be learned, since {why_unread(index.repository)}") from error
+    corrections = fit.fit(samples, history, start)
     if corrections is None:
         return None
     tried, kept = corrections

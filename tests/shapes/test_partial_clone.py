@@ -147,6 +147,10 @@ def test_a_past_that_cannot_be_read_is_told(
         assert said in program(*command, cwd=repo.path).stdout, command
     assert said in program("search", "renew", "-z", cwd=repo.path).stderr
     assert said in program("index", cwd=repo.path).stderr
+    done = program("evaluate", "--fit", cwd=repo.path)
+    assert done.returncode == 128
+    assert done.stderr.startswith("fatal: nothing can be learned, since trees of earlier commits")
+    assert FETCH_TREES in done.stderr
     assert objects(repo) == before
     repo.git(*FETCH_TREES.split()[1:])
     done = program("search", "renew", cwd=repo.path)
