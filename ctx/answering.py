@@ -14,7 +14,7 @@ from ctx.coverage import lacks_in_words
 from ctx.errors import UsageError
 from ctx.opened import STAGED, WORK_TREE, Mend, Opened, mending, open_tree
 from ctx.search import Filters, search
-from ctx.values import Answer, Plan, Progress
+from ctx.values import Answer, Found, Plan, Progress
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -85,20 +85,13 @@ def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, quest
         searched = [Searched(opened.view, [Part(*one) for one in trees])]
         retrieve = of_view(index, opened.view, filters)
         remote = RemoteSearch(index, searched, retrieve, filters, wishes or Wishes())
-        hits, message = remote.answer(question.text, question.limit)
-        ranked_with, further_queries = remote.ranked_with, remote.further_queries
+        found = remote.answer(question.text, question.limit)
     else:
         records = partial(index.record, opened.view)
-        hits, message = search(
-            opened.view, records, question.text, question.limit, filters, tuning=index.tuning
+        found = Found(
+            *search(opened.view, records, question.text, question.limit, filters, tuning=index.tuning)
         )
-        ranked_with, further_queries = [], []
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
-    message = "; ".join(filter(None, (opened.about.message, message))) or lacking or index.fetch_failed
+    message = "; ".join(filter(None, (opened.about.message, found.message))) or lacking or index.fetch_failed
     of_submodules = joined.in_words(opened.about) if joined is not None else None
-    return opened.about._replace(
-        hits=hits,
-        message=index.remark(message, of_submodules),
-        ranked_with=(*index.tuning.ranked_with, *ranked_with),
-        further_queries=tuple(further_queries),
-    )
+    return index.answered(opened.about, found._replace(message=message), of_submodules)

@@ -22,7 +22,7 @@ from ctx.opened import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open
 from ctx.ranges import read_range
 from ctx.resolve import REVISION
 from ctx.search import Filters, Scope, search
-from ctx.values import STATES, Answer, Change, Comparison, Hit, Plan, Progress, by_score
+from ctx.values import STATES, Answer, Change, Comparison, Found, Hit, Plan, Progress, by_score
 from ctx.views.view import View
 
 if TYPE_CHECKING:
@@ -61,15 +61,13 @@ def search_changes(
             for opened, of_files in ((new, found.new), (old, found.old))
             if (changes := _of_states(of_files, wanted))
         ]
-        ranked_with: list[str] = []
-        further_queries: list[str] = []
         if sides and (wishes is not None or index.has_remote_models):
             from ctx.remote.ranges import search_ranges
 
-            remote, hits, message = search_ranges(index, sides, query, limit, filters, wishes)
-            ranked_with, further_queries = remote.ranked_with, remote.further_queries
+            ranked = search_ranges(index, sides, query, limit, filters, wishes)
         else:
             hits, message = local_hits(index, sides, query, limit, filters)
+            ranked = Found(hits[:limit], message)
         comparison = Comparison(
             within,
             old.about.revision,
@@ -80,15 +78,10 @@ def search_changes(
         )
         lacking = lacks_in_words(new.about, partial_clone) or lacks_in_words(old.about, partial_clone)
         if not sides and not lacking:
-            message = _nothing(found, wanted, within)
-        return new.about._replace(
-            hits=hits[:limit],
-            message=index.remark(lacking, message),
-            comparison=comparison,
-            seconds=time.monotonic() - started,
-            ranked_with=(*index.tuning.ranked_with, *ranked_with),
-            further_queries=tuple(further_queries),
-        )
+            ranked = ranked._replace(message=_nothing(found, wanted, within))
+        about = new.about._replace(comparison=comparison, seconds=time.monotonic() - started)
+        message = "; ".join(filter(None, (lacking, ranked.message))) or None
+        return index.answered(about, ranked._replace(message=message))
 
     def ask() -> tuple[Mend, Callable[[], Answer]]:
         old, new = open_ends(index, within, staged, progress, announce)

@@ -36,6 +36,7 @@ from ctx.values import (
     ALL,
     Answer,
     Cited,
+    Found,
     Hit,
     IndexReport,
     Plan,
@@ -604,6 +605,15 @@ class RepositoryIndex:
         """Why the past of the files does not count though the user wants it, None where it does."""
         why = self._fitting.unread if self._wants_fit else None
         return why and f"ctx.fit has no effect, since {why}"
+
+    def answered(self, about: Answer, found: Found, *said: str | None) -> Answer:
+        """An answer with what a ranking gave it, what had a part in that, and what else is to be said."""
+        return about._replace(
+            hits=found.hits,
+            message=self.remark(found.message, *said),
+            ranked_with=(*self.tuning.ranked_with, *found.ranked_with),
+            further_queries=found.further_queries,
+        )
 
     def remark(self, *said: str | None) -> str | None:
         """What to say beside an answer that counts the past: what is given, and where there is none, why."""

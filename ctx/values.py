@@ -223,6 +223,18 @@ class Answer(NamedTuple):
     further_queries: tuple[str, ...] = ()
 
 
+class Found(NamedTuple):
+    """What a ranking gives an answer: its hits, best first, and a sentence where there is something to say.
+
+    The models that had a part in it, and the queries that one of them proposed to ask too.
+    """
+
+    hits: list[Hit]
+    message: str | None
+    ranked_with: tuple[str, ...] = ()
+    further_queries: tuple[str, ...] = ()
+
+
 class Cited(NamedTuple):
     """Whole lines of a blob, counted from 1, both ends included; `text` has no line end after the last one.
 

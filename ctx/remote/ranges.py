@@ -18,7 +18,7 @@ from ctx.remote.choosing import Part, Searched
 from ctx.remote.fusion import fuse_hits, place_of
 from ctx.remote.searching import POOL, Find, RemoteSearch, Wishes
 from ctx.search import Filters, Mask, search
-from ctx.values import Hit, by_score
+from ctx.values import Found, Hit, by_score
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -31,8 +31,8 @@ def search_ranges(
     limit: int,
     filters: Filters,
     wishes: Wishes | None,
-) -> tuple[RemoteSearch, list[Hit], str | None]:
-    """The search, its hits, and a sentence where there is something to say. Only what differs is embedded."""
+) -> Found:
+    """What is found. Only what differs is embedded."""
 
     def retrieve(text: str, most: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
         count = most if finds is None else max(most, POOL)
@@ -49,9 +49,7 @@ def search_ranges(
         Searched(side.view, [Part(index, side.view)], {side.view.cluster_of(file) for file in side.chunks})
         for side in sides
     ]
-    remote = RemoteSearch(index, searched, retrieve, filters, wishes or Wishes())
-    hits, message = remote.answer(query, limit)
-    return remote, hits, message
+    return RemoteSearch(index, searched, retrieve, filters, wishes or Wishes()).answer(query, limit)
 
 
 def _near(

@@ -34,7 +34,7 @@ from ctx.remote.settings import (
     reranker_settings,
 )
 from ctx.search import Filters, Mask, search
-from ctx.values import Hit
+from ctx.values import Found, Hit
 from ctx.views.view import View
 
 if TYPE_CHECKING:
@@ -76,10 +76,8 @@ class RemoteSearch:
         self._scope = _scope(filters)
         self._wishes = wishes
         self._said: list[str] = []
-        self.ranked_with: list[str] = []
-        """The models that had a part in the order."""
-        self.further_queries: list[str] = []
-        """What a chat model proposed to ask too."""
+        self._ranked_with: list[str] = []
+        self._further_queries: list[str] = []
         settings = index.repository.settings
         wanted = embedder_settings(settings)
         self._reranker = reranker_settings(settings) if wishes.rerank else None
@@ -91,8 +89,8 @@ class RemoteSearch:
         if self._needs_vectors and not is_absolute(precision):
             refuse_threshold(precision)
 
-    def answer(self, query: str, limit: int) -> tuple[list[Hit], str | None]:
-        """The hits, and a sentence where there is something to say.
+    def answer(self, query: str, limit: int) -> Found:
+        """What is found.
 
         Raises CtxError where a threshold was asked for and nothing has scores that it could apply to.
         """
@@ -118,7 +116,8 @@ class RemoteSearch:
             hits = self._reranked(self._reranker, query, hits)
         elif self._wishes.min_score is not None:
             hits = [hit for hit in hits if hit.agreement >= self._wishes.min_score]
-        return hits[:limit], "; ".join(dict.fromkeys(filter(None, (message, *self._said)))) or None
+        message = "; ".join(dict.fromkeys(filter(None, (message, *self._said)))) or None
+        return Found(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
 
     def _query_vector(self, model: RemoteModel, query: str) -> npt.NDArray[np.float32] | None:
         try:
@@ -134,8 +133,8 @@ class RemoteSearch:
             return None
         wanted = self._index.remote_model
         name = model.settings.model if wanted in (None, model) else name_beside(model, wanted)
-        if name not in self.ranked_with:
-            self.ranked_with.append(name)
+        if name not in self._ranked_with:
+            self._ranked_with.append(name)
         return found
 
     # -- further queries, and a second look
@@ -158,8 +157,8 @@ class RemoteSearch:
         except CtxError as error:
             self._said.append(f"no further queries: {error}")
             return hits
-        self.ranked_with.append(settings.model)
-        self.further_queries = queries
+        self._ranked_with.append(settings.model)
+        self._further_queries = queries
         return merged([hits, *(retrieve(one, limit)[0] for one in queries)])[:limit]
 
     def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit]) -> list[Hit]:
@@ -175,7 +174,7 @@ class RemoteSearch:
                 raise CtxError(f"--min-score has no scores to apply to: {error}") from error
             self._said.append(f"the hits are in local order: {error}")
             return hits
-        self.ranked_with.append(settings.model or settings.dialect)
+        self._ranked_with.append(settings.model or settings.dialect)
         least = self._wishes.min_score
         scored = [
             hit._replace(score=round(score, 6))
