@@ -6,6 +6,7 @@ exactly the tree's own rows, so that the answer does not depend on how the rows 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -137,7 +138,7 @@ class Corpus:
 
     def place(self, document: int) -> tuple[Segment, int]:
         """The segment of a document and its number there."""
-        number = int(np.searchsorted(self.document_offset, document, side="right")) - 1
+        number = bisect_right(self.document_offset, document) - 1
         return self.view.segments[number], document - int(self.document_offset[number])
 
     @cached_property

@@ -6,6 +6,7 @@ groups that did not change.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -227,7 +228,7 @@ class View:
 
     def cluster_of(self, file: int) -> bytes:
         """The key of the cluster that a file is in."""
-        key: bytes = self.cluster_keys[int(np.searchsorted(self.cluster_end, file, side="right"))].tobytes()
+        key: bytes = self.cluster_keys[bisect_right(self.cluster_end, file)].tobytes()
         return key
 
 
