@@ -45,6 +45,8 @@ PARAMETERS = {
 
 QUESTION = 2.0
 """The weight of a query that was written as a question, beside one out of the history."""
+SYMBOL = 3.0
+"""The weight of a name whose row is looked for: commits are many more."""
 ROW_TREES = 60
 ROW_PARAMETERS = PARAMETERS | {
     "min_data_in_leaf": 100,
@@ -83,7 +85,8 @@ def row_examples(found: Any) -> Examples:
     types = label * (found["row_features"][:, ROW_FEATURES.index("is_type")] > 0)
     narrowed = (found["row_source"] == "symbol") & (np.bincount(owner, types) > 0)
     label = np.where(narrowed[owner], types, label)
-    return Examples(found["row_features"], label, groups, np.ones(len(label)))
+    weights = np.where(found["row_source"] == "symbol", SYMBOL, 1.0)[owner]
+    return Examples(found["row_features"], label, groups, weights)
 
 
 def train(parts: list[Examples], parameters: dict[str, Any], trees: int) -> Any:
