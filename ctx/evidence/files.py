@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ctx.evidence.case import Case
 from ctx.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
 from ctx.evidence.reasons import reasons
 from ctx.evidence.values import SYNONYM, Excerpt, FileHit, Symbol
+from ctx.logistic import logistic
 from ctx.rank.explain import CORRECTION
 from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION, spelt
 from ctx.records import Record
@@ -78,7 +78,7 @@ def file_hit(
         language or None,
         blob,
         is_test,
-        round(_logistic(ranked[0].margin) / best_score, 6) if ranked and best_score else 0.0,
+        round(logistic(ranked[0].margin) / best_score, 6) if ranked and best_score else 0.0,
         ranked[0].margin if ranked else 0.0,
         parts,
         reasons(case.corpus.view.path(file), evidence, parts),
@@ -91,11 +91,7 @@ def file_hit(
 
 def best_score(case: Case) -> float:
     """The score of the best file, in 0..1; 0 where there is none."""
-    return max((_logistic(rows[0].margin) for rows in case.by_file.values()), default=0.0)
-
-
-def _logistic(margin: float) -> float:
-    return 1.0 / (1.0 + exp(-margin))
+    return max((logistic(rows[0].margin) for rows in case.by_file.values()), default=0.0)
 
 
 def _likeliest_rows(case: Case, file: int) -> list[int]:

@@ -6,8 +6,10 @@ logistic regression); none of these is among the projects that packs are measure
 
 from __future__ import annotations
 
-from math import exp, log, log1p
+from math import log, log1p
 from typing import NamedTuple
+
+from ctx.logistic import logistic
 
 LEAST = 0.002
 """Where it is less likely than this, a place adds nothing worth reading."""
@@ -58,4 +60,4 @@ def log_odds(place: Place) -> float:
 
 def chance(odds: float) -> float:
     """The probability for the logarithm of odds."""
-    return 1.0 / (1.0 + exp(-max(-60.0, min(60.0, odds))))
+    return logistic(odds)

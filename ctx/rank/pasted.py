@@ -23,8 +23,25 @@ _LABEL = re.compile(
     r"(?:[\w.:\\]*(?:error|exception|warning|panic|failure)\w*|fatal|caused by)(?:\[\w+\])?:\s+", re.I
 )
 """What stands before a message: its kind, which the code that says it may name elsewhere or not at all."""
-_FRAME = re.compile(r'File ".*", line \d|at .*[:(]\d*|Traceback \(|goroutine \d')
+_FRAME = re.compile(r'File ".*", line \d|at .*[:(]\d*|Traceback \(|goroutine \d|\S+\.go:\d+|\.\.\. \d+ more')
 """A line of a trace that says where, not what."""
+_PYTHON_FRAME = re.compile(r'\s*File ".*", line \d')
+_MOST_READ = 1 << 16
+"""Characters of a trace that are looked through for what it says."""
+
+
+def without_frames(text: str) -> str:
+    """A trace without the lines that only say where, nor the line of source below each in Python's; any other
+    text as it is.
+    """
+    if "\n" not in text:
+        return text
+    kept, below = [], False
+    for line in text[:_MOST_READ].split("\n"):
+        if not (below and line[:1].isspace()) and not _FRAME.match(line.strip()):
+            kept.append(line)
+        below = bool(_PYTHON_FRAME.match(line))
+    return "\n".join(kept) if any(line.strip() for line in kept) else text
 
 
 def pasted(text: str) -> list[list[str]]:
@@ -36,7 +53,7 @@ def pasted(text: str) -> list[list[str]]:
         said = line.strip()
         while label := _LABEL.match(said):
             said = said[label.end() :]
-        found = [] if _FRAME.match(said) else [token.lower() for token in tokens(said)[:_MOST_TOKENS]]
+        found = [token.lower() for token in tokens(said)[:_MOST_TOKENS]]
         if len(found) >= LEAST:
             lines.append(found)
     return lines

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.embed.protocol import Embedder
-from ctx.rank.pasted import pasted
+from ctx.rank.pasted import pasted, without_frames
 from ctx.rank.translated import Alternatives, translated
 from ctx.views import paths
 from ctx.words.query import Term, read_query, tokens, words_of
@@ -89,7 +89,7 @@ class Query(NamedTuple):
 
 def prepare(text: str, embedder: Embedder) -> Query:
     """Read a query."""
-    text = typed = text[:MAX_LENGTH]
+    text = typed = without_frames(text)[:MAX_LENGTH]
     rendering = render(text)
     embedded = text
     if rendering:
@@ -104,7 +104,10 @@ def prepare(text: str, embedder: Embedder) -> Query:
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
     asked = 0
-    for flag, pattern in _ASKS_FOR:
+    is_question = bool(_QUESTION.match(stripped))
+    said = pasted(typed)
+    # What a message has of such words is what it speaks of, not what somebody looks for.
+    for flag, pattern in _ASKS_FOR if is_question or not said else ():
         if pattern.search(text):
             asked |= flag
     weights = np.array([term.weight for term in terms], dtype=np.float64)
@@ -120,9 +123,9 @@ def prepare(text: str, embedder: Embedder) -> Query:
         asked,
         alternatives,
         is_symbol,
-        bool(_QUESTION.match(stripped)),
+        is_question,
         len(stripped.split()),
-        pasted(typed),
+        said,
     )
 
 

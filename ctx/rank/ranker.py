@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from math import exp
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ctx.logistic import logistic
 from ctx.rank.candidates import Candidates, read_candidates
 from ctx.rank.corpus import Corpus, begins
 from ctx.rank.evidence import Evidence, Floats, gather
@@ -17,7 +17,7 @@ from ctx.rank.query import Query, plain_words
 from ctx.rank.rows import ROW_FEATURES, row_features
 from ctx.rank.translated import settle
 from ctx.rank.trees import file_ranker, row_ranker
-from ctx.rank.tuning import PLAIN, Tuning
+from ctx.rank.tuning import PLAIN, TextOf, Tuning
 from ctx.rank.verbatim import said_by_rows
 from ctx.views import paths
 
@@ -25,8 +25,6 @@ POOL = 50
 """Files that are looked at closely, at least; what ties with the last of them is too."""
 ROWS = 24
 """Rows of each file of the answer that are, at least."""
-_OF_EACH_HIT = 3
-"""Files for each hit that is wanted, where that is more than the pool."""
 _SHARES = 0.25
 """What a unit of the trees' sums is worth where files are chosen by shares of the evidence."""
 
@@ -50,6 +48,11 @@ or more: commits say little of that, so the trees do not know how sure it is. In
 
 SAID_SO = 8.0
 """What a file, and the row in it, gains that says a line of a pasted query to the letter."""
+
+_TEXTS = 16
+"""Texts of code that are read to find that out."""
+_QUOTING_TEXTS = 6
+"""And of tests, documents and the like, which quote what code says."""
 
 _NEXT_ROW = 4.0
 """What each further row of the same file loses, in the same units."""
@@ -141,16 +144,14 @@ def pool_of(
     else:
         shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     if tuning.text_of is not None and query.pasted:
-        open_rows = shown[corpus.document_of] >= 0
-        text_of = partial(tuning.text_of, corpus)
-        evidence = evidence._replace(row_said=said_by_rows(query, evidence, open_rows, text_of, _top))
+        evidence = evidence._replace(row_said=_said(corpus, query, evidence, shown, tuning.text_of))
     places = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
     priors = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[places]]]
     called = np.zeros(corpus.documents, dtype=bool)
     called[corpus.document_of[evidence.row_called]] = True
     gains = np.where(called[places], CALLED_SO, 0.0)
     said = SAID_SO * corpus.best_of_documents(evidence.row_said)[places]
-    chosen = candidates_of(corpus, evidence, places, gains + said - priors, max(POOL, _OF_EACH_HIT * limit))
+    chosen = candidates_of(corpus, evidence, places, gains + said - priors, max(POOL, limit))
     documents, priors, gains, said = places[chosen], priors[chosen], gains[chosen], said[chosen]
     files = shown[documents]
     candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
@@ -163,10 +164,26 @@ def pool_of(
     return Pool(evidence, candidates, table, priors, gains, said, scores - plain, scores)
 
 
+def _said(
+    corpus: Corpus, query: Query, evidence: Evidence, shown: npt.NDArray[np.int64], text_of: TextOf
+) -> Floats:
+    """`Evidence.row_said`. Tests and documents quote messages with the words filled in, and so to the letter
+    more than the code that says them; they gain no more than code does, where there is some.
+    """
+    lost = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown]]
+    of_row = np.where(shown >= 0, lost, np.inf)[corpus.document_of]
+    read = partial(text_of, corpus)
+    said = said_by_rows(query, evidence, of_row == 0.0, read, _top, _TEXTS)
+    quotes = (of_row > 0.0) & np.isfinite(of_row)
+    quoted = said_by_rows(query, evidence, quotes, read, _top, _QUOTING_TEXTS)
+    most = float(said.max(initial=0.0))
+    return np.maximum(said, np.minimum(quoted, most) if most else quoted)
+
+
 def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
     """The rows as they are handed on."""
     return [
-        Ranked(row, int(pool.candidates.files[own]), round(1.0 / (1.0 + exp(-score)), 6), float(agreement))
+        Ranked(row, int(pool.candidates.files[own]), round(logistic(score), 6), float(agreement))
         for row, own, score, agreement in zip(
             placed.rows.tolist(),
             placed.candidates.tolist(),

@@ -16,9 +16,8 @@ from ctx.rank.pasted import LEAST
 from ctx.rank.query import Query
 from ctx.words.query import tokens, words_of
 
-_TEXTS = 16
-"""Texts that are read for all lines of a query together, and for each of many lines at least some."""
-_TEXTS_OF_A_LINE = 2
+_OF_A_LINE = 2
+"""Texts that are read for a line at least, however many lines there are."""
 _LEAST_COVERAGE = 0.4
 """The share of a line's idf that the rows have which are read."""
 
@@ -32,16 +31,19 @@ def said_by_rows(
     open_rows: npt.NDArray[np.bool_],
     text_of: Callable[[int], str | None],
     best: Best,
+    most: int,
 ) -> Floats:
-    """How much of a line of a pasted query each row says to the letter, in 0..1, (rows,).
+    """How much of a line of a pasted query each row says to the letter, in 0..1, (rows,). About `most` of the
+    `open_rows` (rows,) are looked at.
 
     It is the idf share of the words in the longest run of tokens that line and text have in common. Words
-    that no text has count for nothing: they were filled in.
+    that no such row has count for nothing: they were filled in.
     """
     share = np.zeros(len(open_rows))
     texts: dict[int, list[str]] = {}
     term, row = evidence.in_text.term, evidence.in_text.place
-    idf_of = np.where(np.bincount(term, minlength=len(query.terms)) > 0, evidence.word_idf, 0.0)
+    occurs = np.bincount(term[open_rows[row]], minlength=len(query.terms)) > 0
+    idf_of = np.where(occurs, evidence.word_idf, 0.0)
     for line in query.pasted:
         own = {word for token in line for word in words_of(token)}
         idf = np.zeros(len(query.terms))
@@ -51,7 +53,7 @@ def said_by_rows(
         total = float(idf.sum())
         coverage = np.bincount(row, idf[term], len(open_rows)).astype(np.float64, copy=False)
         enough = open_rows & (coverage >= max(1e-9, _LEAST_COVERAGE * total))
-        for one in best(coverage, enough, max(_TEXTS_OF_A_LINE, _TEXTS // len(query.pasted))).tolist():
+        for one in best(coverage, enough, max(_OF_A_LINE, most // len(query.pasted))).tolist():
             if one not in texts:
                 texts[one] = [token.lower() for token in tokens(text_of(one) or "")]
             there = {word for token in longest_run(line, texts[one]) for word in words_of(token)}

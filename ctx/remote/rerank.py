@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ctx.errors import ServiceFailed
+from ctx.logistic import logistic
 from ctx.remote.addresses import completed
 from ctx.remote.http import Service
 from ctx.remote.settings import ServiceSettings
@@ -86,7 +87,7 @@ def _scored(service: Service, settings: ServiceSettings, query: str, texts: list
         raise ValueError("not every text has a score")
     if any(score is not None and not 0.0 <= score <= 1.0 for score in scores):
         # Some models give the number before the sigmoid.
-        scores = [1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, score or 0.0)))) for score in scores]
+        scores = [logistic(score or 0.0) for score in scores]
     return scores
 
 

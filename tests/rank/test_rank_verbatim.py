@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from repositories import Repo
 
 import ctx
-from ctx.rank.pasted import LEAST, pasted
+from ctx.rank.pasted import LEAST, pasted, without_frames
 from ctx.rank.verbatim import longest_run
 from ctx.values import Hit
 
@@ -41,15 +41,15 @@ FILES = {
         ("app.errors.LedgerError: it is missing from here", 1),
         ("open_ledger(path, for_reading, 3)", 1),
         (
-            'Traceback (most recent call last):\n  File "/b.py", line 3\n    a = b(c, d)\nE: is it there?',
-            2,
+            'Traceback (most recent call last):\n  File "b", line 3\n  a(b, c, d)\nE: it cannot be there',
+            1,
         ),
         ("", 0),
         ("\x00 \ud800 ''", 0),
     ],
 )
 def test_what_looks_pasted(text: str, lines: int) -> None:
-    found = pasted(text)
+    found = pasted(without_frames(text))
     assert len(found) == lines
     assert all(len(line) >= LEAST and [token.lower() for token in line] == line for line in found)
 
@@ -105,3 +105,35 @@ def test_the_explanation_says_so(repo: Repo) -> None:
     assert files[0].path == b"src/odd.py"
     assert "says it to the letter" in files[0].reasons
     assert not any("says it to the letter" in file.reasons for file in files[1:])
+
+
+def test_a_message_below_a_long_trace_is_found(repo: Repo) -> None:
+    repo.commit(FILES)
+    frames = "".join(
+        f'  File "/app/part_{n}.py", line {n}, in call_{n}\n    ledger = open_it({n}, path)\n'
+        for n in range(90)
+    )
+    trace = f"Traceback (most recent call last):\n{frames}{PASTED}"
+    assert answer(repo, trace)[0].path == b"src/odd.py"
+
+
+def test_code_that_says_it_comes_before_what_quotes_it_filled_in(repo: Repo) -> None:
+    quoted = f"{PASTED} See the documentation for tests."
+    tests = {
+        f"tests/test_{n}.py": f"def test_{n}():\n    assert failed({n}) == {quoted!r}\n" for n in range(80)
+    }
+    repo.commit(FILES | tests | {"docs/faq.md": f"# Faults\n\n{quoted}\n"})
+    assert answer(repo, quoted)[0].path == b"src/odd.py"
+
+
+def test_scores_far_away_are_numbers(repo: Repo) -> None:
+    repo.commit(
+        {"src/many.py": "".join(f"\n\ndef step_{n}(a):\n" + f"    turn(a, {n})\n" * 60 for n in range(250))}
+    )
+    assert len(answer(repo, "turn the step", limit=400)) > 200
+
+
+def test_how_many_are_wanted_does_not_change_their_order(repo: Repo) -> None:
+    repo.commit({f"src/{n % 9}/ledger_{n}.py": f"# {n}\n" + ABOUT[: 300 + 7 * n] for n in range(90)})
+    few, many = (answer(repo, "open the ledger for reading", limit=limit) for limit in (10, 50))
+    assert [(hit.path, hit.position) for hit in few] == [(hit.path, hit.position) for hit in many[:10]]
