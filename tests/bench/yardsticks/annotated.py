@@ -9,7 +9,6 @@ measure: a target with lines is found where its lines are shown, one without whe
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from results import write
-from systems import Ours, Semble, checkout, clone
+from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
 from ctx.evaluation.measures import Target
@@ -74,14 +73,7 @@ def grade(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("annotations", type=Path)
-    parser.add_argument("checkouts", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
-    parser.add_argument("--model", help="a model2vec folder for semble")
-    options = parser.parse_intermixed_args()
+    options = command_line("annotations", "checkouts", "out").parse_intermixed_args()
     semble = Semble(options.semble, options.model) if options.semble else None
     with options.out.open("a") as out:
         for repository in json.loads((options.annotations / "repos.json").read_text()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from results import write
-from systems import Ours, Semble, checkout, clone
+from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
 from ctx.evaluation.measures import Target
@@ -44,13 +43,7 @@ def is_source(path: str) -> bool:
 
 def run(yardstick: str, ask: Ask) -> int:
     """Read the command line, ask every project of it, and write the results; the exit status."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("checkouts", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
-    parser.add_argument("--model", help="a model2vec folder for semble")
-    options = parser.parse_intermixed_args()
+    options = command_line("checkouts", "out").parse_intermixed_args()
     semble = Semble(options.semble, options.model) if options.semble else None
     with options.out.open("a") as out:
         for project in json.loads(Path(__file__).with_name("projects.json").read_text()):

@@ -11,7 +11,6 @@ every few of them, in a folder that is checked out at that parent, and is compar
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from results import write
-from systems import Ours, Semble, checkout, clone
+from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
 from ctx.engine import RepositoryIndex
@@ -129,12 +128,7 @@ def _queries(task: Task) -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("checkouts", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
-    parser.add_argument("--model", help="a model2vec folder for semble")
+    parser = command_line("checkouts", "out")
     parser.add_argument(
         "--past", action="store_true", help="git-ctx with `ctx.fit` as well, where semble is asked"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -112,6 +113,17 @@ class Semble:
         self._process.stdin.flush()
         found: list[list[tuple[str, int, int, str]]] = json.loads(self._process.stdout.readline())
         return found
+
+
+def command_line(*places: str) -> argparse.ArgumentParser:
+    """What every yardstick is told: these places, names of projects if not all, and semble."""
+    parser = argparse.ArgumentParser()
+    for place in places:
+        parser.add_argument(place, type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
+    parser.add_argument("--model", help="a model2vec folder for semble")
+    return parser
 
 
 def clone(repository: Path, folder: Path) -> None:
