@@ -170,8 +170,9 @@ def _said(
     """`Evidence.row_said`. Tests and documents quote messages with the words filled in, and so to the letter
     more than the code that says them; they gain no more than code does, where there is some.
     """
-    lost = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown]]
-    of_row = np.where(shown >= 0, lost, np.inf)[corpus.document_of]
+    open_, lost = shown >= 0, np.full(len(shown), np.inf)
+    lost[open_] = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[open_]]]
+    of_row = lost[corpus.document_of]
     read = partial(text_of, corpus)
     said = said_by_rows(query, evidence, of_row == 0.0, read, _top, _TEXTS)
     quotes = (of_row > 0.0) & np.isfinite(of_row)
