@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import lru_cache
+from threading import Lock
 from zlib import crc32
 
 import numpy as np
@@ -48,6 +49,7 @@ class WordTable:
         self._whole: npt.NDArray[np.float64] | None = None
         self._unit_place = np.full(len(self._vectors), -1)
         self._unit_vectors = np.zeros((0, DIMENSIONS))
+        self._adding = Lock()
 
     def row(self, word: str) -> int:
         """The row of a lower-case word; unknown ones share hashed rows."""
@@ -130,15 +132,21 @@ class WordTable:
         """
         place = self._unit_place[rows]
         if len(place) and place.min() < 0:
-            new = np.unique(rows[place < 0])
-            self._unit_place[new] = len(self._unit_vectors) + np.arange(len(new))
-            vectors = self.word_vectors(new)
-            length = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-            rounded = np.rint(vectors / np.maximum(length, 1.0) * _ROW_UNIT) / _ROW_UNIT
-            self._unit_vectors = np.concatenate([self._unit_vectors, rounded])
+            self._add_units(rows)
             place = self._unit_place[rows]
         found: npt.NDArray[np.float64] = self._unit_vectors.take(place, axis=0)
         return found
+
+    def _add_units(self, rows: npt.NDArray[np.int64]) -> None:
+        with self._adding:
+            new = np.unique(rows[self._unit_place[rows] < 0])
+            vectors = self.word_vectors(new)
+            length = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
+            rounded = np.rint(vectors / np.maximum(length, 1.0) * _ROW_UNIT) / _ROW_UNIT
+            first = len(self._unit_vectors)
+            # The vectors before their places: another thread may read at any moment.
+            self._unit_vectors = np.concatenate([self._unit_vectors, rounded])
+            self._unit_place[new] = first + np.arange(len(new))
 
     def _rows(
         self, which: slice | npt.NDArray[np.int64], scales: npt.NDArray[np.float32]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ways import environment
 
 from ctx.embed import DIMENSIONS, MODEL_ID
 from ctx.embed.protocol import Batch
-from ctx.embed.wordtable import sign_bits, word_table
+from ctx.embed.wordtable import WordTable, sign_bits, word_table
 from ctx.words.vocabulary import Vocabulary
 
 FILE_SHA256 = "c626940427138fc6259144ee3b8bd1e18eb1c707021c48db1cea864e168393ea"
@@ -154,3 +155,12 @@ def test_processes_hash_seeds_and_threads_do_not_matter() -> None:
         )
         seen.add(done.stdout)
     assert len(seen) == 1
+
+
+def test_unit_vectors_are_the_same_in_whatever_order_threads_ask() -> None:
+    table, words = WordTable(), np.arange(4000)
+    chunks = [np.random.default_rng(seed).permutation(words)[:400] for seed in range(64)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(table.unit_vectors, chunks))
+    alone = WordTable().unit_vectors(words)
+    assert all((vectors == alone[rows]).all() for rows, vectors in zip(chunks, found, strict=True))
