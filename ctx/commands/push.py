@@ -12,13 +12,11 @@ from ctx.errors import UsageError
 from ctx.printable import printable
 
 CONTENTS = (
-    "what is published is the index: paths, names of symbols, offsets and vectors of the code, no source "
-    "text; vectors can be turned back into words in part"
+    "the index is published: paths, names of definitions, headings and titles of tests in clear, offsets "
+    "and vectors of the code, but no bodies of code; vectors can be turned back into words in part"
 )
 WITH_WORDS = (
-    "what is published is the index: paths, names of symbols, offsets and vectors of the code and, as "
-    "hashes, the words of each chunk and how often they stand there, but no source text; vectors can be "
-    "turned back into words in part, and hashes by trying words"
+    f"{CONTENTS}; also the words of each chunk with their counts, as hashes that a list of words can reverse"
 )
 
 

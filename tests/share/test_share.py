@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from repositories import Repo
 from teams import (
     REF,
@@ -30,6 +32,12 @@ import ctx
 def without_time(found: list[Any]) -> list[Any]:
     """Answers without the time that they took."""
     return [{key: value for key, value in answer.items() if "econds" not in key} for answer in found]
+
+
+def unpacked(data: bytes) -> bytes:
+    """The bytes of a file, and what the zstd frame in it holds, if there is one."""
+    start = data.find(b"\x28\xb5\x2f\xfd")
+    return data if start < 0 else data + zstandard.ZstdDecompressor().decompressobj().decompress(data[start:])
 
 
 def test_a_fresh_clone_answers_offline_without_embedding(ada: Repo, remote: Path, tmp_path: Path) -> None:
@@ -71,6 +79,35 @@ def test_a_fresh_clone_answers_offline_without_embedding(ada: Repo, remote: Path
     assert objects[0] == objects[1]
 
 
+def test_what_is_published_in_clear_is_what_security_md_says(ada: Repo, remote: Path) -> None:
+    """Paths, definitions, headings, keys and titles of tests are; bodies, comments and prose are not."""
+    ada.commit(
+        {
+            "src/plaintextpath.py": "def plaintextfunction():\n  # hiddencomment\n  return 'hiddenliteral'\n",
+            "notes.md": "# plaintextheading\n\nThe hiddenprose of a document.\n",
+            "settings.toml": "[plaintextsection]\nkey = 'hiddenvalue'\n",
+            "web/cart.test.js": "test('plaintexttitle', () => { expect('hiddenexpected').toBe(1) })\n",
+        },
+        "hiddensubject",
+    )
+    done(ada.path, "push", "--with-words")
+    done(ada.path, "history", "hiddensubject")
+    stored = [
+        file.read_bytes()
+        for file in (ada.path / ".git/ctx").rglob("*")
+        if file.is_file() and "share.git" not in file.parts
+    ]
+    sent = [
+        subprocess.run(["git", "cat-file", "blob", oid], cwd=remote, capture_output=True, check=True).stdout
+        for oid in published(remote).values()
+    ]
+    for place in (stored, sent):
+        everything = b"\0".join(map(unpacked, place))
+        clear = ("path", "function", "heading", "section", "title")
+        assert [word for word in clear if b"plaintext" + word.encode() not in everything] == []
+        assert b"hidden" not in everything
+
+
 def test_what_was_fetched_of_one_tree_serves_the_next(ada: Repo, bob: Repo) -> None:
     """Only the file that changed is embedded, though nobody has searched the tree that was fetched."""
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
@@ -109,10 +146,10 @@ def test_nothing_of_the_users_changes(ada: Repo, bob: Repo) -> None:
 
 def test_the_first_push_says_what_it_contains(ada: Repo, bob: Repo) -> None:
     """Once, before anything is sent; to each who pushes, also to one who has fetched before."""
-    assert "no source text" in git_ctx(ada.path, "push").err
+    assert "in clear" in git_ctx(ada.path, "push").err
     done(bob.path, "fetch")
     bob.commit({"src/own.py": source("own", 1)})
-    assert "no source text" in git_ctx(bob.path, "push").err
+    assert "in clear" in git_ctx(bob.path, "push").err
     ada.commit({"src/more.py": source("more", 1)})
     again = git_ctx(ada.path, "push")
     assert (again.status, again.err) == (0, "")
