@@ -12,7 +12,7 @@ from ctx.descriptor import Descriptor
 from ctx.errors import BlobsMissing, Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
 from ctx.indexing.cover import Covered, Coverer
-from ctx.indexing.lock import IndexLock, at_work
+from ctx.indexing.lock import IndexLock, TreeLock, at_work
 from ctx.indexing.prepare import Located, prepare_view
 from ctx.indexing.worker import Place
 from ctx.partition import Cluster, Node
@@ -34,8 +34,6 @@ _CATCH_UP_BYTES = 4 << 20
 """So many bytes of new sources are indexed by a search that needs them: about a second of work."""
 _SCAN_BYTES = 5 << 20
 """So many bytes are looked through where more than that is lacking."""
-_SEARCH_WAITS = 1.0
-"""Seconds that a search waits for a process that indexes, before it computes what it needs itself."""
 
 
 class Indexer:
@@ -71,9 +69,37 @@ class Indexer:
         progress: Report | None = None,
         root: Node | None = None,
     ) -> Covered:
-        """Cover a tree, prepare its view and log why. `root` is its node, if somebody has read it before."""
+        """Cover a tree, prepare its view and log why. `root` is its node, if somebody has read it before.
+
+        Where another process does so already, it is waited for. Raises `StoreUnusable` where nothing may be
+        written, unless the store may use memory.
+        """
         jobs = jobs or max(1, _cores() - background)
         root = root or self.trees.root(asked.tree)
+        try:
+            with TreeLock(self._store, asked.tree) as lock:
+
+                def report(state: Progress) -> None:
+                    lock.touch()
+                    if progress is not None:
+                        progress(state)
+
+                return self._cover(asked, root, trigger, jobs, background, report)
+        except StoreUnusable:
+            if not self._store.may_use_memory:
+                raise
+        # Only what this process makes itself can stay in its memory.
+        return self._cover(asked, root, trigger, 1, background, progress)
+
+    def _cover(
+        self,
+        asked: Resolution,
+        root: Node,
+        trigger: str,
+        jobs: int,
+        background: bool,
+        progress: Report | None,
+    ) -> Covered:
         try:
             covered = self.coverer.cover(
                 asked.tree,
@@ -129,20 +155,7 @@ class Indexer:
         root = root or self.trees.root(asked.tree)
         if (borrowed := self._borrowed(asked.tree, root, named)) is not None:
             return borrowed
-        jobs = None
-        try:
-            # Whoever indexes may be about to finish just this tree. The lock is not kept: who finds it
-            # held leaves a wish to the holder, and a search has no time to grant wishes.
-            with IndexLock(self._store) as lock:
-                lock.acquire(_SEARCH_WAITS)
-        except StoreUnusable:
-            # Only what this process makes itself can stay in its memory.
-            jobs = 1
-        if self._root_key(asked.tree, root) is None:
-            try:
-                self.cover(asked, "search", jobs=jobs, progress=progress, root=root)
-            except StoreUnusable:
-                self.cover(asked, "search", jobs=1, progress=progress, root=root)
+        self.cover(asked, "search", progress=progress, root=root)
         if self._root_key(asked.tree, root) is None:
             # Blobs are not here, as in a partial clone: what is here is searched.
             return self._catalog.view(asked.tree) or self._borrow(asked.tree, root, self._at_hand(root)[1])
@@ -150,8 +163,14 @@ class Indexer:
 
     def _ready(self, tree: bytes, root: Node | None) -> View:
         """The view of a covered tree, or of what is here of it where words would need files that are not."""
+        if (found := self._catalog.view(tree)) is not None:
+            return found
         try:
-            return self._catalog.view(tree) or self.prepare(tree, root)
+            try:
+                with TreeLock(self._store, tree):
+                    return self._catalog.view(tree) or self.prepare(tree, root)
+            except StoreUnusable:
+                return self.prepare(tree, root)
         except BlobsMissing:
             return self._borrow(tree, root or self.trees.root(tree), {})
 
