@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from types import TracebackType
 from typing import NamedTuple
 
@@ -96,6 +97,28 @@ class Repository:
     def alternates(self) -> list[str]:
         """Further object directories of this repository, see gitrepository-layout(5)."""
         return alternates(self.place.objects, self.place.variable(ALTERNATES))
+
+    def packs(self) -> bytes:
+        """Return a digest of the names of all packs: objects that come in a pack change it."""
+        digest = blake2b(digest_size=16)
+        for folder in (self.place.objects, *self.alternates):
+            try:
+                names = sorted(
+                    name for name in os.listdir(os.path.join(folder, "pack")) if name.endswith(".idx")
+                )
+            except OSError:
+                names = []
+            digest.update("\0".join([folder, *names, ""]).encode("utf-8", "surrogateescape"))
+        return digest.digest()
+
+    def any_loose(self, oids: Sequence[bytes]) -> bool:
+        """True if one of these objects lies in a file of its own."""
+        folders = (self.place.objects, *self.alternates)
+        return any(
+            os.path.exists(os.path.join(folder, name[:2], name[2:]))
+            for name in map(bytes.hex, oids)
+            for folder in folders
+        )
 
     def lenders(self, holding: str) -> list[str]:
         """The common directories of the repositories that this one borrows objects from.

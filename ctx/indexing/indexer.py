@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document, document_key
+from ctx.contents import MISSING
 from ctx.descriptor import Descriptor
 from ctx.errors import BlobsMissing, Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
@@ -18,7 +20,7 @@ from ctx.indexing.worker import Place
 from ctx.partition import Cluster, Node
 from ctx.provenance import log_snapshot
 from ctx.resolve import Resolution
-from ctx.snapshots import Snapshots
+from ctx.snapshots import Partial, Snapshots
 from ctx.store import Store
 from ctx.trees import Trees
 from ctx.values import Progress
@@ -111,12 +113,20 @@ class Indexer:
             )
         except Damaged:
             covered = self.repair(asked.tree, jobs, progress)
-        if covered.complete:
-            if self._catalog.view(asked.tree) is None:
-                with suppress(BlobsMissing):  # what can be searched of it, a search finds out
-                    self.prepare(asked.tree, root)
-            if self._committed:
-                self._log(asked, trigger)
+        if covered.missing:
+            lacking = Partial(
+                self.coverer.keys(root), covered.totals.skipped, covered.missing, self._repository.packs()
+            )
+            self._snapshots.write_partial(asked.tree, lacking)
+        known = self._catalog.view(asked.tree)
+        if known is not None and (covered.missing or known.skipped.get(MISSING)):
+            self._catalog.forget(asked.tree)
+            known = None
+        if known is None:
+            with suppress(BlobsMissing):  # what can be searched of it, a search finds out
+                self.prepare(asked.tree, root)
+        if covered.complete and self._committed:
+            self._log(asked, trigger)
         return covered
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
@@ -150,15 +160,12 @@ class Indexer:
         """
         root = None if self._committed else self.trees.root(asked.tree)
         self._store.may_use_memory = True
-        if self._root_key(asked.tree, root) is not None:
+        if self._manifest(asked.tree, root) is not None:
             return self._ready(asked.tree, root)
         root = root or self.trees.root(asked.tree)
         if (borrowed := self._borrowed(asked.tree, root, named)) is not None:
             return borrowed
         self.cover(asked, "search", progress=progress, root=root)
-        if self._root_key(asked.tree, root) is None:
-            # Blobs are not here, as in a partial clone: what is here is searched.
-            return self._catalog.view(asked.tree) or self._borrow(asked.tree, root, self._at_hand(root)[1])
         return self._ready(asked.tree, root)
 
     def _ready(self, tree: bytes, root: Node | None) -> View:
@@ -222,16 +229,30 @@ class Indexer:
         key = self._snapshots.tree(tree) if self._committed else (root or self.trees.root(tree)).key
         return key if key is not None and self._snapshots.node(key) is not None else None
 
-    @at_work
-    def _prepared(self, tree: bytes, root: Node | None) -> View:
+    def _manifest(
+        self, tree: bytes, root: Node | None
+    ) -> tuple[Callable[[], Sequence[bytes]], Mapping[str, int]] | None:
+        """Return what gives the clusters of a tree, and why files are left out; None unless it is covered.
+
+        A tree of which blobs are missing is covered until one of them has come.
+        """
         key = self._root_key(tree, root)
         record = key and self._snapshots.node(key)
-        if not key or not record:
+        if key and record:
+            return partial(self._snapshots.cluster_keys, key), record.totals.skipped
+        lacking = self._snapshots.still_lacks(tree, self._repository)
+        return lacking and (lambda: lacking.clusters, lacking.skipped)
+
+    @at_work
+    def _prepared(self, tree: bytes, root: Node | None) -> View:
+        manifest = self._manifest(tree, root)
+        if manifest is None:
             raise Damaged("there is no snapshot")
+        keys, skipped = manifest
         return prepare_view(
             tree,
-            self._snapshots.cluster_keys(key),
-            record.totals.skipped,
+            keys(),
+            skipped,
             self._clusters,
             self._catalog,
             self.coverer.worker.maker,
