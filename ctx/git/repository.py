@@ -19,7 +19,7 @@ from ctx.git import process
 from ctx.git.alternates import ALTERNATES, alternates, lenders, variables_of
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
 from ctx.git.heads import heads
-from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
+from ctx.git.objects import EMPTY_TREES, CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
 from ctx.git.unknown import why_unknown
@@ -61,6 +61,7 @@ class Repository:
         self.object_format = place.object_format
         self.prefix = place.prefix
         self.id_size = _ID_SIZE[place.object_format]
+        self.empty_tree = EMPTY_TREES[place.object_format]
 
     def __enter__(self) -> Repository:
         return self
