@@ -105,6 +105,21 @@ def test_first_searches_of_a_work_tree_and_indexing_runs_share_one_run(
     assert ask(repo.path, FEW, [()]) == expected
 
 
+def test_searches_take_what_a_run_in_the_background_makes(
+    make_repo: Callable[..., Repo], tmp_path: Path
+) -> None:
+    repo = make_repo()
+    repo.commit(project(32, 600))
+    expected = fresh(repo, tmp_path)
+    assert finish(start("hook-run", cwd=repo.path)).status == 0
+    while not list((repo.path / ".git").glob("ctx/tmp/*.lock")):
+        time.sleep(0.005)
+    runs = [finish(process) for process in [start("search", FEW[0], "-z", cwd=repo.path) for _ in range(2)]]
+    assert [(run.status, run.err) for run in runs] == [(0, "")] * len(runs)
+    assert times_made(repo.path) < 2
+    assert ask(repo.path, FEW, [()]) == expected
+
+
 def test_another_search_takes_over_from_one_that_is_killed(
     make_repo: Callable[..., Repo], tmp_path: Path
 ) -> None:

@@ -149,4 +149,4 @@ def test_a_dozen_signals_end_runs_in_order(signalled: Check, arguments: Sequence
 @pytest.mark.long
 @pytest.mark.parametrize("arguments", [INDEX, SEARCH], ids=["index", "search"])
 def test_hundreds_of_signals_end_runs_in_order(signalled: Check, arguments: Sequence[str]) -> None:
-    signalled(arguments, 200, 400)
+    signalled(arguments, 150, 400)
