@@ -88,6 +88,7 @@ def test_first_searches_at_once_share_one_run(make_repo: Callable[..., Repo], tm
     assert ask(repo.path, FEW, [()]) == expected
 
 
+@pytest.mark.long
 def test_first_searches_of_a_work_tree_and_indexing_runs_share_one_run(
     make_repo: Callable[..., Repo], tmp_path: Path
 ) -> None:
@@ -105,6 +106,7 @@ def test_first_searches_of_a_work_tree_and_indexing_runs_share_one_run(
     assert ask(repo.path, FEW, [()]) == expected
 
 
+@pytest.mark.long
 def test_searches_take_what_a_run_in_the_background_makes(
     make_repo: Callable[..., Repo], tmp_path: Path
 ) -> None:
@@ -120,6 +122,7 @@ def test_searches_take_what_a_run_in_the_background_makes(
     assert ask(repo.path, FEW, [()]) == expected
 
 
+@pytest.mark.long
 def test_another_search_takes_over_from_one_that_is_killed(
     make_repo: Callable[..., Repo], tmp_path: Path
 ) -> None:
