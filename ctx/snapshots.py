@@ -161,6 +161,11 @@ class Snapshots:
         """Note what is known of a tree of which blobs are missing."""
         self._store.write(self._partial, tree.hex(), msgpack.packb((PARTITION_VERSION, *partial)))
 
+    def forget_partial(self) -> None:
+        """Forget all trees of which blobs were missing: clusters have come from elsewhere."""
+        for name in list(self._store.names(self._partial)):
+            self._store.remove(self._partial, name)
+
     def still_lacks(self, tree: bytes, repository: Repository) -> Partial | None:
         """Return what is known of a tree, None unless the blobs that were missing are missing still.
 

@@ -377,6 +377,20 @@ def test_a_collection_keeps_what_a_tree_without_some_blobs_has(
     assert ask_beside(repo).coverage.complete
 
 
+def test_a_tree_without_some_blobs_is_made_whole_by_a_shared_index(
+    large_left_out: Repo, program: Program, tmp_path: Path
+) -> None:
+    repo = large_left_out
+    assert not ask_beside(repo).coverage.complete
+    url = repo.git("config", "remote.origin.url").decode()
+    subprocess.run(["git", "clone", "-q", url, str(tmp_path / "full")], check=True)
+    assert program("push", "--with-words", cwd=tmp_path / "full").returncode == 0
+    assert program("fetch", cwd=repo.path).returncode == 0
+    answer = ask_beside(repo)
+    assert answer.coverage.complete
+    assert answer.hits == ask_beside(Repo(tmp_path / "full")).hits
+
+
 def test_a_tree_without_some_blobs_is_not_published(large_left_out: Repo, program: Program) -> None:
     done = program("push", cwd=large_left_out.path)
     assert done.returncode == 128
