@@ -267,7 +267,7 @@ def ask_beside(repo: Repo, overlay: str | None = COMMITTED) -> Answer:
         return index.search("beside_it", limit=20, overlay=overlay)
 
 
-def test_a_tree_without_some_blobs_is_indexed_once(large_left_out: Repo) -> None:
+def test_a_tree_without_some_blobs_is_indexed_once(large_left_out: Repo, program: Program) -> None:
     repo = large_left_out
     first = ask_beside(repo)
     assert first.message is not None
@@ -285,6 +285,7 @@ def test_a_tree_without_some_blobs_is_indexed_once(large_left_out: Repo) -> None
         assert (report.processed_new_clusters, report.embedded_chunks) == (0, 0)
         assert report.skipped_files == {"missing": 1}
     assert ask_beside(repo).hits == first.hits
+    assert "is indexed but for 1 file that is not in this clone" in program("status", cwd=repo.path).stdout
     assert stored(repo) == before
 
 
