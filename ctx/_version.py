@@ -30,9 +30,9 @@ def checkout_commit(checkout: str) -> str | None:
     import subprocess
 
     command = ["git", "-C", checkout, "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # they name the user's repository in a hook
-        environment.pop(name, None)
+    # In a hook they name the user's repository. This file can import nothing that knows which they are.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     except (OSError, subprocess.CalledProcessError):

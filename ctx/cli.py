@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import takewhile
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
 from ctx.commands import options, streams
-from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError
+from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError, Ended
 from ctx.printable import printable_lines
 
 COMMANDS = {
@@ -123,17 +126,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stderr.write(program.get_help(context) + "\n")
         return USAGE
     try:
-        status = run(given)
-        sys.stdout.flush()
+        with ended_in_order():
+            status = run(given)
+            sys.stdout.flush()
     except BrokenPipeError:
         status = streams.CLOSED_PIPE
     except Exception as error:
         status, message = explain(error)
         report(message, status, as_json=wants_json(given))
+    except Ended as end:
+        status = end.exit_code
     except KeyboardInterrupt:
         status = INTERRUPTED
     streams.finish()
     return status
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Raise `Ended` for a signal that asks the process to end, unless the caller had it ignored."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    try:
+        for number in ours:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def end(number: int, _frame: FrameType | None) -> NoReturn:
+    """Handle a signal that asks the process to end."""
+    raise Ended(number)
 
 
 def wants_json(given: Sequence[str]) -> bool:

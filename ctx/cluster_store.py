@@ -22,6 +22,7 @@ class ClusterStore:
         self._store = store
         self._descriptor = descriptor
         self._area = os.path.join("objects", str(descriptor))
+        self._partial = os.path.join("partial", str(descriptor))
         self._records: dict[bytes, dict[Key, bytes]] = {}
 
     def absent(self, keys: Iterable[bytes]) -> list[bytes]:
@@ -33,24 +34,40 @@ class ClusterStore:
         return self._store.touch(self._area, key.hex())
 
     def get(self, key: bytes) -> bytes | None:
-        """The payload of a cluster, or None where there is none that can be trusted."""
+        """Return the payload of a cluster, or None where there is none that can be trusted."""
         return self._store.read(self._area, key.hex())
+
+    def partial(self, key: bytes) -> Stored | None:
+        """Return a cluster of which blobs were missing when it was made, None where there is none."""
+        payload = self._store.read(self._partial, key.hex())
+        if payload is None or not self._store.touch(self._partial, key.hex()):
+            return None
+        try:
+            return self.decoded(key, payload, thorough=False)
+        except Damaged:
+            return None
 
     def put(self, key: bytes, payload: bytes) -> None:
         """Store a cluster from elsewhere. Raises `Damaged` unless the payload is what the key promises."""
         self.decoded(key, payload)
         self.write(key, payload)
 
-    def write(self, key: bytes, payload: bytes) -> None:
-        """Store a cluster that was just made. Raises `StoreUnusable`."""
-        self._store.write(self._area, key.hex(), payload)
+    def write(self, key: bytes, payload: bytes, partial: bool = False) -> None:
+        """Store a cluster that was just made, `partial` where blobs are missing. Raises `StoreUnusable`."""
+        self._store.write(self._partial if partial else self._area, key.hex(), payload)
 
     def stored(self, key: bytes, *, thorough: bool = False) -> Stored:
-        """A cluster; `thorough` looks into its records too. Raises `Damaged`, also where there is none."""
-        payload = self.get(key)
+        """Return a cluster, else what is here of it; `thorough` looks into its records too.
+
+        Raises `Damaged`, also where there is none.
+        """
+        return self.decoded(key, self._whole_or_partial(key), thorough=thorough)
+
+    def _whole_or_partial(self, key: bytes) -> bytes:
+        payload = self.get(key) or self._store.read(self._partial, key.hex())
         if payload is None:
             raise Damaged("a cluster of a covered tree is missing")
-        return self.decoded(key, payload, thorough=thorough)
+        return payload
 
     def decoded(self, key: bytes, payload: bytes, *, thorough: bool = True) -> Stored:
         """A payload from elsewhere. Raises `Damaged` unless it is what the key promises."""
@@ -67,9 +84,7 @@ class ClusterStore:
     def record(self, key: bytes, document: Key) -> bytes:
         """The record of one document of a cluster; those read last are kept. Raises `Damaged`."""
         if key not in self._records:
-            payload = self.get(key)
-            if payload is None:
-                raise Damaged("a cluster of a covered tree is missing")
+            payload = self._whole_or_partial(key)
             if len(self._records) >= _KEPT:
                 del self._records[next(iter(self._records))]
             self._records[key] = cluster_records(payload)

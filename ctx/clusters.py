@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgpack
 
 from ctx.cluster_key import Member, cluster_key
+from ctx.contents import MISSING
 from ctx.errors import Damaged
 from ctx.records import decode_record, measure
 from ctx.views.segments import Key
@@ -41,11 +42,11 @@ class Stored(NamedTuple):
 
 
 def contents(stored: Stored) -> dict[Key, Document | str]:
-    """What is known of each blob of a cluster: its document, or why its content keeps it out."""
+    """Return what is known of each blob of a cluster: its document, or why its content keeps it out."""
     skipped = {
         document_key(member): skip
         for member, skip in zip(stored.members, stored.skips, strict=True)
-        if skip is not None
+        if skip is not None and skip != MISSING
     }
     return {**stored.documents, **skipped}
 

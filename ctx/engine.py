@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ctx import words
+from ctx.contents import MISSING
 from ctx.coverage import lacks_in_words
 from ctx.descriptor import Descriptor, embedded_model
 from ctx.errors import UsageError
@@ -559,7 +560,7 @@ class RepositoryIndex:
         self.store.may_use_memory = True  # a search answers where nothing may be written
         # The usual case needs nothing of what makes an index, whose import would cost more than the search.
         found = self.catalog.view(asked.tree)
-        if found is not None and (found.is_overlay or self.snapshots.covered(asked.tree) is not None):
+        if found is not None and self._is_current(found, asked.tree):
             return found
         self.take_shared(asked.tree, indexing=False)
         named = asked.resolved_by in (REVISION, BRANCH)
@@ -568,6 +569,12 @@ class RepositoryIndex:
 
             announce(plan(self, asked))
         return indexer().view(asked, progress, named)
+
+    def _is_current(self, view: View, tree: bytes) -> bool:
+        """True unless the tree has no snapshot, or has a blob now that was missing."""
+        if MISSING in view.skipped:
+            return self.snapshots.still_lacks(tree, self.repository) is not None
+        return view.is_overlay or self.snapshots.covered(tree) is not None
 
     def mend(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
         """Make anew what is stored of a tree and is not what its name says, or `everything` made of that."""

@@ -24,6 +24,14 @@ USAGE = 129
 INTERRUPTED = 130
 
 
+class Ended(KeyboardInterrupt):
+    """A signal that asks the process to end, so that it can put things in order first."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number
+
+
 class CtxError(Exception):
     """Something that the user has to know and can act on."""
 

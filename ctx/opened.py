@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ctx.coverage import coverage_of
-from ctx.errors import CtxError, Damaged, UsageError
+from ctx.errors import CtxError, Damaged, NothingCommitted, UsageError
 from ctx.resolve import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
 from ctx.values import Answer, Behind, Plan, Progress, Uncommitted
 
@@ -61,7 +61,8 @@ def open_tree(
     """Resolve what is asked for, and make what a search of it lacks. See `RepositoryIndex.search`."""
     warning = distance = None
     if overlay in (None, COMMITTED):
-        asked, warning, distance = _fallen_back(index, index.resolve(revision, branch))
+        asked = resolve_for_search(index, revision, branch, committed=overlay == COMMITTED)
+        asked, warning, distance = _fallen_back(index, asked)
     elif revision is None and branch is None:
         asked = resolve_head(index.repository)
     else:
@@ -70,6 +71,21 @@ def open_tree(
     if opened.about.behind is not None:
         distance = opened.about.behind
     return opened._replace(about=opened.about._replace(behind=distance, message=warning))
+
+
+def resolve_for_search(
+    index: RepositoryIndex, revision: str | None, branch: str | None = None, *, committed: bool = False
+) -> Resolution:
+    """Resolve what is asked for: an empty tree where nothing is named or committed, but files may lie on it.
+
+    Raises UnknownRevision, and NothingCommitted in a bare repository and for what is to be `committed`.
+    """
+    try:
+        return index.resolve(revision, branch)
+    except NothingCommitted:
+        if committed or revision is not None or branch is not None:
+            raise
+        return resolve_head(index.repository)
 
 
 def open_resolved(
@@ -83,6 +99,9 @@ def open_resolved(
     indexer, changed = _overlaid(index, asked, overlay)
     if changed is not None and changed.tree is not None:
         asked = asked._replace(tree=changed.tree)
+    elif asked.commit is None and asked.resolved_by == HEAD:
+        lacking = "nothing is staged" if overlay == STAGED else "there are no files to search"
+        raise NothingCommitted(f"nothing is committed in {index.repository.git_dir} yet, and {lacking}")
     view = index.view(indexer, asked, progress, announce)
     distance = _behind(index, asked) if view.scanned or view.uncovered else None
     about = Answer(

@@ -78,11 +78,16 @@ def resolve(
 
 
 def resolve_head(repository: Repository) -> Resolution:
-    """HEAD, whatever `ctx.revision` says. Raises NothingCommitted."""
+    """Return HEAD, whatever `ctx.revision` says: an empty tree where a work tree has no commit yet.
+
+    Raises NothingCommitted where there is no work tree either.
+    """
     head = _head(repository)
-    if head is None:
+    if head is not None:
+        return head
+    if repository.work_tree is None:
         raise NothingCommitted(f"HEAD of {repository.git_dir} has no commit yet; commit something first")
-    return head
+    return Resolution(repository.empty_tree, None, repository.current_branch() or "HEAD", HEAD)
 
 
 def _head(repository: Repository) -> Resolution | None:

@@ -11,15 +11,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
-from ctx.errors import Damaged
+from ctx.errors import Damaged, StoreUnusable
 from ctx.partition import PARTITION_VERSION
 from ctx.regular_files import open_regular, without_waiting
 from ctx.store import Store, unusable
 from ctx.values import Provenance
+
+if TYPE_CHECKING:
+    from ctx.git.repository import Repository
 
 _KEY_BYTES = 20
 
@@ -60,6 +64,18 @@ class NodeRecord(NamedTuple):
     totals: Totals
 
 
+class Partial(NamedTuple):
+    """A tree of which blobs are missing: its clusters in the order of the manifest, why files are left out.
+
+    `missing` are those blobs, `packs` is `Repository.packs` at the time when they were looked for.
+    """
+
+    clusters: list[bytes]
+    skipped: dict[str, int]
+    missing: list[bytes]
+    packs: bytes
+
+
 def decode_node(payload: bytes) -> NodeRecord:
     """Raises `Damaged` unless the payload is that of a node, everything in it of its type."""
     try:
@@ -93,6 +109,7 @@ class Snapshots:
         self._store = store
         self._nodes = os.path.join("snapshots", descriptor, "nodes")
         self._trees = os.path.join("snapshots", descriptor, "trees")
+        self._partial = os.path.join("snapshots", descriptor, "partial")
         self._log = os.path.join(store.path, "snapshots", descriptor, "log")
 
     def node(self, key: bytes) -> NodeRecord | None:
@@ -127,6 +144,44 @@ class Snapshots:
     def write_tree(self, tree: bytes, root: bytes) -> None:
         """Say that a tree is covered: the last step of making a snapshot."""
         self._store.write(self._trees, tree.hex(), root + bytes([PARTITION_VERSION]))
+
+    def partial(self, tree: bytes) -> Partial | None:
+        """Return what is known of a tree of which blobs are missing, None where there is nothing."""
+        payload = self._store.read(self._partial, tree.hex())
+        if payload is None:
+            return None
+        try:
+            version, *values = msgpack.unpackb(payload)
+            found = Partial(*values)
+        except (ValueError, TypeError, msgpack.UnpackException):
+            return None
+        return found if version == PARTITION_VERSION else None
+
+    def write_partial(self, tree: bytes, partial: Partial) -> None:
+        """Note what is known of a tree of which blobs are missing."""
+        self._store.write(self._partial, tree.hex(), msgpack.packb((PARTITION_VERSION, *partial)))
+
+    def forget_partial(self) -> None:
+        """Forget all trees of which blobs were missing: clusters have come from elsewhere."""
+        for name in list(self._store.names(self._partial)):
+            self._store.remove(self._partial, name)
+
+    def still_lacks(self, tree: bytes, repository: Repository) -> Partial | None:
+        """Return what is known of a tree, None unless the blobs that were missing are missing still.
+
+        It counts as used now.
+        """
+        partial = self.partial(tree)
+        if partial is None or not self._store.touch(self._partial, tree.hex()):
+            return None
+        packs = repository.packs()
+        if packs == partial.packs and not repository.any_loose(partial.missing):
+            return partial
+        if len(repository.objects.absent(partial.missing)) < len(partial.missing):
+            return None
+        with suppress(StoreUnusable):
+            self.write_partial(tree, partial._replace(packs=packs))
+        return partial
 
     def owns(self, tree: bytes) -> bool:
         """Whether the snapshot of a tree lies in this store, and not in one that is only read."""

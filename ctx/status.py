@@ -104,5 +104,7 @@ def _catch_up(index: RepositoryIndex) -> CatchUp:
     tree = asked.tree
     if index.snapshots.tree(tree) is not None:
         return CatchUp(tree, 0, 0, True)
+    if (partial := index.snapshots.still_lacks(tree, index.repository)) is not None:
+        return CatchUp(tree, 0, 0, False, len(partial.missing))
     cost = plan(index, asked)
     return CatchUp(tree, cost.new_blobs, cost.chunks, False)

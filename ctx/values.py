@@ -348,12 +348,16 @@ class SnapshotStatus(NamedTuple):
 
 
 class CatchUp(NamedTuple):
-    """What it would cost to bring the index to the tree of HEAD; `chunks` is an estimate by bytes."""
+    """What it would cost to bring the index to the tree of HEAD; `chunks` is an estimate by bytes.
+
+    `missing` is the number of blobs without which it is indexed, since they are not in this clone.
+    """
 
     tree: bytes | None
     new_blobs: int
     chunks: int
     covered: bool
+    missing: int = 0
 
 
 class KeptPack(NamedTuple):

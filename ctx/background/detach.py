@@ -5,25 +5,10 @@ from __future__ import annotations
 import os
 import signal
 
+from ctx.git import process
+
 NICENESS = 10
 """Added to the priority. Linux derives that of disk access from it (its Documentation/block/ioprio.rst)."""
-
-_OF_ONE_REPOSITORY = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-)
-"""What `git rev-parse --local-env-vars` names, but for where the repository is and the user's `-c`."""
 
 
 def detach() -> None:
@@ -45,9 +30,10 @@ def detach() -> None:
 
 
 def forget_surroundings() -> None:
-    """Drop the variables that a hook gets for its own git (githooks(5)), such as GIT_INDEX_FILE."""
-    for name in _OF_ONE_REPOSITORY:
-        os.environ.pop(name, None)
+    """Drop the variables that a hook gets for its own git (githooks(5)), but for where the repository is."""
+    for name in process.OF_ONE_REPOSITORY:
+        if name not in ("GIT_DIR", "GIT_WORK_TREE"):
+            os.environ.pop(name, None)
 
 
 def settle(common_dir: str) -> None:

@@ -10,10 +10,9 @@ from ctx.commands import options
 from ctx.commands.answer_output import submodule_object
 from ctx.commands.json_output import print_json
 from ctx.commands.paths import UNPRINTABLE, escaped, quoted
-from ctx.commands.progress import JsonLines, Reporter, ended_in_order, reporter_for
+from ctx.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.counted import counted
 from ctx.coverage import submodules_in_words
-from ctx.errors import INTERRUPTED
 from ctx.printable import printable
 from ctx.values import ALREADY_INDEXED, IndexReport
 
@@ -59,7 +58,7 @@ def command(
 
     reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
     wish = Wish(jobs, "ci" if ci else "manual", fetch, silent, reporter)
-    with reporter, ctx.open(".") as index, ended_in_order():
+    with reporter, ctx.open(".") as index:
         try:
             tell(bring_up(index, revision, branch, wish), reporter, silent=silent)
             if recurse_submodules:
@@ -68,7 +67,7 @@ def command(
             reporter.close()
             if not silent:
                 click.echo("interrupted; what is done is kept, `git ctx index` goes on from there", err=True)
-            return INTERRUPTED
+            raise
     return 0
 
 

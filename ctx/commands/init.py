@@ -8,8 +8,8 @@ import click
 
 from ctx.commands import hook_output, options
 from ctx.commands.index import tell
-from ctx.commands.progress import ended_in_order, reporter_for
-from ctx.errors import INTERRUPTED, NothingCommitted
+from ctx.commands.progress import reporter_for
+from ctx.errors import NothingCommitted
 
 
 @click.command(short_help="Install the hooks that keep the index up to date, and index HEAD.")
@@ -34,7 +34,7 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output
     from ctx.githooks.install import install, plan_installation
 
     reporter = reporter_for(json_output=json_output)
-    with reporter, ctx.open(".") as index, ended_in_order():
+    with reporter, ctx.open(".") as index:
         plan = plan_installation(index.repository, force=force)
         if not dry_run:
             install(index.repository, plan)
@@ -55,6 +55,6 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output
         except KeyboardInterrupt:
             reporter.close()
             click.echo("interrupted; the hooks are installed, and the next one goes on from there", err=True)
-            return INTERRUPTED
+            raise
     tell(report, reporter, silent=False)
     return 0

@@ -146,7 +146,7 @@ def command(
 
 
 def hand_on(index: RepositoryIndex, made: Made, *, stdout: bool, copy: bool, as_json: bool) -> int:
-    """Keep a pack and print what was asked for; the exit status."""
+    """Keep a pack and print what was asked for; a pack that cannot be kept is printed whole."""
     from ctx.commands.pack_output import print_manifest, print_summary
 
     empty = not made.pack.files and made.pack.delta is None
@@ -156,9 +156,8 @@ def hand_on(index: RepositoryIndex, made: Made, *, stdout: bool, copy: bool, as_
             index.packs.write(made.pack, made.prompt)
             kept = True
         except StoreUnusable as error:
-            if not (stdout or copy or as_json):
-                raise
             print(f"warning: the pack is not kept: {error}", file=sys.stderr)
+            stdout = stdout or not (copy or as_json)
     if copy:
         from ctx.commands.clipboard import copy_text
 

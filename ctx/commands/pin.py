@@ -8,7 +8,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.progress import ended_in_order, reporter_for
+from ctx.commands.progress import reporter_for
 
 if TYPE_CHECKING:
     from ctx.maintenance.pins import Pin
@@ -32,7 +32,7 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
     from ctx.maintenance import pins
 
     reporter = reporter_for(silent=json_output)
-    with reporter, ctx.open(".") as index, ended_in_order():
+    with reporter, ctx.open(".") as index:
         if revision is None:
             found, done = pins.pins(index.store), "pinned"
         elif remove:

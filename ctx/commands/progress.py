@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -162,13 +160,3 @@ def spent(state: Progress) -> str:
         return ""
     cost = f", about ${state.cost:.2f}" if state.cost else ""
     return f", about {counted(state.tokens, 'token')}{cost}"
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Take a request to end as Ctrl-C, so that what a remote model is answering at this moment is kept."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

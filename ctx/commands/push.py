@@ -6,7 +6,7 @@ import click
 
 from ctx.commands import options
 from ctx.commands.json_output import print_json
-from ctx.commands.progress import Reporter, ended_in_order, reporter_for
+from ctx.commands.progress import Reporter, reporter_for
 from ctx.counted import counted
 from ctx.errors import UsageError
 from ctx.printable import printable
@@ -95,7 +95,7 @@ def command(
         from ctx.share.push import Selection, push
 
         reporter = Reporter() if json_output else reporter_for()
-        with reporter, ended_in_order():
+        with reporter:
             report = push(
                 index,
                 remote,

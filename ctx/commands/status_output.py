@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ctx.commands.json_output import print_json
-from ctx.counted import counted
+from ctx.counted import counted, counted_and
 from ctx.descriptor import Descriptor
 from ctx.printable import printable
 from ctx.values import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
@@ -170,6 +170,9 @@ def catch_up(head: CatchUp) -> str:
         return "no commit yet"
     if head.covered:
         return f"tree {head.tree.hex()[:12]} is indexed"
+    if head.missing:
+        lacking = counted_and(head.missing, "file", "that is", "that are")
+        return f"tree {head.tree.hex()[:12]} is indexed but for {lacking} not in this clone"
     cost = f"{counted(head.new_blobs, 'new blob')}, about {counted(head.chunks, 'chunk')}"
     return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ctx.engine import RepositoryIndex
-from ctx.errors import StoreUnusable
 from ctx.indexing.indexer import Indexer
 from ctx.resolve import REVISION, Resolution
 from ctx.views.catalog import Catalog, Tips
@@ -39,10 +38,7 @@ class Parents:
         found = self._catalog.view(tree)
         if found is None:
             asked = Resolution(tree, None, tree.hex(), REVISION)
-            try:
-                self._indexer.cover(asked, "evaluate")
-            except StoreUnusable:
-                self._indexer.cover(asked, "evaluate", jobs=1)  # what others make cannot stay in this memory
+            self._indexer.cover(asked, "evaluate")
             found = self._catalog.view(tree) or self._indexer.view(asked, named=True)
         return found
 

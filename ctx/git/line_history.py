@@ -36,7 +36,29 @@ def line_histories(
 
     They are looked for side by side, since git may have to walk all of a history for each.
     """
-    running = [_start(repository, question, most) for question in questions]
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        running.extend(_start(repository, question, most) for question in questions)
+        collected, ended = _read(running, seconds)
+    except BaseException:
+        for git in running:
+            git.kill()
+            git.communicate()
+        raise
+    found = []
+    for git, output, done in zip(running, collected, ended, strict=True):
+        if not done:
+            git.kill()
+        assert git.stdout is not None
+        git.stdout.close()
+        status = git.wait()
+        commits = [_changed(entry) for entry in output.split(b"\1\n")[:-1]]
+        found.append(Evolution(commits, False, done and status == 0 and len(commits) < most))
+    return found
+
+
+def _read(running: Sequence[subprocess.Popen[bytes]], seconds: float) -> tuple[list[bytes], list[bool]]:
+    """Read what each of these prints within so many seconds; the second list says which have ended."""
     collected: list[bytes] = [b""] * len(running)
     ended = [False] * len(running)
     until = time.monotonic() + seconds
@@ -51,16 +73,7 @@ def line_histories(
                 if not piece:
                     ended[key.data] = True
                     waiting.unregister(key.fileobj)
-    found = []
-    for git, output, done in zip(running, collected, ended, strict=True):
-        if not done:
-            git.kill()
-        assert git.stdout is not None
-        git.stdout.close()
-        status = git.wait()
-        commits = [_changed(entry) for entry in output.split(b"\1\n")[:-1]]
-        found.append(Evolution(commits, False, done and status == 0 and len(commits) < most))
-    return found
+    return collected, ended
 
 
 def _start(repository: Repository, question: Question, most: int) -> subprocess.Popen[bytes]:

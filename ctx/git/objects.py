@@ -26,7 +26,10 @@ WINDOW = 32
 """How many objects are asked for before the first is read: bounds memory, and fits into any pipe."""
 
 _KINDS = frozenset((b"blob", b"tree", b"commit", b"tag"))
-_EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+EMPTY_TREES = {
+    "sha1": bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
+    "sha256": bytes.fromhex("6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
+}
 """git knows this tree in every repository, whether or not it is stored."""
 _of_parents: list[subprocess.Popen[bytes]] = []
 """What a forked child inherits is neither its to talk to nor its to end, so it is kept untouched."""
@@ -225,7 +228,7 @@ class Libgit2Objects:
         try:
             kind, data = self._odb.read(self._pygit2.Oid(raw=oid))
         except (KeyError, self._pygit2.GitError, ValueError):  # ValueError: what it makes of a broken object
-            if oid == _EMPTY_TREE:
+            if oid == EMPTY_TREES["sha1"]:
                 return Object(oid, "tree", b"")
             raise KeyError(oid) from None
         return Object(oid, _kind(kind), data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ctx.errors import CtxError, GitFailed
 
@@ -30,19 +30,28 @@ OFFLINE = ("GIT_ALLOW_PROTOCOL", "GIT_TERMINAL_PROMPT")
 OF_ONE_REPOSITORY = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
+    "GIT_CONFIG",
     "GIT_DIR",
     "GIT_GRAFT_FILE",
     "GIT_IMPLICIT_WORK_TREE",
     "GIT_INDEX_FILE",
     "GIT_INTERNAL_SUPER_PREFIX",
     "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
     "GIT_OBJECT_DIRECTORY",
     "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
     "GIT_REFERENCE_BACKEND",
+    "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
-"""What must not be handed on to a git that works in another repository (`git rev-parse --local-env-vars`)."""
+"""What must not be handed on to a git that works in another repository.
+
+These are the variables that some version of `git rev-parse --local-env-vars` lists, and what a receiving git
+sets for its hooks. The user's `-c` settings (`GIT_CONFIG_PARAMETERS`, `GIT_CONFIG_COUNT`) are handed on: git
+hands them on to submodules as well.
+"""
 
 
 Variables = Mapping[str, str | None]
@@ -54,9 +63,15 @@ def environment(variables: Variables | None = None, *, online: bool = False) -> 
 
     Only with `online` can it talk to a remote.
     """
+    given = variables or {}
     ours = {name: value for name, value in READ_ONLY.items() if not (online and name in OFFLINE)}
-    wanted = {**os.environ, **ours, **(variables or {})}
-    return {name: value for name, value in wanted.items() if value is not None}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    return {**without(given.keys() - wanted.keys()), **ours, **wanted}
+
+
+def without(names: Container[str] = OF_ONE_REPOSITORY) -> dict[str, str]:
+    """Return the user's variables but for some; by default those that are about one repository."""
+    return {name: value for name, value in os.environ.items() if name not in names}
 
 
 def command(directory: str, arguments: Sequence[str | bytes]) -> list[str | bytes]:

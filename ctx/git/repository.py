@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from types import TracebackType
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from ctx.git import process
 from ctx.git.alternates import ALTERNATES, alternates, lenders, variables_of
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
 from ctx.git.heads import heads
-from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
+from ctx.git.objects import EMPTY_TREES, CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
 from ctx.git.unknown import why_unknown
@@ -60,6 +61,7 @@ class Repository:
         self.object_format = place.object_format
         self.prefix = place.prefix
         self.id_size = _ID_SIZE[place.object_format]
+        self.empty_tree = EMPTY_TREES[place.object_format]
 
     def __enter__(self) -> Repository:
         return self
@@ -96,6 +98,28 @@ class Repository:
     def alternates(self) -> list[str]:
         """Further object directories of this repository, see gitrepository-layout(5)."""
         return alternates(self.place.objects, self.place.variable(ALTERNATES))
+
+    def packs(self) -> bytes:
+        """Return a digest of the names of all packs: objects that come in a pack change it."""
+        digest = blake2b(digest_size=16)
+        for folder in (self.place.objects, *self.alternates):
+            try:
+                names = sorted(
+                    name for name in os.listdir(os.path.join(folder, "pack")) if name.endswith(".idx")
+                )
+            except OSError:
+                names = []
+            digest.update("\0".join([folder, *names, ""]).encode("utf-8", "surrogateescape"))
+        return digest.digest()
+
+    def any_loose(self, oids: Sequence[bytes]) -> bool:
+        """True if one of these objects lies in a file of its own."""
+        folders = (self.place.objects, *self.alternates)
+        return any(
+            os.path.exists(os.path.join(folder, name[:2], name[2:]))
+            for name in map(bytes.hex, oids)
+            for folder in folders
+        )
 
     def lenders(self, holding: str) -> list[str]:
         """The common directories of the repositories that this one borrows objects from.

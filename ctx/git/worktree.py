@@ -112,7 +112,8 @@ class WorkTree:
         self._remove = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
         objects = os.path.join(scratch, "objects")
         os.mkdir(objects)
-        _copy_with_time(_index_file(repository), os.path.join(scratch, "index"))
+        if os.path.exists(_index_file(repository)):
+            _copy_with_time(_index_file(repository), os.path.join(scratch, "index"))
         known = repository.place.variable(ALTERNATES) or ""
         variables = variables | {
             "GIT_INDEX_FILE": os.path.join(scratch, "index"),
@@ -132,7 +133,7 @@ class WorkTree:
             command = [*update[:3], "-z", "--replace", "--index-info"]
             process.output(root, command, changes.entries, variables)
         if changes.changed is None:
-            self.changed = _differing(root, variables)
+            self.changed = _differing(repository, root, variables)
         written = process.output(root, ["write-tree", "--missing-ok"], None, variables)
         self.tree = bytes.fromhex(written.decode().strip())
         self.repository = Repository(repository.place._replace(scratch=objects))
@@ -188,12 +189,16 @@ def _changed_by(
 ) -> _Changes:
     if side is not None:
         return _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
-    return _staged(root, variables) if staged else _changes(repository, root, largest, variables)
+    if staged:
+        return _staged(repository, root, variables)
+    return _changes(repository, root, largest, variables)
 
 
 def has_work_tree(repository: Repository) -> bool:
-    """Whether there is something checked out: a work tree, and an index that says what."""
-    return repository.work_tree is not None and os.path.isfile(_index_file(repository))
+    """True if files of a work tree are tracked, or could be: where nothing is committed there is no index."""
+    if repository.work_tree is None:
+        return False
+    return os.path.isfile(_index_file(repository)) or repository.checked_out() is None
 
 
 def _in_memory() -> str | None:
@@ -223,13 +228,13 @@ def _copy_with_time(source: str, target: str) -> None:
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _staged(root: str, variables: process.Variables) -> _Changes:
+def _staged(repository: Repository, root: str, variables: process.Variables) -> _Changes:
     stages.refuse(stages.unmerged(root, variables))
-    return _Changes([], [], _differing(root, variables), 0)
+    return _Changes([], [], _differing(repository, root, variables), 0)
 
 
-def _differing(root: str, variables: process.Variables) -> int:
-    """How many paths of the index differ from HEAD."""
+def _differing(repository: Repository, root: str, variables: process.Variables) -> int:
+    """Return the number of paths of the index that differ from HEAD."""
     command = [
         "diff-index",
         "--cached",
@@ -237,7 +242,7 @@ def _differing(root: str, variables: process.Variables) -> int:
         "-z",
         "--no-renames",
         "--ignore-submodules=dirty",
-        "HEAD",
+        repository.empty_tree.hex() if repository.checked_out() is None else "HEAD",
         "--",
     ]
     return process.output(root, command, None, variables).count(b"\0")

@@ -21,23 +21,27 @@ _PART_BYTES = 1 << 18
 class Made(NamedTuple):
     """What became of a batch. `totals` by cluster key; `parts` hold the documents that are new.
 
-    `incomplete` are the clusters that were not stored because blobs of theirs are not here.
+    `incomplete` has the clusters of which blobs are not here, each with these blobs.
     """
 
     totals: dict[bytes, Totals]
     parts: list[Part]
     chunks: int
-    incomplete: set[bytes]
+    incomplete: dict[bytes, list[bytes]]
 
 
 def make_batch(
     clusters: Sequence[Cluster],
     known: Mapping[Key, Document | str],
     maker: Maker,
-    write: Callable[[bytes, bytes], None],
+    write: Callable[[bytes, bytes, bool], None],
     descriptor: str,
 ) -> Made:
-    """Make and store clusters; `known` are those of a `Task`, `write` takes key and payload."""
+    """Make and store clusters; `known` are those of a `Task`.
+
+    `write` takes key and payload, and True for a cluster of which blobs are missing: what lies under the
+    name of a cluster must not depend on which blobs happen to be here.
+    """
     documents = {key: found for key, found in known.items() if not isinstance(found, str)}
     skips = {key: found for key, found in known.items() if isinstance(found, str)}
     parts: list[Part] = []
@@ -57,16 +61,19 @@ def make_batch(
     if sources:
         parts.append(_part(sources, maker, documents))
     totals = {}
-    incomplete = set()
+    incomplete = {}
     for cluster in clusters:
         reasons = [skips.get(document_key(member)) for member in cluster.members]
-        if MISSING in reasons:
-            # What a cluster holds must not depend on which blobs happen to be here.
-            incomplete.add(cluster.key)
-        else:
-            write(cluster.key, encode_cluster(descriptor, cluster.members, reasons, documents))
+        if missing := missing_of(cluster.members, reasons):
+            incomplete[cluster.key] = missing
+        write(cluster.key, encode_cluster(descriptor, cluster.members, reasons, documents), bool(missing))
         totals[cluster.key] = cluster_totals(cluster.members, reasons, documents)
     return Made(totals, parts, sum(len(part.lengths) for part in parts), incomplete)
+
+
+def missing_of(members: Sequence[Member], skips: Sequence[str | None]) -> list[bytes]:
+    """Return the blobs of a cluster that were missing when it was made."""
+    return [member.oid for member, skip in zip(members, skips, strict=True) if skip == MISSING]
 
 
 def _part(sources: Sequence[Source], maker: Maker, documents: dict[Key, Document]) -> Part:

@@ -15,7 +15,7 @@ from ctx.clusters import Document, Stored, document_key
 from ctx.contents import content_skip, decode
 from ctx.errors import Damaged
 from ctx.indexing.documents import Maker, Source
-from ctx.indexing.prepare import groups_of, locate
+from ctx.indexing.prepare import groups_of, known_groups, locate
 from ctx.partition import Cluster, Node
 from ctx.records import encode_record
 from ctx.snapshots import Snapshots
@@ -43,7 +43,7 @@ def borrow_view(
     `known` are documents of its missing clusters, `budget` bytes to look through.
     """
     base = catalog.latest()
-    at_hand = base.groups() if base else {}
+    at_hand = known_groups(base)
     read: dict[bytes, Stored] = {}
     order: list[bytes] = []
     unstored: list[Key] = []

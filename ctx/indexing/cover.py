@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document, contents, document_key
+from ctx.clusters import Document, Stored, contents, document_key
 from ctx.descriptor import Descriptor
 from ctx.document_index import DocumentIndex
 from ctx.errors import Damaged
-from ctx.indexing.batch import Made, cluster_totals
+from ctx.indexing.batch import Made, cluster_totals, missing_of
 from ctx.indexing.lock import at_work
 from ctx.indexing.worker import Place, Task, Worker
 from ctx.partition import Cluster, Content, Node
@@ -27,13 +27,14 @@ _ALONE = 200
 
 
 class Covered(NamedTuple):
-    """What covering a tree took; it is not `complete` where blobs are not in this repository."""
+    """What covering a tree took; it is not `complete` where blobs are `missing` in this repository."""
 
     totals: Totals
     new_clusters: int
     embedded_chunks: int
     reused_chunks: int
     complete: bool
+    missing: list[bytes]
 
 
 class _Directory(NamedTuple):
@@ -108,10 +109,18 @@ class Coverer:
         committed: bool = True,
         progress: Callable[[Progress], None] | None = None,
     ) -> Covered:
-        """Make all that the tree lacks; of a committed tree write the snapshot."""
+        """Make all that the tree lacks; of a committed tree write the snapshot.
+
+        A cluster of which blobs are missing is made once, and again when one of them has come.
+        """
         directories, clusters = self.missing(root, trust, use=True)
         totals: dict[bytes, Totals] = {}
-        incomplete: set[bytes] = set()
+        gaps = self._gaps(clusters) if trust else {}
+        incomplete = set(gaps)
+        missing = {oid for stored in gaps.values() for oid in missing_of(stored.members, stored.skips)}
+        for key, stored in gaps.items():
+            totals[key] = cluster_totals(stored.members, stored.skips, stored.documents)
+        clusters = [cluster for cluster in clusters if cluster.key not in gaps]
         embedded = reused = files = done = 0
         files_total = sum(len(cluster.members) for cluster in clusters)
         report = progress or (lambda _: None)
@@ -119,7 +128,8 @@ class Coverer:
         segment = SegmentWriter(self._catalog)
         for task, made in self._make(clusters, segment, jobs, background):
             totals |= made.totals
-            incomplete |= made.incomplete
+            incomplete |= made.incomplete.keys()
+            missing.update(*made.incomplete.values())
             embedded += made.chunks
             reused += sum(made.totals[cluster.key].chunks for cluster in task.clusters)
             files += sum(len(cluster.members) for cluster in task.clusters)
@@ -137,7 +147,31 @@ class Coverer:
         if complete and record is None:
             raise Damaged("the snapshot that was just written cannot be read: is the disk sound?")
         all_below = record.totals if record is not None else totals[root.key]
-        return Covered(all_below, len(clusters), embedded, reused - embedded, complete)
+        return Covered(all_below, len(clusters), embedded, reused - embedded, complete, sorted(missing))
+
+    def _gaps(self, clusters: Sequence[Cluster]) -> dict[bytes, Stored]:
+        """Return the clusters that were made without blobs that are still missing."""
+        found = {
+            one.key: stored for one in clusters if (stored := self._clusters.partial(one.key)) is not None
+        }
+        gaps = {key: missing_of(stored.members, stored.skips) for key, stored in found.items()}
+        oids = list(dict.fromkeys(oid for gap in gaps.values() for oid in gap))
+        absent = {oid for oid, size in zip(oids, self.worker.maker.sizes(oids), strict=True) if size is None}
+        return {key: found[key] for key, gap in gaps.items() if absent.issuperset(gap)} if oids else {}
+
+    def keys(self, root: Node) -> list[bytes]:
+        """Return the keys of all clusters of a tree in the order of the manifest. Raises `Damaged`."""
+        found: list[bytes] = []
+        open_ = [root]
+        while open_:
+            node = open_.pop()
+            if self._snapshots.has_node(node.key):
+                found += self._snapshots.cluster_keys(node.key)
+                continue
+            content = node.read()
+            found += [cluster.key for cluster in content.clusters]
+            open_ += reversed(content.nodes)
+        return found
 
     def _make(
         self, clusters: Sequence[Cluster], segment: SegmentWriter, jobs: int, background: bool
@@ -237,8 +271,11 @@ class Coverer:
             incomplete.add(node.key)
 
     def _totals(self, cluster: Cluster, thorough: bool = False) -> Totals | None:
+        payload = self._clusters.get(cluster.key)
+        if payload is None:
+            return None
         try:
-            stored = self._clusters.stored(cluster.key, thorough=thorough)
+            stored = self._clusters.decoded(cluster.key, payload, thorough=thorough)
         except Damaged:
             return None
         return cluster_totals(stored.members, stored.skips, stored.documents)
@@ -249,7 +286,6 @@ def _new(task: Task, made: Made) -> dict[Key, bytes]:
     return {
         document_key(member): cluster.key
         for cluster in task.clusters
-        if cluster.key not in made.incomplete
         for member in cluster.members
         if document_key(member) not in task.known
     }

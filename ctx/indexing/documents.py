@@ -78,6 +78,10 @@ class Maker:
         for key, blob in zip(chosen, self._blobs.read_blobs([oid for oid, _ in chosen]), strict=True):
             yield key, files.MISSING if blob is None else blob
 
+    def sizes(self, oids: Sequence[bytes]) -> list[int | None]:
+        """Return the sizes of blobs in bytes, None for one that is missing."""
+        return self._blobs.blob_sizes(oids)
+
     def absent(self, keys: Sequence[Key]) -> int:
         """How many of these blobs are not here."""
         return self._blobs.blob_sizes([oid for oid, _ in keys]).count(None)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document, document_key
+from ctx.contents import MISSING
 from ctx.descriptor import Descriptor
 from ctx.errors import BlobsMissing, Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
 from ctx.indexing.cover import Covered, Coverer
-from ctx.indexing.lock import IndexLock, at_work
+from ctx.indexing.lock import IndexLock, TreeLock, at_work
 from ctx.indexing.prepare import Located, prepare_view
 from ctx.indexing.worker import Place
 from ctx.partition import Cluster, Node
 from ctx.provenance import log_snapshot
 from ctx.resolve import Resolution
-from ctx.snapshots import Snapshots
+from ctx.snapshots import Partial, Snapshots
 from ctx.store import Store
 from ctx.trees import Trees
 from ctx.values import Progress
@@ -34,8 +36,6 @@ _CATCH_UP_BYTES = 4 << 20
 """So many bytes of new sources are indexed by a search that needs them: about a second of work."""
 _SCAN_BYTES = 5 << 20
 """So many bytes are looked through where more than that is lacking."""
-_SEARCH_WAITS = 1.0
-"""Seconds that a search waits for a process that indexes, before it computes what it needs itself."""
 
 
 class Indexer:
@@ -71,9 +71,37 @@ class Indexer:
         progress: Report | None = None,
         root: Node | None = None,
     ) -> Covered:
-        """Cover a tree, prepare its view and log why. `root` is its node, if somebody has read it before."""
+        """Cover a tree, prepare its view and log why. `root` is its node, if somebody has read it before.
+
+        Where another process does so already, it is waited for. Raises `StoreUnusable` where nothing may be
+        written, unless the store may use memory.
+        """
         jobs = jobs or max(1, _cores() - background)
         root = root or self.trees.root(asked.tree)
+        try:
+            with TreeLock(self._store, asked.tree) as lock:
+
+                def report(state: Progress) -> None:
+                    lock.touch()
+                    if progress is not None:
+                        progress(state)
+
+                return self._cover(asked, root, trigger, jobs, background, report)
+        except StoreUnusable:
+            if not self._store.may_use_memory:
+                raise
+        # Only what this process makes itself can stay in its memory.
+        return self._cover(asked, root, trigger, 1, background, progress)
+
+    def _cover(
+        self,
+        asked: Resolution,
+        root: Node,
+        trigger: str,
+        jobs: int,
+        background: bool,
+        progress: Report | None,
+    ) -> Covered:
         try:
             covered = self.coverer.cover(
                 asked.tree,
@@ -85,12 +113,20 @@ class Indexer:
             )
         except Damaged:
             covered = self.repair(asked.tree, jobs, progress)
-        if covered.complete:
-            if self._catalog.view(asked.tree) is None:
-                with suppress(BlobsMissing):  # what can be searched of it, a search finds out
-                    self.prepare(asked.tree, root)
-            if self._committed:
-                self._log(asked, trigger)
+        if covered.missing:
+            lacking = Partial(
+                self.coverer.keys(root), covered.totals.skipped, covered.missing, self._repository.packs()
+            )
+            self._snapshots.write_partial(asked.tree, lacking)
+        known = self._catalog.view(asked.tree)
+        if known is not None and (covered.missing or known.skipped.get(MISSING)):
+            self._catalog.forget(asked.tree)
+            known = None
+        if known is None:
+            with suppress(BlobsMissing):  # what can be searched of it, a search finds out
+                self.prepare(asked.tree, root)
+        if covered.complete and self._committed:
+            self._log(asked, trigger)
         return covered
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
@@ -124,34 +160,24 @@ class Indexer:
         """
         root = None if self._committed else self.trees.root(asked.tree)
         self._store.may_use_memory = True
-        if self._root_key(asked.tree, root) is not None:
+        if self._manifest(asked.tree, root) is not None:
             return self._ready(asked.tree, root)
         root = root or self.trees.root(asked.tree)
         if (borrowed := self._borrowed(asked.tree, root, named)) is not None:
             return borrowed
-        jobs = None
-        try:
-            # Whoever indexes may be about to finish just this tree. The lock is not kept: who finds it
-            # held leaves a wish to the holder, and a search has no time to grant wishes.
-            with IndexLock(self._store) as lock:
-                lock.acquire(_SEARCH_WAITS)
-        except StoreUnusable:
-            # Only what this process makes itself can stay in its memory.
-            jobs = 1
-        if self._root_key(asked.tree, root) is None:
-            try:
-                self.cover(asked, "search", jobs=jobs, progress=progress, root=root)
-            except StoreUnusable:
-                self.cover(asked, "search", jobs=1, progress=progress, root=root)
-        if self._root_key(asked.tree, root) is None:
-            # Blobs are not here, as in a partial clone: what is here is searched.
-            return self._catalog.view(asked.tree) or self._borrow(asked.tree, root, self._at_hand(root)[1])
+        self.cover(asked, "search", progress=progress, root=root)
         return self._ready(asked.tree, root)
 
     def _ready(self, tree: bytes, root: Node | None) -> View:
         """The view of a covered tree, or of what is here of it where words would need files that are not."""
+        if (found := self._catalog.view(tree)) is not None:
+            return found
         try:
-            return self._catalog.view(tree) or self.prepare(tree, root)
+            try:
+                with TreeLock(self._store, tree):
+                    return self._catalog.view(tree) or self.prepare(tree, root)
+            except StoreUnusable:
+                return self.prepare(tree, root)
         except BlobsMissing:
             return self._borrow(tree, root or self.trees.root(tree), {})
 
@@ -203,16 +229,30 @@ class Indexer:
         key = self._snapshots.tree(tree) if self._committed else (root or self.trees.root(tree)).key
         return key if key is not None and self._snapshots.node(key) is not None else None
 
-    @at_work
-    def _prepared(self, tree: bytes, root: Node | None) -> View:
+    def _manifest(
+        self, tree: bytes, root: Node | None
+    ) -> tuple[Callable[[], Sequence[bytes]], Mapping[str, int]] | None:
+        """Return what gives the clusters of a tree, and why files are left out; None unless it is covered.
+
+        A tree of which blobs are missing is covered until one of them has come.
+        """
         key = self._root_key(tree, root)
         record = key and self._snapshots.node(key)
-        if not key or not record:
+        if key and record:
+            return partial(self._snapshots.cluster_keys, key), record.totals.skipped
+        lacking = self._snapshots.still_lacks(tree, self._repository)
+        return lacking and (lambda: lacking.clusters, lacking.skipped)
+
+    @at_work
+    def _prepared(self, tree: bytes, root: Node | None) -> View:
+        manifest = self._manifest(tree, root)
+        if manifest is None:
             raise Damaged("there is no snapshot")
+        keys, skipped = manifest
         return prepare_view(
             tree,
-            self._snapshots.cluster_keys(key),
-            record.totals.skipped,
+            keys(),
+            skipped,
             self._clusters,
             self._catalog,
             self.coverer.worker.maker,

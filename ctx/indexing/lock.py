@@ -22,6 +22,8 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 _TREE = re.compile("(?:[0-9a-f]{2})+")
+_SILENCE = 20.0
+"""Seconds without a sign of life after which nobody waits for the holder of a tree any more."""
 
 
 class IndexLock:
@@ -114,6 +116,64 @@ class IndexLock:
             pass
         except OSError:  # a directory lies there, or nothing may be removed
             self._stuck.add(tree)
+
+
+class TreeLock:
+    """The lock of one tree, held while a process covers it or prepares its view. Raises `StoreUnusable`.
+
+    Whoever needs the same tree waits, and then finds it done, or goes on from what a holder that died has
+    stored. A holder that shows no sign of life for some time is not waited for.
+    """
+
+    def __init__(self, store: Store, tree: bytes) -> None:
+        self._store = store
+        self._path = os.path.join(store.path, "tmp", f"{tree.hex()}.lock")
+        self._handle = -1
+
+    def __enter__(self) -> TreeLock:
+        seen, since = 0, time.monotonic()
+        while not self._acquire():
+            try:
+                touched = os.stat(self._path).st_mtime_ns
+            except OSError:
+                touched = 0  # it has just been released
+            if touched != seen:
+                seen, since = touched, time.monotonic()
+            elif time.monotonic() - since > _SILENCE:
+                break
+            time.sleep(0.02)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handle >= 0:
+            self._store.remove_file(self._path)
+            os.close(self._handle)
+
+    def touch(self) -> None:
+        """Show those who wait that the holder is at work."""
+        if self._handle >= 0:
+            os.utime(self._handle)
+
+    def _acquire(self) -> bool:
+        self._store.prepare()
+        try:
+            handle = self._store.permissions.open(self._path, os.O_RDWR)
+        except OSError as error:
+            raise unusable(self._store.path, error) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The holder before may have removed the file that was opened.
+            if os.path.samestat(os.fstat(handle), os.stat(self._path)):
+                self._handle = handle
+                self.touch()
+        except OSError:
+            pass
+        finally:
+            if self._handle != handle:
+                os.close(handle)
+        return self._handle >= 0
 
 
 class _Maker(Protocol):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Document, Stored, document_key
+from ctx.contents import MISSING
 from ctx.counted import counted_and
 from ctx.errors import BlobsMissing, Damaged
 from ctx.indexing.documents import Maker, Source
@@ -42,7 +43,7 @@ def prepare_view(
     Raises `Damaged` when one of its clusters cannot be read, and `BlobsMissing`.
     """
     base = catalog.latest()
-    known = base.groups() if base else {}
+    known = known_groups(base)
     read = {key: clusters.stored(key) for key in cluster_keys if key not in known}
     fresh = {key: document for stored in read.values() for key, document in stored.documents.items()}
     known |= groups_of(read, maker)
@@ -62,6 +63,16 @@ def prepare_view(
     made_view = catalog.add_view(tree, arrays, meta, committed)
     catalog.prune(are_tips)
     return made_view
+
+
+def known_groups(base: View | None) -> dict[bytes, Group]:
+    """Return the files of a view by cluster key, without clusters of which blobs may have been missing."""
+    if base is None:
+        return {}
+    found = base.groups()
+    if MISSING not in base.skipped:
+        return found
+    return {key: group for key, group in found.items() if None not in group.documents}
 
 
 def groups_of(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:

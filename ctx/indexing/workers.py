@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 NICENESS = 10
 """How far a background run stands back for what the user does."""
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that ask a process to end."""
+_PATIENCE = 5.0
+"""Seconds that a worker has to end before it is killed."""
 
 
 class _Child:
@@ -34,9 +40,11 @@ class _Child:
 
 
 def _serve(connection: Connection, place: Place, background: bool) -> None:
-    """What a worker process does: take tasks and give results until it is told to end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent decides
+    """Take tasks and give results until there are no more: the work of a worker process."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # a terminal sends these to all; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent's way to end is not a worker's
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if background:
         os.nice(NICENESS)
@@ -71,10 +79,13 @@ def in_processes(
         if sys.platform == "linux"
         else multiprocessing.get_context("spawn")
     )
+    if sys.platform != "linux":
+        resource_tracker.ensure_running()  # its start unblocks signals
     children: list[_Child] = []
     try:
-        for _ in range(jobs):
-            children.append(_Child(context, place, background))
+        with _signals_wait():
+            for _ in range(jobs):
+                children.append(_Child(context, place, background))
         yield from _share_out(tasks, [child.connection for child in children])
         for child in children:
             child.connection.send(None)
@@ -91,8 +102,25 @@ def in_processes(
         raise
     finally:
         for child in children:
-            child.process.join()
+            child.process.join(_PATIENCE)
+            if child.process.is_alive():
+                child.process.kill()
+                child.process.join()
             child.connection.close()
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Keep signals that end a process waiting, here and in processes that are started, until the block ends.
+
+    A new process has the handlers of its parent until it sets its own, and Python forgets after a fork what
+    was signalled before: a signal in between would be lost.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _share_out(tasks: Iterable[Task], connections: Sequence[Connection]) -> Iterator[tuple[Task, Made]]:

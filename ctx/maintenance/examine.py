@@ -21,6 +21,8 @@ from ctx.maintenance.inventory import (
     LOG,
     NODE,
     OWN,
+    PARTIAL_CLUSTER,
+    PARTIAL_TREE,
     PIN,
     SEGMENT,
     TREE,
@@ -57,6 +59,8 @@ class Examiner:
                 self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
                 self._object(file)
                 self._judged[file.kind, file.group, bytes.fromhex(file.name)] = True
+            elif file.kind in (PARTIAL_CLUSTER, PARTIAL_TREE):
+                decode_object(file.name, _read(file))
             elif file.kind == BLOCK:
                 check_block(decode_object(file.name, _read(file)))
             elif file.kind == BLOCK_VIEW:

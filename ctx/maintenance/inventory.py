@@ -17,12 +17,15 @@ from ctx.store import Store
 from ctx.views.vectors import PREFIX as VECTORS
 
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
+PARTIAL_CLUSTER, PARTIAL_TREE = "partial cluster", "partial tree"
+"""What is here of clusters and trees of which blobs are missing."""
 SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
 BLOCK, BLOCK_VIEW = "commits", "commits-view"
 PIN, WISH, PACK, TEMPORARY, OWN, FOREIGN = "pin", "wish", "pack", "temporary", "own", "foreign"
 FIT = fit_path("")
 """The one file that `ctx.fit` lets searches use; also its name."""
 
+PARTIAL = "partial"
 OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
 HISTORY = "history"
 PACKS = "packs"
@@ -57,6 +60,7 @@ _KINDS = {"view": VIEW, "overlay": OVERLAY, "segment": SEGMENT} | {
     name.partition("-")[0]: SEGMENT for name in (VECTORS, *OF_MODELS, CONFIRMED, ARRIVED)
 }
 """What was made with a remote model is kept and dropped with the segments of its descriptor."""
+_OF_SNAPSHOTS = {"nodes": NODE, "trees": TREE, "partial": PARTIAL_TREE}
 _VIEW_FILE = re.compile(rf"({'|'.join(_KINDS)})-([0-9a-f]+)")
 
 
@@ -89,7 +93,7 @@ def inventory(store: Store) -> Iterator[Stored]:
             yield from _history(entry.path)
         elif entry.name == PACKS:
             yield from _all(entry.path, PACK)
-        elif entry.name in (OBJECTS, SNAPSHOTS, VIEWS):
+        elif entry.name in (OBJECTS, PARTIAL, SNAPSHOTS, VIEWS):
             for group in _entries(entry.path):
                 if not group.is_dir(follow_symlinks=False):
                     yield from _found(group, FOREIGN, "", group.name)
@@ -101,8 +105,8 @@ def inventory(store: Store) -> Iterator[Stored]:
 
 def _group(area: str, group: os.DirEntry[str]) -> Iterator[Stored]:
     """What belongs to one descriptor in one area."""
-    if area == OBJECTS:
-        yield from _spread(group.path, CLUSTER, group.name)
+    if area in (OBJECTS, PARTIAL):
+        yield from _spread(group.path, CLUSTER if area == OBJECTS else PARTIAL_CLUSTER, group.name)
         return
     for entry in _entries(group.path):
         folder = entry.is_dir(follow_symlinks=False)
@@ -112,8 +116,8 @@ def _group(area: str, group: os.DirEntry[str]) -> Iterator[Stored]:
                 yield from _all(entry.path, FOREIGN)
             else:
                 yield from _found(entry, _KINDS[match[1]] if match else FOREIGN, group.name, entry.name)
-        elif folder and entry.name in ("nodes", "trees"):
-            yield from _spread(entry.path, NODE if entry.name == "nodes" else TREE, group.name)
+        elif folder and entry.name in _OF_SNAPSHOTS:
+            yield from _spread(entry.path, _OF_SNAPSHOTS[entry.name], group.name)
         elif folder and entry.name == "log":
             yield from _named(entry.path, LOG, group.name)
         elif folder:
@@ -124,7 +128,7 @@ def _group(area: str, group: os.DirEntry[str]) -> Iterator[Stored]:
 
 def _spread(folder: str, kind: str, group: str) -> Iterator[Stored]:
     """Names of one kind, spread over directories by their first two letters."""
-    lengths = _TREE_LETTERS if kind == TREE else (_KEY_LETTERS,)
+    lengths = _TREE_LETTERS if kind in (TREE, PARTIAL_TREE) else (_KEY_LETTERS,)
     for spread in _entries(folder):
         if not spread.is_dir(follow_symlinks=False):
             yield from _found(spread, FOREIGN, group, spread.name)

@@ -19,6 +19,8 @@ from ctx.maintenance.inventory import (
     OF_MODELS,
     OVERLAY,
     PACK,
+    PARTIAL_CLUSTER,
+    PARTIAL_TREE,
     SEGMENT,
     TEMPORARY,
     TREE,
@@ -29,6 +31,7 @@ from ctx.maintenance.inventory import (
 from ctx.snapshots import Snapshots
 from ctx.store import Store
 
+_OF_GROUPS = (CLUSTER, NODE, TREE, LOG, PARTIAL_CLUSTER, PARTIAL_TREE)
 UNNAMED_SEGMENT = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""
 ABANDONED = 3600.0
@@ -75,7 +78,7 @@ def condemned(
     scraps: list[Stored] = []
     ends = {TEMPORARY: now - ABANDONED, WISH: min(cutoff, now - ABANDONED), PACK: cutoff}
     for file in found:
-        if file.kind in (CLUSTER, NODE, TREE, LOG):
+        if file.kind in _OF_GROUPS:
             groups.setdefault(file.group, []).append(file)
         elif file.kind in (SEGMENT, VIEW, OVERLAY):
             views.setdefault(file.group, []).append(file)
@@ -95,11 +98,12 @@ def condemned(
         own = views.get(views_in_use, []) if in_use else []
         overlays = [file for file in own if file.kind == OVERLAY and file.mtime >= cutoff]
         one = _Group(Snapshots(store, group), files, needed, cutoff, shown | _shown(overlays)).condemned()
-        covered |= one.trees_kept if in_use else set()
+        covered |= one.trees_kept | one.partial_kept if in_use else set()
         result.trees.extend(one.trees)
         result.logs.extend(one.logs)
         result.nodes.extend(one.nodes)
         result.clusters.extend(one.clusters)
+        result.scraps.extend(one.partial)
         result.spared.extend([group] if one.spared else [])
         result = result._replace(
             kept_trees=result.kept_trees + len(one.trees_kept),
@@ -159,6 +163,8 @@ class _GroupCondemned(NamedTuple):
     nodes: list[Stored]
     clusters: list[Stored]
     spared: bool
+    partial_kept: set[bytes]
+    partial: list[Stored]
 
 
 class _Group:
@@ -175,7 +181,7 @@ class _Group:
         self._snapshots = snapshots
         self._needed = needed
         self._cutoff = cutoff
-        self._by_kind: dict[str, dict[bytes, Stored]] = {kind: {} for kind in (CLUSTER, NODE, TREE, LOG)}
+        self._by_kind: dict[str, dict[bytes, Stored]] = {kind: {} for kind in _OF_GROUPS}
         for file in files:
             self._by_kind[file.kind][bytes.fromhex(file.name)] = file
         self._shown = shown
@@ -191,8 +197,10 @@ class _Group:
             file for tree, file in self._by_kind[LOG].items() if tree not in kept and not self._is_young(file)
         ]
         gone = [file for tree, file in trees.items() if tree not in kept]
+        partial_kept, named, partial = self._partial(kept)
+        clusters |= named
         if not whole:
-            return _GroupCondemned(kept, gone, logs, [], [], True)
+            return _GroupCondemned(kept, gone, logs, [], [], True, partial_kept, partial)
         idle = {key: file for key, file in self._by_kind[NODE].items() if key not in nodes}
         return _GroupCondemned(
             kept,
@@ -205,7 +213,23 @@ class _Group:
                 if not (key in clusters or key in self._shown or self._is_young(file))
             ],
             False,
+            partial_kept,
+            partial,
         )
+
+    def _partial(self, covered: Set[bytes]) -> tuple[set[bytes], set[bytes], list[Stored]]:
+        """The trees to keep of which blobs are missing, their clusters, and the files that may go."""
+        trees, clusters = self._by_kind[PARTIAL_TREE], self._by_kind[PARTIAL_CLUSTER]
+        kept = {
+            tree
+            for tree, file in trees.items()
+            if tree not in covered and (tree in self._needed or self._is_young(file))
+        }
+        found = filter(None, map(self._snapshots.partial, kept))
+        named = {key for partial in found for key in partial.clusters}
+        gone = [file for tree, file in trees.items() if tree not in kept]
+        gone += [file for key, file in clusters.items() if key not in named and not self._is_young(file)]
+        return kept, named, gone
 
     def _is_young(self, file: Stored) -> bool:
         return file.mtime >= self._cutoff

@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import os
 
-from ctx.maintenance.inventory import CLUSTER, HISTORY, NODE, OBJECTS, PACKS, SNAPSHOTS, TMP, VIEWS, Stored
+from ctx.maintenance.inventory import (
+    CLUSTER,
+    HISTORY,
+    NODE,
+    OBJECTS,
+    PACKS,
+    PARTIAL,
+    SNAPSHOTS,
+    TMP,
+    VIEWS,
+    Stored,
+)
 from ctx.maintenance.mark import Condemned, reach
 from ctx.snapshots import Snapshots
 from ctx.store import Store, unusable
@@ -38,7 +49,7 @@ def sweep(store: Store, condemned: Condemned) -> list[Stored]:
 
 def remove_empty_directories(store: Store) -> None:
     """Remove the directories that names are spread over where they are empty."""
-    for area in (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP):
+    for area in (OBJECTS, PARTIAL, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP):
         top = os.path.join(store.path, area)
         for folder, _, _ in os.walk(top, topdown=False):
             # A log is opened for appending right after its directory was made.

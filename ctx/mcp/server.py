@@ -35,8 +35,10 @@ _LOOK_FOR_PARENT = 2.0
 
 def serve(root: str, *, minimal: bool = False) -> None:
     """Serve one project over stdin and stdout until the client goes away."""
-    # A thread waits for stdin and cannot be called off; nothing is lost when an interrupt ends the process.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # A thread waits for stdin and cannot be called off; nothing is lost when a signal ends the process.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     try:
         anyio.run(_serve, root, minimal)
     except Exception as error:

@@ -12,7 +12,7 @@ from ctx.coverage import lacks_in_words
 from ctx.dependencies.edges import Dependencies
 from ctx.embed.wordtable import word_table
 from ctx.errors import UsageError
-from ctx.opened import Mend, Opened, mending, open_tree
+from ctx.opened import Mend, Opened, mending, open_tree, resolve_for_search
 from ctx.pack.candidates import Candidate, Shelves, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
 from ctx.pack.links import Links
@@ -121,7 +121,7 @@ def make(
     """
     check(task, options)
     if options.within is None:
-        index.resolve(options.revision)  # what is no tree is told before a tokenizer is loaded for it
+        resolve_for_search(index, options.revision)  # an unknown name fails before a tokenizer is loaded
     count = counter(options.tokenizer)
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 

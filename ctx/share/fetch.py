@@ -108,6 +108,7 @@ def _take(
         return FetchReport(False, nothing[0], nothing[1] if len(nothing) > 1 else None)
     if any(one.taken for one in taken):
         decide(index.store)
+        index.snapshots.forget_partial()
         _note_documents(index, wishes[0][1])
     return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, not share.gives_parts)
 

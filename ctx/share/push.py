@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.errors import CtxError
+from ctx.errors import BlobsMissing, CtxError
 from ctx.share.layers import layers_of
 from ctx.share.publish import Contents, Publisher, PushReport, Selected
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
 from ctx.share.words import Words
-from ctx.values import Progress
+from ctx.values import INDEXING_IN_PROGRESS, Progress
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -38,7 +38,9 @@ def push(
     announce: Callable[[Contents], None] | None = None,
     may_ask: bool = True,
 ) -> PushReport:
-    """Publish snapshots on a remote; what is not indexed is indexed first. Raises `RemoteFailed`.
+    """Publish snapshots on a remote; what is not indexed is indexed first.
+
+    Raises `RemoteFailed`, and `BlobsMissing` where files of a tree are not in this clone.
 
     `announce` is told what is about to go where this clone has not sent the like to this remote before.
     """
@@ -55,10 +57,18 @@ def push(
     selected = []
     for wanted in names or [None]:
         report = index.index(wanted, trigger="push", progress=progress)
+        if report.skipped == INDEXING_IN_PROGRESS:
+            # A hook's run holds the lock, for this tree or for another one, which may take long.
+            index.indexer.cover(index.resolve(wanted), "push", progress=progress)
+            report = index.index(wanted, trigger="push", progress=progress)
+        if index.snapshots.covered(report.tree) is None:
+            raise BlobsMissing(
+                f"files of {report.revision} are not in this clone, so it cannot be indexed as a whole: "
+                "`git ctx index --fetch` of this revision gets them, then push again"
+            )
         time = index.repository.commit_info(report.commit).committer_time if report.commit else None
         for layer in layers:
-            whole = layer.snapshots.covered(report.tree) or not index.snapshots.covered(report.tree)
-            if layer.model is not None and not whole:
+            if layer.model is not None and layer.snapshots.covered(report.tree) is None:
                 raise CtxError(
                     f"another process is having {report.revision} embedded by {layer.model_name}: push again "
                     "when it is done"

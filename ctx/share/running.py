@@ -45,9 +45,6 @@ class ShareGit:
         self._remote = remote
         self._path = path
         self._may_ask = may_ask
-        self._local_variables = frozenset(
-            os.fsdecode(process.output(repository.place.directory, ["rev-parse", "--local-env-vars"])).split()
-        )
 
     def run(
         self,
@@ -109,11 +106,7 @@ class ShareGit:
 
     def _environment(self, network: bool) -> dict[str, str]:
         """The variables for a git in our repository: those that lead to the user's are gone."""
-        found = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in self._local_variables or name.startswith("GIT_CONFIG")
-        }
+        found = process.without()
         found["LC_ALL"] = "C"
         if not network:
             found |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}

@@ -49,7 +49,12 @@ def verify(index: RepositoryIndex, revision: str | None, sample: int | None, see
     maker = index.indexer.coverer.worker.maker
     for cluster in clusters:
         made: dict[bytes, bytes] = {}
-        make_batch([cluster], {}, maker, made.__setitem__, str(index.descriptor))
+
+        def write(key: bytes, payload: bytes, partial: bool, made: dict[bytes, bytes] = made) -> None:
+            if not partial:
+                made[key] = payload
+
+        make_batch([cluster], {}, maker, write, str(index.descriptor))
         if cluster.key not in made:
             impossible.append(cluster.key)
         elif made[cluster.key] != index.clusters.get(cluster.key):

@@ -26,6 +26,7 @@ def test_repository_of_a_hook_is_not_taken_for_it(make_repo, monkeypatch):
     commit = mine.commit({"a": "1"}).hex()
     other.commit({"b": "2"})
     monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other.path / ".git/objects"))
     assert _version.checkout_commit(str(mine.path)) == commit
 
 

@@ -14,13 +14,14 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import pytest
 from projects import QUERIES, project, source
 from repositories import Repo
 from ways import ask, finish, payloads, program, start, store
 
 import ctx
 from ctx.indexing import workers
-from ctx.indexing.lock import IndexLock
+from ctx.indexing.lock import IndexLock, TreeLock
 from ctx.maintenance.removal import remove_tree
 from ctx.store import Store
 from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
@@ -61,6 +62,93 @@ def test_many_processes_index_and_search_at_once(make_repo: Callable[..., Repo],
     with ctx.open(repo.path) as one, ctx.open(other.path) as two:
         assert one.index().skipped == two.index().skipped == ALREADY_INDEXED
         assert IndexLock(one.store).wishes() == []
+
+
+def times_made(path: Path) -> float:
+    """How often a document of an index was cut and embedded on average, or a little more.
+
+    Each is noted when it is made. The first process to do so notes what others have stored by then as well.
+    """
+    (notes,) = (path / ".git/ctx/documents").iterdir()
+    content = notes.read_bytes()
+    noted = [content[place : place + 8] for place in range(28, len(content), 28)]
+    return len(noted) / len(set(noted))
+
+
+def test_first_searches_at_once_share_one_run(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+    repo = make_repo()
+    repo.commit(project(30, 600))
+    expected = fresh(repo, tmp_path)
+    runs = [finish(process) for process in [start("search", FEW[0], "-z", cwd=repo.path) for _ in range(6)]]
+    assert [(run.status, run.err) for run in runs] == [(0, "")] * len(runs)
+    assert len({run.out for run in runs}) == 1
+    assert times_made(repo.path) < 2
+    assert len(list((repo.path / ".git/ctx/views").glob("*/segment-*"))) == 1
+    assert list((repo.path / ".git/ctx/tmp").iterdir()) == []
+    assert ask(repo.path, FEW, [()]) == expected
+
+
+@pytest.mark.long
+def test_first_searches_of_a_work_tree_and_indexing_runs_share_one_run(
+    make_repo: Callable[..., Repo], tmp_path: Path
+) -> None:
+    repo = make_repo()
+    repo.commit(project(30, 600))
+    expected = fresh(repo, tmp_path)
+    repo.write({"later.py": "def later():\n    return 1\n"})
+    commands = [("index",), ("search", FEW[0], "-z", "--no-overlay"), ("search", FEW[0], "-z")] * 3
+    runs = [finish(process) for process in [start(*command, cwd=repo.path) for command in commands]]
+    assert [(run.status, run.err) for run in runs] == [(0, "")] * len(runs)
+    for number in (1, 2):
+        assert len({run.out for run in runs[number::3]}) == 1
+    assert times_made(repo.path) < 3  # there are two trees, and nine processes
+    repo.git("clean", "--quiet", "--force")
+    assert ask(repo.path, FEW, [()]) == expected
+
+
+@pytest.mark.long
+def test_searches_take_what_a_run_in_the_background_makes(
+    make_repo: Callable[..., Repo], tmp_path: Path
+) -> None:
+    repo = make_repo()
+    repo.commit(project(32, 600))
+    expected = fresh(repo, tmp_path)
+    assert finish(start("hook-run", cwd=repo.path)).status == 0
+    while not list((repo.path / ".git").glob("ctx/tmp/*.lock")):
+        time.sleep(0.005)
+    runs = [finish(process) for process in [start("search", FEW[0], "-z", cwd=repo.path) for _ in range(2)]]
+    assert [(run.status, run.err) for run in runs] == [(0, "")] * len(runs)
+    assert times_made(repo.path) < 2
+    assert ask(repo.path, FEW, [()]) == expected
+
+
+@pytest.mark.long
+def test_another_search_takes_over_from_one_that_is_killed(
+    make_repo: Callable[..., Repo], tmp_path: Path
+) -> None:
+    repo = make_repo()
+    repo.commit(project(31, 600))
+    expected = fresh(repo, tmp_path)
+    first = start("search", FEW[0], "-z", cwd=repo.path)
+    objects = repo.path / ".git/ctx/objects"
+    while not list(objects.rglob("*/*/*")):
+        assert first.poll() is None
+        time.sleep(0.005)
+    others = [start("search", FEW[0], "-z", cwd=repo.path) for _ in range(3)]
+    first.kill()
+    finish(first)
+    runs = [finish(process) for process in others]
+    assert [(run.status, run.err) for run in runs] == [(0, "")] * len(runs)
+    assert times_made(repo.path) < 2
+    assert ask(repo.path, FEW, [()]) == expected
+
+
+@pytest.mark.long
+def test_a_search_does_not_wait_for_one_that_stands_still(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit(project(24, 30))
+    with ctx.open(repo.path) as index, TreeLock(index.store, repo.id("HEAD^{tree}")):
+        assert program("search", FEW[0], "-z", cwd=repo.path).status == 0
 
 
 def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., Repo]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import resource
 import shutil
@@ -117,6 +118,31 @@ def test_an_index_that_cannot_be_written_any_more_is_still_read(
         file.write_bytes(b"")
     run = program("search", FEW[0], "-z", cwd=repo.path, preexec_fn=without_privileges)
     assert (run.status, run.out, run.err) == (0, expected, "")
+
+
+def test_a_pack_that_cannot_be_kept_is_printed(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+    if not may_be_shut_out(tmp_path):
+        pytest.skip("nothing keeps this user from writing")
+    repo = make_repo()
+    repo.commit(project(45, 30))
+    git = repo.path / ".git"
+    command = ("pack", "--task", "renew the session of a user", "--budget-tokens", "1500")
+    expected = program(*command, "--stdout", cwd=repo.path)
+    assert (expected.status, expected.err) == (0, "")
+    shutil.rmtree(git / "ctx")
+    git.chmod(0o555)
+    runs = {
+        options: program(*command, *options, cwd=repo.path, preexec_fn=without_privileges)
+        for options in ((), ("--stdout",), ("--json",))
+    }
+    listed = program("pack", "--list", cwd=repo.path, preexec_fn=without_privileges)
+    git.chmod(0o755)
+    for run in runs.values():
+        assert run.status == 0
+        assert run.err.startswith("warning: the pack is not kept: the index in ")
+    assert runs[()].out == runs["--stdout",].out == expected.out
+    assert json.loads(runs["--json",].out)["task"] == "renew the session of a user"
+    assert listed.status == 0
 
 
 def test_a_library_user_indexes_again_after_a_search_in_memory(make_repo: Callable[..., Repo]) -> None:

@@ -309,3 +309,42 @@ def test_status_before_any_hook_has_run(alive, git_ctx):
 def test_errors_are_one_line():
     assert run.in_words(GitFailed("one\ntwo")) == "one"
     assert run.in_words(MemoryError()) == "MemoryError: "
+
+
+def test_what_follows_a_commit_does_not_fail_because_a_hook_indexes_it(alive, git_ctx, tmp_path):
+    """Whether the run of a hook has begun, holds the lock or has ended, the command does its work."""
+    alive.commit({f"src/file{i}.py": f"def number_{i}():\n    return {i}\n" for i in range(100)})
+    settled(alive)
+    alive.git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote.git"))
+    alive.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    for number in range(3):
+        alive.commit({f"src/file{i}.py": f"def round_{number}_{i}():\n    return 0\n" for i in range(100)})
+        time.sleep(number * 0.1)
+        command = ("push", "push", "fetch")[number % 3]
+        done = git_ctx(command)
+        assert done.status == 0, done.err
+        if command == "push":
+            assert done.out.startswith("published 1 snapshot with")
+    settled(alive)
+
+
+def test_a_repository_is_set_up_and_pushed_while_a_hook_indexes(repo, git_ctx, tmp_path):
+    repo.commit({f"src/file{i}.py": f"def number_{i}():\n    return {i}\n" * 5 for i in range(200)})
+    repo.git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote.git"))
+    repo.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    hook_run(repo)
+    for command in ("init", "push"):
+        done = git_ctx(command)
+        assert done.status == 0, done.err
+    assert done.out.startswith("published 1 snapshot with")
+    settled(repo)
+
+
+def test_a_push_does_not_wait_for_a_process_that_indexes_something_else(alive, git_ctx, tmp_path):
+    alive.git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote.git"))
+    alive.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    lock = IndexLock(Store(str(alive.path / ".git")))
+    assert lock.acquire()
+    with lock:
+        done = git_ctx("push")
+    assert (done.status, done.out[:21]) == (0, "published 1 snapshot ")

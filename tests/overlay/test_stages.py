@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from repositories import Repo
+from ways import program
 
 import ctx
 from ctx.engine import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE
@@ -197,8 +198,62 @@ def test_what_is_asked_for_lies_on_head_whatever_is_configured(
     assert ask(repo, overlay).commit == repo.id()
 
 
-def test_a_branch_without_a_commit_is_no_head(make_repo: Callable[..., Repo]) -> None:
+def test_a_branch_without_a_commit_is_an_empty_head(make_repo: Callable[..., Repo]) -> None:
     repo = diverged(make_repo)
+    expected = ask(repo, WORK_TREE)
     repo.git("checkout", "-q", "--orphan", "fresh")
-    with pytest.raises(NothingCommitted, match="no commit yet"):
-        ask(repo, WORK_TREE)
+    answer = ask(repo, WORK_TREE)
+    assert (answer.tree, answer.hits) == (expected.tree, expected.hits)
+    assert (answer.commit, answer.revision, answer.resolved_by) == (None, "fresh", "HEAD")
+
+
+@pytest.mark.parametrize("options", [(), ("--object-format=sha256",)], ids=["sha1", "sha256"])
+def test_before_the_first_commit_the_files_are_searched(
+    make_repo: Callable[..., Repo], options: tuple[str, ...]
+) -> None:
+    repo = make_repo("new", *options)
+    with pytest.raises(NothingCommitted, match="there are no files to search"):
+        ask(repo, None)
+    repo.write(
+        {"src/session.py": in_words(1, "session"), "src/other.py": in_words(1, "other")}
+        | {".gitignore": "*.log\n", "noise.log": "session\n"}
+    )
+    answer = ask(repo, None)
+    assert {hit.path for hit in answer.hits} >= {b"src/session.py"}
+    assert b"noise.log" not in {hit.path for hit in answer.hits}
+    assert (answer.commit, answer.revision, answer.resolved_by) == (None, "main", "HEAD")
+    assert (answer.uncommitted.changed, answer.coverage.complete) == (3, True)
+    assert repo.git("count-objects") == b"0 objects, 0 kilobytes"
+    assert not (repo.path / ".git/index").exists()
+    with pytest.raises(NothingCommitted, match="nothing is staged"):
+        ask(repo, STAGED)
+    for command in (
+        ["search", "session", "--json-output"],
+        ["related", "src/session.py:1"],
+        ["explain", "src/session.py", "--task", "session"],
+        ["pack", "--task", "session", "--stdout"],
+        ["status"],
+    ):
+        done = program(*command, cwd=repo.path / "src" if command[0] == "search" else repo.path)
+        assert (done.status, done.err) == (0, ""), command
+    for revision in ("HEAD", "main"):
+        assert program("search", "session", "--revision", revision, cwd=repo.path).status == 128
+    assert program("search", "session", "--no-overlay", cwd=repo.path).status == 128
+    assert program("index", cwd=repo.path).status == 128
+    repo.git("add", "src")
+    repo.write({"src/session.py": in_words(2, "changed")})
+    staged = ask(repo, STAGED)
+    assert staged.tree == bytes.fromhex(repo.git("write-tree").decode())
+    assert staged.uncommitted.changed == 2
+    repo.write({"src/session.py": in_words(1, "session")})
+    repo.git("add", "--all")
+    repo.git("commit", "-q", "-m", "first")
+    after = ask(repo, COMMITTED)
+    assert (after.tree, after.hits) == (answer.tree, answer.hits)
+
+
+def test_a_bare_repository_without_a_commit_has_nothing_to_search(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo("empty.git", "--bare")
+    for overlay in (None, WORK_TREE):
+        with pytest.raises(NothingCommitted):
+            ask(repo, overlay)

@@ -43,7 +43,7 @@ def test_what_is_under_way_when_a_run_is_told_to_end_is_kept(
     process = begun(project, service, 4, command)
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert command != ("index",) or b"what is done is kept" in told
     sent = [text for text in service.texts() if text.startswith("Filepath: ")]
     assert 2 <= len(sent) < 8

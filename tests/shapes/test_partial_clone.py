@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -234,3 +235,166 @@ def test_a_missing_rule_file_is_fetched_before_it_is_needed(remote: Repo, clone:
     with ctx.open(remote.path) as index:
         index.index()
         assert set(index.clusters.keys()) == partial
+
+
+@pytest.fixture
+def large_left_out(make_repo: MakeRepo, tmp_path: Path) -> Repo:
+    """A clone without the one large file, which shares a directory with a small one."""
+    remote = make_repo("with a large file")
+    remote.git("config", "uploadpack.allowFilter", "true")
+    remote.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    small = {f"src/part{i % 3}/file{i}.py": source(f"renew_{i}") for i in range(60)}
+    remote.commit(small | {"big/large.py": source("large") * 900, "big/small.py": source("beside_it")})
+    path = tmp_path / "without"
+    options = ["--filter=blob:limit=1k", "--sparse", remote.path.as_uri(), str(path)]
+    subprocess.run(["git", "clone", "-q", *options], check=True)
+    return Repo(path)
+
+
+def stored(repo: Repo) -> dict[str, int]:
+    """The files of clusters and of parts of clusters; one that is made once more is another file."""
+    store = repo.path / ".git/ctx"
+    files = [file for area in ("objects", "partial") for file in (store / area).rglob("*") if file.is_file()]
+    return {str(file.relative_to(store)): file.stat().st_ino for file in files}
+
+
+def found(answer: Answer) -> dict[bytes, tuple[str, int]]:
+    return {hit.path: (hit.symbol, hit.position.start_line) for hit in answer.hits}
+
+
+def ask_beside(repo: Repo, overlay: str | None = COMMITTED) -> Answer:
+    with ctx.open(repo.path) as index:
+        return index.search("beside_it", limit=20, overlay=overlay)
+
+
+def test_a_tree_without_some_blobs_is_indexed_once(large_left_out: Repo, program: Program) -> None:
+    repo = large_left_out
+    first = ask_beside(repo)
+    assert first.message is not None
+    assert "1 file of this tree is not in this clone and not searched" in first.message
+    assert (first.coverage.complete, first.coverage.skipped) == (False, {"missing": 1})
+    assert first.coverage.files == 61
+    assert found(first)[b"big/small.py"] == ("beside_it", 1)
+    before = stored(repo)
+    assert len([name for name in before if name.startswith("partial")]) == 1
+    with ctx.open(repo.path) as index:
+        for _ in range(2):
+            again = index.search("beside_it", limit=20, overlay=COMMITTED)
+            assert (again.hits, again.coverage, again.message) == (first.hits, first.coverage, first.message)
+        report = index.index()
+        assert (report.processed_new_clusters, report.embedded_chunks) == (0, 0)
+        assert report.skipped_files == {"missing": 1}
+    assert ask_beside(repo).hits == first.hits
+    assert "is indexed but for 1 file that is not in this clone" in program("status", cwd=repo.path).stdout
+    assert stored(repo) == before
+
+
+def test_a_commit_in_a_clone_without_some_blobs_costs_what_it_changed(large_left_out: Repo) -> None:
+    repo = large_left_out
+    ask_beside(repo)
+    before = stored(repo)
+    repo.git("sparse-checkout", "set", "src/part0")
+    repo.write({"src/part0/file0.py": source("changed")})
+    uncommitted = ask_beside(repo, None)
+    assert uncommitted.coverage.skipped == {"missing": 1}
+    assert found(uncommitted)[b"big/small.py"] == ("beside_it", 1)
+    repo.git("commit", "-q", "-a", "-m", "change")
+    assert found(ask_beside(repo))[b"big/small.py"] == ("beside_it", 1)
+    after = stored(repo)
+    assert before.items() <= after.items()
+    assert len(after) == len(before) + 1
+
+
+@pytest.mark.parametrize("loose", [True, False])
+@pytest.mark.parametrize("overlay", [COMMITTED, None])
+def test_a_blob_that_has_come_is_indexed(large_left_out: Repo, loose: bool, overlay: str | None) -> None:
+    repo = large_left_out
+    if overlay is None:
+        repo.write({"later.py": source("later")})
+    before = ask_beside(repo, overlay)
+    assert before.coverage.skipped == {"missing": 1}
+    with ctx.open(repo.path) as index:
+        index.search("beside_it", overlay=overlay)
+        if loose:
+            oid = repo.git("hash-object", "-w", "--stdin", stdin=(source("large") * 900).encode())
+            assert bytes.fromhex(oid.decode()) == repo.id("HEAD:big/large.py")
+        else:
+            repo.git("cat-file", "-e", "HEAD:big/large.py")
+        answers = [index.search("beside_it", limit=20, overlay=overlay), ask_beside(repo, overlay)]
+    for answer in answers:
+        assert (answer.coverage.complete, answer.message) == (True, None)
+        assert found(answer)[b"big/small.py"] == ("beside_it", 1)
+    with ctx.open(repo.path) as index:
+        assert b"big/large.py" in found(index.search("large", paths=["big"], overlay=overlay))
+    assert answers[0].hits == answers[1].hits
+    with ctx.open(repo.path) as index:
+        assert (index.snapshots.covered(repo.id("HEAD^{tree}")) is not None) == (overlay == COMMITTED)
+
+
+def test_other_packs_bring_nothing_that_was_missing(large_left_out: Repo) -> None:
+    repo = large_left_out
+    first = ask_beside(repo)
+    before = stored(repo)
+    repo.git("commit", "-q", "--allow-empty", "-m", "empty")
+    repo.git("repack", "-q", "-d")
+    for _ in range(2):
+        answer = ask_beside(repo)
+        assert (answer.coverage, answer.message, answer.hits) == (first.coverage, first.message, first.hits)
+    assert stored(repo) == before
+
+
+def test_what_is_damaged_is_indexed_once_too(make_repo: MakeRepo) -> None:
+    repo = make_repo()
+    repo.commit({"big/large.py": source("large"), "big/small.py": source("beside_it"), "a.py": source("a")})
+    repo.delete_object(repo.id("HEAD:big/large.py"))
+    first = ask_beside(repo)
+    before = stored(repo)
+    assert found(first)[b"big/small.py"] == ("beside_it", 1)
+    assert ask_beside(repo).hits == first.hits
+    assert stored(repo) == before
+    repo.git("add", "--renormalize", ".")
+    repo.git("hash-object", "-w", "big/large.py")
+    assert ask_beside(repo).coverage.complete
+
+
+def test_a_collection_keeps_what_a_tree_without_some_blobs_has(
+    large_left_out: Repo, program: Program
+) -> None:
+    repo = large_left_out
+    first = ask_beside(repo)
+    before = stored(repo)
+    assert program("gc", "--grace", "now", cwd=repo.path).returncode == 0
+    assert stored(repo) == before
+    assert ask_beside(repo).hits == first.hits
+    assert stored(repo) == before
+    done = program("fsck", cwd=repo.path)
+    assert done.returncode == 0, done.stdout
+    repo.git("cat-file", "-e", "HEAD:big/large.py")
+    assert ask_beside(repo).coverage.complete
+    for name in stored(repo):
+        os.utime(repo.path / ".git/ctx" / name, (1e9, 1e9))
+    assert program("gc", "--grace", "now", cwd=repo.path).returncode == 0
+    assert not [name for name in stored(repo) if name.startswith("partial")]
+    assert ask_beside(repo).coverage.complete
+
+
+def test_a_tree_without_some_blobs_is_made_whole_by_a_shared_index(
+    large_left_out: Repo, program: Program, tmp_path: Path
+) -> None:
+    repo = large_left_out
+    assert not ask_beside(repo).coverage.complete
+    url = repo.git("config", "remote.origin.url").decode()
+    subprocess.run(["git", "clone", "-q", url, str(tmp_path / "full")], check=True)
+    assert program("push", "--with-words", cwd=tmp_path / "full").returncode == 0
+    assert program("fetch", cwd=repo.path).returncode == 0
+    answer = ask_beside(repo)
+    assert answer.coverage.complete
+    assert answer.hits == ask_beside(Repo(tmp_path / "full")).hits
+
+
+def test_a_tree_without_some_blobs_is_not_published(large_left_out: Repo, program: Program) -> None:
+    done = program("push", cwd=large_left_out.path)
+    assert done.returncode == 128
+    assert "`git ctx index --fetch` of this revision gets them, then push again" in done.stderr
+    assert program("index", "--fetch", cwd=large_left_out.path).returncode == 0
+    assert program("push", cwd=large_left_out.path).stdout.startswith("published 1 snapshot")
