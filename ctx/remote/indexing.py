@@ -27,6 +27,7 @@ from ctx.values import Progress, RemoteReport
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
+    from ctx.remote.http import Patience
 
 
 def embed_tree(
@@ -109,13 +110,16 @@ class VectorIndexer:
         tree: bytes,
         progress: Callable[[RemoteProgress], None] | None = None,
         *,
-        somebody_waits: bool = False,
+        patience: Patience | None = None,
     ) -> RemoteCovered:
-        """Embed what a tree lacks that is indexed locally. Raises `ServiceFailed`; what is done is kept."""
+        """Embed what a tree lacks that is indexed locally; `patience` is that of a search, if one waits.
+
+        Raises `ServiceFailed`; what is done is kept.
+        """
         directories = list(self.pairs.directories(tree))
         every = [pair for _, pairs in directories for pair in pairs]
         missing = [pair for pair in every if not self._model.clusters.use(pair.remote)]
-        covered = self.embed(tree, missing, progress, somebody_waits=somebody_waits)
+        covered = self.embed(tree, missing, progress, patience=patience)
         if self._index.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot; its clusters are kept all the same.
             cut = self._model.cut.read()
@@ -135,15 +139,15 @@ class VectorIndexer:
         missing: Sequence[Pair],
         progress: Callable[[RemoteProgress], None] | None = None,
         *,
-        somebody_waits: bool = False,
+        patience: Patience | None = None,
     ) -> RemoteCovered:
         """Have these clusters of a tree embedded. Raises `ServiceFailed`; what is done is kept.
 
-        Where somebody waits, a run that is `alone` may be under way elsewhere.
+        Where a search waits, a run that is `alone` may be under way elsewhere.
         """
         if not missing:
             return RemoteCovered(0, 0, 0, 0)
-        embedder = self._model.embedder(somebody_waits=somebody_waits)
+        embedder = self._model.embedder(patience=patience)
         try:
             return Embedding(
                 self._index,
@@ -151,7 +155,7 @@ class VectorIndexer:
                 embedder,
                 tree,
                 progress or (lambda _: None),
-                is_alone=not somebody_waits,
+                is_alone=patience is None,
             ).run(missing)
         finally:
             embedder.close()

@@ -36,6 +36,7 @@ from ctx.views.vectors import VectorFiles
 
 if TYPE_CHECKING:
     from ctx.remote.embedder import RemoteEmbedder
+    from ctx.remote.http import Patience
     from ctx.remote.nearness import Nearness
     from ctx.views.view import View
 
@@ -90,10 +91,10 @@ class RemoteModel:
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         return np.frombuffer(vectors, dtype=np.uint8).reshape(-1, self.vector_bytes)
 
-    def embedder(self, *, for_queries: bool = False, somebody_waits: bool = False) -> RemoteEmbedder:
-        """The service, for documents or for queries; close it. Raises CtxError where the user is offline.
+    def embedder(self, *, for_queries: bool = False, patience: Patience | None = None) -> RemoteEmbedder:
+        """Return the service, for documents or for queries; close it. `patience` as in `Service`.
 
-        Where somebody waits for an answer that can do without it, it is not asked for long.
+        Raises CtxError where nothing may be sent.
         """
         from ctx.remote.embedder import RemoteEmbedder
 
@@ -103,13 +104,13 @@ class RemoteModel:
             self._repository.settings,
             self.ledger,
             for_queries=for_queries,
-            somebody_waits=somebody_waits,
+            patience=patience,
         )
 
     @cached_property
     def query_embedder(self) -> RemoteEmbedder:
         """The service for queries; its connections are kept until `close`. Raises CtxError."""
-        return self.embedder(for_queries=True, somebody_waits=True)
+        return self.embedder(for_queries=True)
 
     def close(self) -> None:
         """Close what was opened for queries."""

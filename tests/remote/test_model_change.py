@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from remote_project import configure, git_ctx, source
 from repositories import Repo
-from service import Handler, Service, status
+from service import Service, drop, status
 
 import ctx
 from ctx.arrays import decode, encode
@@ -142,11 +142,6 @@ def test_what_cannot_or_must_not_be_asked_leaves_the_embedded_model(
 
 def test_nobody_waits_twice_for_a_server_that_does_not_answer(changed: Repo, service: Service) -> None:
     """The new model is asked for what little it lacks; the one before is at the same place."""
-
-    def drop(request: Handler) -> bool:
-        request.connection.close()
-        return True
-
     changed.git("config", "--unset", "ctx.catchUp")
     before = len(service.requests)
     service.always = drop
