@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 def embed_tree(
     index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
 ) -> RemoteReport | None:
-    """Cover a tree that is indexed locally; None where another process asks the model at this moment.
+    """Cover a tree that is indexed locally; None where no model is configured.
 
     Without `may_ask` the model is not asked: a tree of which all vectors are stored gets its snapshot, for
-    another one nothing is done.
+    another one nothing is done, and the report is None.
     """
     model = index.remote_model
     if model is None:
@@ -49,11 +49,14 @@ def embed_tree(
 
     def step(state: RemoteProgress) -> None:
         done, total = state.clusters_done, state.clusters_total
-        report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost))
+        report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost, state.share))
 
     with alone(index.store) as mine:
         if not mine:
-            return None
+            return RemoteReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
+        if may_ask:
+            # What somebody else has paid for is asked for first.
+            index.take_shared(tree, indexing=True)
         try:
             covered = VectorIndexer(index, model).cover(tree, step)
         except ServiceFailed as error:
@@ -64,7 +67,7 @@ def embed_tree(
 
 @contextmanager
 def alone(store: Store) -> Iterator[bool]:
-    """Whether this process is the one that asks the model: two would pay twice."""
+    """Yield True if this process is the one that asks the model: two would pay twice."""
     store.prepare()
     try:
         handle = store.permissions.open(os.path.join(store.path, "remote.lock"), os.O_RDWR)
