@@ -27,7 +27,7 @@ from ctx.remote.arrived import Arrived
 from ctx.remote.centre import Reference
 from ctx.remote.cut import CutTexts
 from ctx.remote.file_names import CONFIRMED, PROBE
-from ctx.remote.former import remember
+from ctx.remote.former import remember, stored_as
 from ctx.remote.ledger import Ledger
 from ctx.remote.settings import EmbedderSettings
 from ctx.snapshots import Snapshots
@@ -46,17 +46,20 @@ _KEPT = 4
 """Views of which it is kept where their vectors are."""
 
 
+def descriptor_of(settings: EmbedderSettings) -> Descriptor:
+    """Return the name under which the vectors of an embedder are stored."""
+    version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}.{settings.form}"
+    return Descriptor(SCOPE, settings.model_id, settings.dimensions, settings.precision, version)
+
+
 class RemoteModel:
     """What one repository has of one remote model."""
 
     def __init__(self, repository: Repository, store: Store, settings: EmbedderSettings) -> None:
         self._repository = repository
         self._store = store
-        self.settings = settings
-        version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}.{settings.form}"
-        self.descriptor = Descriptor(
-            SCOPE, settings.model_id, settings.dimensions, settings.precision, version
-        )
+        self.settings = stored_as(store, settings, lambda one: str(descriptor_of(one)))
+        self.descriptor = descriptor_of(self.settings)
         self.vector_bytes = self.descriptor.vector_bytes
         self.snapshots = Snapshots(store, str(self.descriptor))
         self.clusters = ClusterStore(store, self.descriptor)

@@ -25,7 +25,12 @@ RERANK_DIALECTS = ("cohere", "tei", "pointwise", "listwise")
 
 
 class EmbedderSettings(NamedTuple):
-    """How to ask an embedder. `context` and `price` as in `Preset`; `path_cap` in characters."""
+    """How to ask an embedder. `context` and `price` as in `Preset`; `path_cap` in characters.
+
+    `named` are the instruction, prefix and task of queries under which vectors are stored: those of the
+    preset, or those of settings under which an earlier version has stored them. They name vectors only, so
+    that what is set for queries may change.
+    """
 
     url: str
     query_url: str
@@ -44,15 +49,17 @@ class EmbedderSettings(NamedTuple):
     path_cap: int
     context: int
     price: float
+    named: tuple[str, str, str] = ("", "", "")
 
     @property
     def form(self) -> str:
-        """Eight hexadecimal digits for all that the input of the model depends on besides text and path."""
+        """Eight hexadecimal digits for all that stored vectors depend on besides model, text and path."""
+        instruction, query_prefix, query_task = self.named
         parts = (
-            self.instruction,
-            self.query_prefix,
+            instruction,
+            query_prefix,
             self.document_prefix,
-            self.query_task,
+            query_task,
             self.document_task,
             str(self.path_cap) if self.path_header else "",
             centre.VERSION if self.precision == BIT else "",
@@ -125,6 +132,7 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
         _number(settings, "ctx.embedder.pathCap", CAP, 8),
         _number(settings, "ctx.embedder.context", preset.context, 16),
         price,
+        (preset.instruction, preset.query_prefix, preset.query_task),
     )
 
 
