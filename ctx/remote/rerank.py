@@ -29,6 +29,8 @@ _PATHS = {
 _CONCURRENCY = 8
 _LONGEST = 4000
 """Characters of a candidate that are sent."""
+_LONGEST_QUERY = 500
+"""Characters of a proposed query that are used."""
 _JUDGE = (
     "Judge whether the Document meets the requirements based on the Query and the Instruct provided. "
     'Note that the answer can only be "yes" or "no".'
@@ -153,5 +155,8 @@ def expand(service: Service, settings: ServiceSettings, query: str, texts: Seque
         said = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
     except UNEXPECTED as error:
         raise ServiceFailed(f"{service.url} did not answer as a chat model ({in_short(error)})") from error
-    lines = [re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip().strip('"') for line in said.splitlines()]
+    lines = [
+        re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line[:_LONGEST_QUERY]).strip().strip('"')
+        for line in said.splitlines()
+    ]
     return [line for line in dict.fromkeys(lines) if line and line != query][: settings.pool]
