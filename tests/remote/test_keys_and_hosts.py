@@ -31,6 +31,8 @@ def test_each_service_gets_its_own_key_and_no_other(project: Repo, service: Serv
         git_ctx(project.path, "search", QUERY, GIT_CTX_API_KEY="for-embedder")
         assert keys(service) == {"Bearer for-embedder"}
         assert keys(other) == {None}
+        known = git_ctx(project.path, "account", "--json-output", GIT_CTX_API_KEY="for-embedder").json
+        assert [one["hasKey"] for one in known["services"]] == [True, False]
         other.requests.clear()
         git_ctx(project.path, "search", QUERY, GIT_CTX_API_KEY="a", GIT_CTX_RERANKER_API_KEY="b")
         assert keys(other) == {"Bearer b"}
