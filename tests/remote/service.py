@@ -13,6 +13,7 @@ import math
 import re
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -84,7 +85,7 @@ class Service(http.server.ThreadingHTTPServer):
         self.width = DIMENSIONS
         self.says = "1: 3\n2: 0"
         self.ended = threading.Event()
-        self.thread = threading.Thread(target=self.serve_forever)
+        self.thread = threading.Thread(target=self.serve_forever, args=(0.02,))
 
     @property
     def url(self) -> str:
@@ -100,6 +101,11 @@ class Service(http.server.ThreadingHTTPServer):
         self.shutdown()
         self.thread.join()
         self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that does not wait for the end of its answer."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def texts(self) -> list[str]:
         """Every text that was sent to be embedded."""
