@@ -272,6 +272,7 @@ class Progress(NamedTuple):
     """How far an indexing run is; `files` counts those in clusters that had to be made.
 
     Where a remote model embeds, files are clusters, and there are tokens and dollars, both estimated.
+    `share` is the part of the whole run that is done, in 0..1; None where that is the part of the files.
     """
 
     files_done: int
@@ -281,6 +282,7 @@ class Progress(NamedTuple):
     clusters_total: int
     tokens: int = 0
     cost: float = 0.0
+    share: float | None = None
 
 
 ALREADY_INDEXED = "ALREADY_INDEXED"
@@ -288,18 +290,22 @@ INDEXING_IN_PROGRESS = "INDEXING_IN_PROGRESS"
 
 
 class RemoteReport(NamedTuple):
-    """What embedding with a remote model took, in chunks; `cut` were too long and read in part."""
+    """What embedding with a remote model took, in chunks; `cut` were too long and read in part.
+
+    `elsewhere` is True where nothing was done, since another process has texts embedded at this moment.
+    """
 
     model: str
     embedded: int
     reused: int
     cut: int
+    elsewhere: bool = False
 
 
 class IndexReport(NamedTuple):
     """What one indexing run did. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS.
 
-    `remote` is None where no remote model is configured, or another process asks it.
+    `remote` is None where no remote model is configured.
     """
 
     skipped: str | None

@@ -47,7 +47,7 @@ def command(json_output: bool) -> int:
                 )
         directory = index.repository.place.directory
         for one in found:
-            one["hasKey"] = secrets.key_for(directory, one["url"]) is not None
+            one["hasKey"] = secrets.key_for(directory, settings, one["kind"], one["url"]) is not None
     if json_output:
         print_json({"type": "account_result", "services": found})
         return 0

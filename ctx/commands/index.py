@@ -149,6 +149,12 @@ def summary(report: IndexReport) -> str:
     where = f"{report.revision} (tree {report.tree.hex()[:12]})"
     if report.skipped == ALREADY_INDEXED:
         return f"{where} is indexed already"
+    if report.remote is not None and report.remote.elsewhere:
+        return (
+            f"{where} is indexed by the model of the package; another process is having texts embedded by "
+            f"{report.remote.model} at this moment, and what this tree lacks is left to it: to be sure that "
+            "nothing is missing, run `git ctx index` again when it has ended"
+        )
     if report.skipped:
         return f"another process is indexing this repository; it will index {where} too before it ends"
     parts = [

@@ -121,8 +121,9 @@ class JsonLines(Reporter):
         self.progress = self.step
 
     def step(self, state: Progress) -> None:
-        """Print the per cent of files done, if it rose; 100 is kept for the end."""
-        self.rise(min(99, 100 * state.files_done // max(state.files_total, 1)))
+        """Print the per cent of the run that is done, if it rose; 100 is kept for the end."""
+        share = state.files_done / max(state.files_total, 1) if state.share is None else state.share
+        self.rise(min(99, int(100 * share + 1e-9)))
 
     def rise(self, percent: int) -> None:
         """Print a per cent that is larger than the last one; the first one is 0."""
@@ -139,7 +140,14 @@ class JsonLines(Reporter):
             print_json({"type": "skipped", "reason": report.skipped})
             return
         self.rise(100)
-        remote = {} if report.remote is None else {"remote": report.remote._asdict()}
+        remote = {}
+        if report.remote is not None:
+            remote["remote"] = {
+                "model": report.remote.model,
+                "embedded": report.remote.embedded,
+                "reused": report.remote.reused,
+                "cut": report.remote.cut,
+            }
         print_json(
             {
                 "type": "finished",

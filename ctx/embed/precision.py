@@ -7,6 +7,8 @@ bits order the hits of one answer and mean nothing else; those of the others are
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +18,9 @@ from ctx.errors import UsageError
 BIT, INT8, F16, F32 = "bit", "int8", "f16", "f32"
 
 Floats = npt.NDArray[np.float32]
+
+_BLOCK = 1 << 18
+"""Numbers of stored vectors that are widened to float32 at once, so that memory does not grow with them."""
 
 _SAME = 0.98
 """Two answers of one model to one text agree at least so much, whatever the machine and the batch."""
@@ -63,19 +68,31 @@ def similarities(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -
     Against bits the query keeps its numbers (asymmetric): each bit counts as plus or minus one over the root
     of the dimensions, which is what a unit vector of these signs has.
     """
-    if not len(stored):
-        return np.zeros(0, dtype=np.float32)
+    found = np.empty(len(stored), dtype=np.float32)
+    for rows in _blocks(len(stored), len(query)):
+        found[rows] = _cosines(np.ascontiguousarray(stored[rows]), query, precision)
+    return np.clip(found, -1.0, 1.0, out=found)
+
+
+def _cosines(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -> Floats:
     if precision == BIT:
-        signs = np.unpackbits(stored, axis=1).astype(np.float32) * 2.0 - 1.0
-        found = signs @ query / np.sqrt(len(query))
-    elif precision == INT8:
+        signs = np.unpackbits(stored, axis=1).astype(np.float32)
+        # A bit b counts as 2b - 1.
+        of_signs: Floats = (2.0 * (signs @ query) - query.sum()) / np.sqrt(len(query))
+        return of_signs
+    if precision == INT8:
         whole = stored.view(np.int8).astype(np.float32)
-        found = whole @ query / np.maximum(np.sqrt(np.square(whole).sum(axis=1)), 1e-12)
-    else:
-        width = "<f2" if precision == F16 else "<f4"
-        found = np.ascontiguousarray(stored).view(width).astype(np.float32) @ query
-    clipped: Floats = np.clip(found, -1.0, 1.0).astype(np.float32)
-    return clipped
+        lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole))
+        of_whole: Floats = (whole @ query) / np.maximum(lengths, 1e-12)
+        return of_whole
+    numbers: Floats = stored.view("<f2" if precision == F16 else "<f4").astype(np.float32, copy=False)
+    return numbers @ query
+
+
+def _blocks(count: int, width: int) -> Iterator[slice]:
+    """Yield slices of `count` rows of `width` numbers that are small enough to be widened at once."""
+    most = max(1, _BLOCK // max(width, 1))
+    return (slice(at, at + most) for at in range(0, count, most))
 
 
 def roughly(
@@ -89,8 +106,11 @@ def roughly(
         return similarities(stored, query, precision)
     wanted = np.packbits(query >= 0)
     is_wide = stored.shape[1] % 8 == 0
-    differing = np.ascontiguousarray(stored).view("<u8") ^ wanted.view("<u8") if is_wide else stored ^ wanted
-    distances: npt.NDArray[np.int64] = -np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+    distances = np.empty(len(stored), dtype=np.int64)
+    for rows in _blocks(len(stored), stored.shape[1]):
+        block = np.ascontiguousarray(stored[rows])
+        differing = block.view("<u8") ^ wanted.view("<u8") if is_wide else block ^ wanted
+        np.negative(np.bitwise_count(differing).sum(axis=1, dtype=np.int64), out=distances[rows])
     return distances
 
 

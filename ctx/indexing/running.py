@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
     from ctx.resolve import Resolution
 
+_OWN_SHARE = 0.1
+"""The part of a run that the index of the package takes, where a remote model embeds too."""
+
 
 def run(
     index: RepositoryIndex,
@@ -33,8 +36,10 @@ def run(
     if record is not None:
         log_snapshot(index.repository, index.snapshots, asked, trigger)
         remote = _embed(index, asked.tree, progress, ask_model)
-        # Somebody waited for a remote model: there is more to say than that nothing was done.
-        skipped = None if remote is not None and remote.embedded else ALREADY_INDEXED
+        skipped = _left(remote)
+        if remote is None or not (remote.embedded or skipped):
+            # Otherwise somebody waited for a remote model, and there is more to say.
+            skipped = ALREADY_INDEXED
         return _report(index, asked, started, skipped, record.totals)._replace(remote=remote)
     index.take_shared(asked.tree, indexing=True)
     lock = IndexLock(index.store)
@@ -43,17 +48,20 @@ def run(
         # The holder may have looked for wishes for the last time just before.
         if not lock.acquire():
             return _report(index, asked, started, INDEXING_IN_PROGRESS, Totals())
+    embeds = ask_model and bool(index.repository.settings.get("ctx.embedder.url"))
+    own = _part(progress, 0.0, _OWN_SHARE) if embeds else progress
     with lock:
-        covered = index.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=progress)
+        covered = index.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=own)
         lock.granted(asked.tree)
         index.indexer.grant_wishes(lock, jobs, background)
     # A wish that came in between is seen by its process, or here.
     while lock.wishes() and lock.acquire():
         with lock:
             index.indexer.grant_wishes(lock, jobs, background)
-    remote = _embed(index, asked.tree, progress, ask_model) if covered.complete else None
+    rest = _part(progress, _OWN_SHARE, 1.0)
+    remote = _embed(index, asked.tree, rest, ask_model) if covered.complete else None
     return _report(
-        index, asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
+        index, asked, started, _left(remote), covered.totals, covered.new_clusters, covered.embedded_chunks
     )._replace(remote=remote)
 
 
@@ -65,10 +73,27 @@ def _embed(
         return None
     from ctx.remote.indexing import embed_tree
 
-    if may_ask and index.remote_model.snapshots.covered(tree) is None:
-        # What somebody else has paid for is asked for first.
-        index.take_shared(tree, indexing=True)
     return embed_tree(index, tree, progress, may_ask)
+
+
+def _left(remote: RemoteReport | None) -> str | None:
+    """Return why nothing was embedded by a remote model, None where that is not so."""
+    return INDEXING_IN_PROGRESS if remote is not None and remote.elsewhere else None
+
+
+def _part(
+    progress: Callable[[Progress], None] | None, start: float, end: float
+) -> Callable[[Progress], None] | None:
+    """Return what reports a stage of a run that lasts from `start` to `end`, parts of the run in 0..1."""
+    if progress is None:
+        return None
+    report = progress
+
+    def step(state: Progress) -> None:
+        done = state.files_done / max(state.files_total, 1) if state.share is None else state.share
+        report(state._replace(share=start + (end - start) * done))
+
+    return step
 
 
 def _report(

@@ -13,7 +13,7 @@ from ctx.counted import counted_and
 from ctx.embed.precision import is_absolute
 from ctx.errors import CtxError, Damaged
 from ctx.remote.former import former_models, unreachable_models
-from ctx.remote.http import Silent
+from ctx.remote.http import Patience, Silent
 from ctx.remote.indexing import VectorIndexer
 from ctx.remote.ledger import host_of
 from ctx.remote.nearness import Nearness, Span
@@ -63,13 +63,18 @@ class _Lacking(Exception):
         self.way_out = way_out
 
 
-def choose(index: RepositoryIndex, searched: Sequence[Searched], *, absolute: bool = False) -> Choice:
-    """The model to answer with; with `absolute` one of which scores mean something. Raises UsageError."""
+def choose(
+    index: RepositoryIndex, searched: Sequence[Searched], patience: Patience, *, absolute: bool = False
+) -> Choice:
+    """Return the model to answer with; with `absolute` one of which scores mean something.
+
+    Raises UsageError.
+    """
     wanted = index.remote_model
     if wanted is None:
         return Choice(None, [], [])
     try:
-        return Choice(wanted, _near(index, wanted, searched), [])
+        return Choice(wanted, _near(index, wanted, searched, patience), [])
     except _Lacking as found:
         why = found
     hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
@@ -79,7 +84,7 @@ def choose(index: RepositoryIndex, searched: Sequence[Searched], *, absolute: bo
         if isinstance(why.__cause__, Silent) and host_of(model.settings.query_url) in hosts:
             continue  # nobody waits twice for one server
         try:
-            near = _near(index, model, searched)
+            near = _near(index, model, searched, patience)
         except _Lacking:
             continue
         name = name_beside(model, wanted)
@@ -101,20 +106,22 @@ def name_beside(model: RemoteModel, other: RemoteModel) -> str:
     return str(model.descriptor) if name == other.settings.model else name
 
 
-def _near(index: RepositoryIndex, model: RemoteModel, searched: Sequence[Searched]) -> list[Nearness]:
+def _near(
+    index: RepositoryIndex, model: RemoteModel, searched: Sequence[Searched], patience: Patience
+) -> list[Nearness]:
     """Where the vectors of the views are. Raises `_Lacking`."""
     try:
-        return [_of_view(index, model, one) for one in searched]
+        return [_of_view(index, model, one, patience) for one in searched]
     except (CtxError, OSError) as error:
         raise _Lacking(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
-def _of_view(index: RepositoryIndex, model: RemoteModel, one: Searched) -> Nearness:
+def _of_view(index: RepositoryIndex, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
     def make() -> Nearness:
         where = []
         for part in one.parts:
             own = model if part.home is index else _same_model(model, part.home)
-            where += _of_part(own, part, one.only)
+            where += _of_part(own, part, one.only, patience)
             if own is not model and not _agree(own, model):
                 raise _Lacking(f"{model.settings.model} is not known to be the same in every submodule")
         return Nearness(corpus_of(one.view), where, model.settings.precision)
@@ -136,14 +143,16 @@ def _agree(one: RemoteModel, other: RemoteModel) -> bool:
     return mine is not None and theirs is not None and mine.agrees(theirs)
 
 
-def _of_part(own: RemoteModel, part: Part, only: Collection[bytes] | None) -> list[Span | None]:
+def _of_part(
+    own: RemoteModel, part: Part, only: Collection[bytes] | None, patience: Patience
+) -> list[Span | None]:
     """The vectors of each cluster of a tree, None for those that are not wanted. Raises `_Lacking`."""
     keys = [key.tobytes() for key in part.view.cluster_keys]
     wanted = [key for key in keys if only is None or key in only]
     found = own.files.find(wanted)
     if None in found:
         lost = {key for key, rows in zip(wanted, found, strict=True) if rows is None}
-        _complete(own, part, lost, whole=only is None)
+        _complete(own, part, lost, patience, whole=only is None)
         found = own.files.find(wanted)
     spans = {
         key: Span(own.files.vectors(rows.file), rows.start, rows.end)
@@ -155,7 +164,9 @@ def _of_part(own: RemoteModel, part: Part, only: Collection[bytes] | None) -> li
     return [spans.get(key) for key in keys]
 
 
-def _complete(model: RemoteModel, part: Part, lost: Collection[bytes], *, whole: bool) -> None:
+def _complete(
+    model: RemoteModel, part: Part, lost: Collection[bytes], patience: Patience, *, whole: bool
+) -> None:
     """Restore what only lost its search-ready form, and embed what is little enough to wait for."""
     index, tree = part.home, part.view.tree
     indexer = VectorIndexer(index, model)
@@ -178,6 +189,6 @@ def _complete(model: RemoteModel, part: Part, lost: Collection[bytes], *, whole:
         why = f"{count} no vectors of {model.settings.model} yet"
         raise _Lacking(why, ": `git ctx index` has them made")
     if whole:
-        indexer.cover(tree, somebody_waits=True)
+        indexer.cover(tree, patience=patience)
     else:
-        indexer.embed(tree, lacking, somebody_waits=True)
+        indexer.embed(tree, lacking, patience=patience)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import math
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from ctx.errors import ServiceFailed, UsageError
 from ctx.git.settings import Settings
 from ctx.remote.addresses import embedding_address
 from ctx.remote.centre import TEXTS, Reference
-from ctx.remote.http import IMPATIENT, Service, TooLarge, TooSlow
+from ctx.remote.http import UNEXPECTED, Patience, Service, TooLarge, TooSlow, in_short
 from ctx.remote.ledger import Ledger
 from ctx.remote.path_header import with_path
 from ctx.remote.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
@@ -42,23 +43,27 @@ class RemoteEmbedder:
         ledger: Ledger,
         *,
         for_queries: bool = False,
-        somebody_waits: bool = False,
+        patience: Patience | None = None,
         **service: Any,
     ) -> None:
-        """Where somebody waits for an answer that can do without the service, it is not asked for long."""
+        """`patience` as in `Service`."""
         self.settings = wanted
-        self._is_patient = not somebody_waits
+        self._is_patient = patience is None
         self._most = sys.maxsize
         self.cut: set[bytes] = set()
         """Hashes of texts of which only the beginning was read, since they were too long for the model."""
         what = "the text of queries" if for_queries else "the text of the indexed files"
         purpose = "query embedding" if for_queries else "embedding"
         url = embedding_address(wanted.query_url if for_queries else wanted.url, wanted.dialect)
-        if somebody_waits:
-            service = IMPATIENT | service
-        self._service = Service(
-            url, purpose, what, directory, settings, ledger, at_once=wanted.concurrency, **service
-        )
+        service = {"patience": patience, "at_once": wanted.concurrency} | service
+        self._service = Service(url, purpose, what, directory, settings, ledger, **service)
+
+    def within(self, patience: Patience) -> RemoteEmbedder:
+        """Return the same embedder, with the same connections, for one search."""
+        other = copy.copy(self)
+        other._service = self._service.within(patience)
+        other._is_patient = False
+        return other
 
     def close(self) -> None:
         """Close the connections."""
@@ -151,8 +156,10 @@ class RemoteEmbedder:
         answer = self._service.post(body, len(texts), divisible=self._is_patient and len(texts) > 1)
         try:
             found = vectors_of(answer, wanted.dialect)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise ServiceFailed(f"{self._service.url} did not answer with vectors ({error!r})") from error
+        except UNEXPECTED as error:
+            raise ServiceFailed(
+                f"{self._service.url} did not answer with vectors ({in_short(error)})"
+            ) from error
         return self._sound(found, len(texts))
 
     def _sound(self, vectors: Floats, count: int) -> Floats:
@@ -190,7 +197,7 @@ def request(wanted: EmbedderSettings, texts: Sequence[str], task: str) -> dict[s
 
 
 def vectors_of(answer: Any, dialect: str) -> Floats:
-    """The vectors of an answer, (n, width). Raises KeyError, TypeError, ValueError for what is none."""
+    """Return the vectors of an answer, (n, width). Raises one of `UNEXPECTED` for an answer without any."""
     if dialect == TEI:
         rows = answer
     elif dialect == OLLAMA:

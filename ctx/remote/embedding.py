@@ -39,13 +39,17 @@ Vectors = npt.NDArray[np.uint8]
 
 
 class RemoteProgress(NamedTuple):
-    """How far the embedding is; `cost` in dollars, an estimate by the length of the texts."""
+    """How far the embedding is; `cost` in dollars, an estimate by the length of the texts.
+
+    `share` is the part of the clusters that is done, in 0..1; of one that is under way its vectors count.
+    """
 
     clusters_done: int
     clusters_total: int
     embedded: int
     tokens: int
     cost: float
+    share: float
 
 
 class RemoteCovered(NamedTuple):
@@ -80,6 +84,7 @@ class Embedding:
         self._seen = Seen(model.arrived.read(mend=is_alone))
         self._ready: dict[bytes, Vectors] = {}
         self._total = self._done = self._chunks = self._embedded = self._tokens = 0
+        self._worth = 0.0
 
     def run(self, missing: Sequence[Pair]) -> RemoteCovered:
         """Store these clusters. Raises `ServiceFailed`, `Damaged`; what has come back is kept."""
@@ -93,6 +98,7 @@ class Embedding:
                 for item in self._batches(missing):
                     if isinstance(item, Waiting):
                         self._chunks += len(item.vectors)
+                        self._worth += 1 - item.lacking / max(len(item.vectors), 1)
                         if not item.lacking:
                             self._finish(item)
                         continue
@@ -157,6 +163,7 @@ class Embedding:
             for waiting, place in owners:
                 waiting.vectors[place] = vector.tobytes()
                 waiting.lacking -= 1
+                self._worth += 1 / len(waiting.vectors)
                 if not waiting.lacking:
                     self._finish(waiting)
         self._embedded += len(batch.texts)
@@ -165,7 +172,8 @@ class Embedding:
 
     def _tell(self) -> None:
         cost = self._tokens * self._model.settings.price / 1e6
-        self._progress(RemoteProgress(self._done, self._total, self._embedded, self._tokens, cost))
+        share = min(1.0, self._worth / max(self._total, 1))
+        self._progress(RemoteProgress(self._done, self._total, self._embedded, self._tokens, cost, share))
 
     def _finish(self, waiting: Waiting) -> None:
         """Write a cluster whose vectors are all there."""

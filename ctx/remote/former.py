@@ -7,7 +7,7 @@ it is asked only where the configuration of today names an address at which it h
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -46,20 +46,44 @@ def remember(store: Store, folder: str, settings: EmbedderSettings) -> None:
     """Keep what a question to this model needs, unless it is kept; where nothing may be written it is not."""
     path = os.path.join(folder, MODEL)
     values = {name: getattr(settings, name) for name in _TYPES}
-    if _read(path) == values:
+    if _read(path) == (values, settings.named):
         return
+    meta = {"format": _FORMAT, "settings": values, "named": list(settings.named)}
     with suppress(StoreUnusable):
-        store.write_file(path, encode({}, {"format": _FORMAT, "settings": values}))
+        store.write_file(path, encode({}, meta))
 
 
 def recalled(store: Store, descriptor: str) -> dict[str, Any] | None:
-    """What is kept of the model with a descriptor, by names of `EmbedderSettings`; None for nothing."""
-    values = _read(os.path.join(store.path, "views", descriptor, MODEL))
-    if values is None or set(values) != set(_TYPES):
+    """Return what is kept of a model by its descriptor, with the names of `EmbedderSettings`."""
+    found = _read(os.path.join(store.path, "views", descriptor, MODEL))
+    if found is None:
         return None
-    if any(type(values[name]) is not kind for name, kind in _TYPES.items()):
+    values, named = found
+    if set(values) != set(_TYPES) or any(type(values[name]) is not kind for name, kind in _TYPES.items()):
         return None
-    return values
+    if named is None:
+        # Up to 0.1.0 the settings for queries were a part of the name.
+        named = values["instruction"], values["query_prefix"], values["query_task"]
+    return values | {"named": named}
+
+
+def stored_as(
+    store: Store, settings: EmbedderSettings, name: Callable[[EmbedderSettings], str]
+) -> EmbedderSettings:
+    """Return the settings under whose name (the descriptor) vectors of the same texts are stored here.
+
+    These are the given ones, unless there are vectors only under another name that an earlier version or
+    another preset has given them.
+    """
+    if recalled(store, name(settings)) is not None:
+        return settings
+    for descriptor in _by_age(store):
+        values = recalled(store, descriptor)
+        other = settings if values is None else settings._replace(named=values["named"])
+        # The name holds all that the vectors of documents depend on.
+        if name(other) == descriptor:
+            return other
+    return settings
 
 
 def former_models(index: RepositoryIndex, now: RemoteModel) -> Iterator[RemoteModel]:
@@ -111,11 +135,18 @@ def _by_age(store: Store) -> list[str]:
     return [name for _, name in sorted(found, reverse=True)]
 
 
-def _read(path: str) -> dict[str, Any] | None:
+def _read(path: str) -> tuple[dict[str, Any], tuple[str, str, str] | None] | None:
+    """Return the settings that are kept, and those of queries in the name where they are kept apart."""
     try:
         with open_regular(path) as file:
             _, meta = decode(file.read())
     except (OSError, Damaged):
         return None
-    values = meta.get("settings")
-    return values if meta.get("format") == _FORMAT and isinstance(values, dict) else None
+    values, named = meta.get("settings"), meta.get("named")
+    if meta.get("format") != _FORMAT or not isinstance(values, dict):
+        return None
+    if named is None:
+        return values, None
+    if not isinstance(named, list) or [type(one) for one in named] != [str, str, str]:
+        return None
+    return values, (named[0], named[1], named[2])

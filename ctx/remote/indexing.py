@@ -27,15 +27,16 @@ from ctx.values import Progress, RemoteReport
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
+    from ctx.remote.http import Patience
 
 
 def embed_tree(
     index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
 ) -> RemoteReport | None:
-    """Cover a tree that is indexed locally; None where another process asks the model at this moment.
+    """Cover a tree that is indexed locally; None where no model is configured.
 
     Without `may_ask` the model is not asked: a tree of which all vectors are stored gets its snapshot, for
-    another one nothing is done.
+    another one nothing is done, and the report is None.
     """
     model = index.remote_model
     if model is None:
@@ -48,11 +49,14 @@ def embed_tree(
 
     def step(state: RemoteProgress) -> None:
         done, total = state.clusters_done, state.clusters_total
-        report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost))
+        report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost, state.share))
 
     with alone(index.store) as mine:
         if not mine:
-            return None
+            return RemoteReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
+        if may_ask:
+            # What somebody else has paid for is asked for first.
+            index.take_shared(tree, indexing=True)
         try:
             covered = VectorIndexer(index, model).cover(tree, step)
         except ServiceFailed as error:
@@ -63,7 +67,7 @@ def embed_tree(
 
 @contextmanager
 def alone(store: Store) -> Iterator[bool]:
-    """Whether this process is the one that asks the model: two would pay twice."""
+    """Yield True if this process is the one that asks the model: two would pay twice."""
     store.prepare()
     try:
         handle = store.permissions.open(os.path.join(store.path, "remote.lock"), os.O_RDWR)
@@ -109,13 +113,16 @@ class VectorIndexer:
         tree: bytes,
         progress: Callable[[RemoteProgress], None] | None = None,
         *,
-        somebody_waits: bool = False,
+        patience: Patience | None = None,
     ) -> RemoteCovered:
-        """Embed what a tree lacks that is indexed locally. Raises `ServiceFailed`; what is done is kept."""
+        """Embed what a tree lacks that is indexed locally; `patience` is that of a search, if one waits.
+
+        Raises `ServiceFailed`; what is done is kept.
+        """
         directories = list(self.pairs.directories(tree))
         every = [pair for _, pairs in directories for pair in pairs]
         missing = [pair for pair in every if not self._model.clusters.use(pair.remote)]
-        covered = self.embed(tree, missing, progress, somebody_waits=somebody_waits)
+        covered = self.embed(tree, missing, progress, patience=patience)
         if self._index.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot; its clusters are kept all the same.
             cut = self._model.cut.read()
@@ -135,15 +142,15 @@ class VectorIndexer:
         missing: Sequence[Pair],
         progress: Callable[[RemoteProgress], None] | None = None,
         *,
-        somebody_waits: bool = False,
+        patience: Patience | None = None,
     ) -> RemoteCovered:
         """Have these clusters of a tree embedded. Raises `ServiceFailed`; what is done is kept.
 
-        Where somebody waits, a run that is `alone` may be under way elsewhere.
+        Where a search waits, a run that is `alone` may be under way elsewhere.
         """
         if not missing:
             return RemoteCovered(0, 0, 0, 0)
-        embedder = self._model.embedder(somebody_waits=somebody_waits)
+        embedder = self._model.embedder(patience=patience)
         try:
             return Embedding(
                 self._index,
@@ -151,7 +158,7 @@ class VectorIndexer:
                 embedder,
                 tree,
                 progress or (lambda _: None),
-                is_alone=not somebody_waits,
+                is_alone=patience is None,
             ).run(missing)
         finally:
             embedder.close()

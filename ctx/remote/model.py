@@ -27,7 +27,7 @@ from ctx.remote.arrived import Arrived
 from ctx.remote.centre import Reference
 from ctx.remote.cut import CutTexts
 from ctx.remote.file_names import CONFIRMED, PROBE
-from ctx.remote.former import remember
+from ctx.remote.former import remember, stored_as
 from ctx.remote.ledger import Ledger
 from ctx.remote.settings import EmbedderSettings
 from ctx.snapshots import Snapshots
@@ -36,6 +36,7 @@ from ctx.views.vectors import VectorFiles
 
 if TYPE_CHECKING:
     from ctx.remote.embedder import RemoteEmbedder
+    from ctx.remote.http import Patience
     from ctx.remote.nearness import Nearness
     from ctx.views.view import View
 
@@ -45,17 +46,20 @@ _KEPT = 4
 """Views of which it is kept where their vectors are."""
 
 
+def descriptor_of(settings: EmbedderSettings) -> Descriptor:
+    """Return the name under which the vectors of an embedder are stored."""
+    version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}.{settings.form}"
+    return Descriptor(SCOPE, settings.model_id, settings.dimensions, settings.precision, version)
+
+
 class RemoteModel:
     """What one repository has of one remote model."""
 
     def __init__(self, repository: Repository, store: Store, settings: EmbedderSettings) -> None:
         self._repository = repository
         self._store = store
-        self.settings = settings
-        version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}.{settings.form}"
-        self.descriptor = Descriptor(
-            SCOPE, settings.model_id, settings.dimensions, settings.precision, version
-        )
+        self.settings = stored_as(store, settings, lambda one: str(descriptor_of(one)))
+        self.descriptor = descriptor_of(self.settings)
         self.vector_bytes = self.descriptor.vector_bytes
         self.snapshots = Snapshots(store, str(self.descriptor))
         self.clusters = ClusterStore(store, self.descriptor)
@@ -90,10 +94,10 @@ class RemoteModel:
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         return np.frombuffer(vectors, dtype=np.uint8).reshape(-1, self.vector_bytes)
 
-    def embedder(self, *, for_queries: bool = False, somebody_waits: bool = False) -> RemoteEmbedder:
-        """The service, for documents or for queries; close it. Raises CtxError where the user is offline.
+    def embedder(self, *, for_queries: bool = False, patience: Patience | None = None) -> RemoteEmbedder:
+        """Return the service, for documents or for queries; close it. `patience` as in `Service`.
 
-        Where somebody waits for an answer that can do without it, it is not asked for long.
+        Raises CtxError where nothing may be sent.
         """
         from ctx.remote.embedder import RemoteEmbedder
 
@@ -103,13 +107,13 @@ class RemoteModel:
             self._repository.settings,
             self.ledger,
             for_queries=for_queries,
-            somebody_waits=somebody_waits,
+            patience=patience,
         )
 
     @cached_property
     def query_embedder(self) -> RemoteEmbedder:
         """The service for queries; its connections are kept until `close`. Raises CtxError."""
-        return self.embedder(for_queries=True, somebody_waits=True)
+        return self.embedder(for_queries=True)
 
     def close(self) -> None:
         """Close what was opened for queries."""

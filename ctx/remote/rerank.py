@@ -16,7 +16,7 @@ from typing import Any
 from ctx.errors import ServiceFailed
 from ctx.logistic import logistic
 from ctx.remote.addresses import completed
-from ctx.remote.http import Service
+from ctx.remote.http import UNEXPECTED, Service, in_short
 from ctx.remote.settings import ServiceSettings
 
 COHERE, TEI, POINTWISE, LISTWISE = "cohere", "tei", "pointwise", "listwise"
@@ -29,6 +29,8 @@ _PATHS = {
 _CONCURRENCY = 8
 _LONGEST = 4000
 """Characters of a candidate that are sent."""
+_LONGEST_QUERY = 500
+"""Characters of a proposed query that are used."""
 _JUDGE = (
     "Judge whether the Document meets the requirements based on the Query and the Instruct provided. "
     'Note that the answer can only be "yes" or "no".'
@@ -61,8 +63,8 @@ def rerank(
         if settings.dialect == LISTWISE:
             return _graded(service, settings, query, texts)
         return _scored(service, settings, query, texts)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ServiceFailed(f"{service.url} did not answer as a reranker ({error!r})") from error
+    except UNEXPECTED as error:
+        raise ServiceFailed(f"{service.url} did not answer as a reranker ({in_short(error)})") from error
 
 
 def full_address(url: str, dialect: str) -> str:
@@ -130,7 +132,7 @@ def _graded(service: Service, settings: ServiceSettings, query: str, texts: list
         raise ValueError("no grades")
     # Equal grades keep the order that they came in.
     return [
-        None if not grades.get(number, 1) else grades.get(number, 1) / 3 - 1e-4 * number
+        None if not grades.get(number, 1) else grades.get(number, 1) / 3 - 0.01 * number / len(texts)
         for number in range(1, len(texts) + 1)
     ]
 
@@ -151,7 +153,10 @@ def expand(service: Service, settings: ServiceSettings, query: str, texts: Seque
     }
     try:
         said = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
-    except (KeyError, TypeError, IndexError) as error:
-        raise ServiceFailed(f"{service.url} did not answer as a chat model ({error!r})") from error
-    lines = [re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip().strip('"') for line in said.splitlines()]
+    except UNEXPECTED as error:
+        raise ServiceFailed(f"{service.url} did not answer as a chat model ({in_short(error)})") from error
+    lines = [
+        re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line[:_LONGEST_QUERY]).strip().strip('"')
+        for line in said.splitlines()
+    ]
     return [line for line in dict.fromkeys(lines) if line and line != query][: settings.pool]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ctx.counted import counted
 from ctx.embed.precision import is_absolute
 from ctx.errors import CtxError, UsageError
 from ctx.rank.corpus import Corpus
@@ -22,7 +23,7 @@ from ctx.remote.centre import centred
 from ctx.remote.choosing import Searched, choose, name_beside
 from ctx.remote.embedder import refuse_threshold
 from ctx.remote.fusion import fuse, merged
-from ctx.remote.http import IMPATIENT, Service
+from ctx.remote.http import Patience, Service
 from ctx.remote.ledger import Ledger
 from ctx.remote.model import RemoteModel
 from ctx.remote.nearness import Near
@@ -31,6 +32,7 @@ from ctx.remote.settings import (
     ServiceSettings,
     embedder_settings,
     expander_settings,
+    model_timeout,
     reranker_settings,
 )
 from ctx.search import Filters, Mask, search
@@ -80,6 +82,7 @@ class RemoteSearch:
         self._further_queries: list[str] = []
         settings = index.repository.settings
         wanted = embedder_settings(settings)
+        self._patience = Patience(model_timeout(settings))
         self._reranker = reranker_settings(settings) if wishes.rerank else None
         self._expander = expander_settings(settings) if wishes.expand else None
         if wishes.expand and self._expander is None:
@@ -94,7 +97,7 @@ class RemoteSearch:
 
         Raises CtxError where a threshold was asked for and nothing has scores that it could apply to.
         """
-        choice = choose(self._index, self._searched, absolute=self._needs_vectors)
+        choice = choose(self._index, self._searched, self._patience, absolute=self._needs_vectors)
         self._said += choice.said
         model = choice.model
 
@@ -113,7 +116,7 @@ class RemoteSearch:
         if self._expander is not None and hits:
             hits = self._expanded(self._expander, query, hits, most, retrieve)
         if self._reranker is not None and hits:
-            hits = self._reranked(self._reranker, query, hits)
+            hits = self._reranked(self._reranker, query, hits, limit)
         elif self._wishes.min_score is not None:
             hits = [hit for hit in hits if hit.agreement >= self._wishes.min_score]
         message = "; ".join(dict.fromkeys(filter(None, (message, *self._said)))) or None
@@ -121,7 +124,7 @@ class RemoteSearch:
 
     def _query_vector(self, model: RemoteModel, query: str) -> npt.NDArray[np.float32] | None:
         try:
-            embedder = model.query_embedder
+            embedder = model.query_embedder.within(self._patience)
             try:
                 reference = model.check_query(embedder)
                 vector = embedder.embed_query(query, self._scope)
@@ -161,7 +164,7 @@ class RemoteSearch:
         self._further_queries = queries
         return merged([hits, *(retrieve(one, limit)[0] for one in queries)])[:limit]
 
-    def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit]) -> list[Hit]:
+    def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit], limit: int) -> list[Hit]:
         texts = [self._index.text(hit) or "" for hit in hits]
         try:
             service = self._service(settings, "reranker", full_address(settings.url, settings.dialect))
@@ -174,13 +177,20 @@ class RemoteSearch:
                 raise CtxError(f"--min-score has no scores to apply to: {error}") from error
             self._said.append(f"the hits are in local order: {error}")
             return hits
-        self._ranked_with.append(settings.model or settings.dialect)
-        least = self._wishes.min_score
+        name = settings.model or settings.dialect
+        self._ranked_with.append(name)
+        asked = self._wishes.min_score
+        least = settings.min_score if asked is None else asked
         scored = [
             hit._replace(score=round(score, 6))
             for hit, score in zip(hits, scores, strict=True)
-            if score is not None and (least is None or score >= least)
+            if score is not None and score >= least
         ]
+        left_out = len(hits) - len(scored)
+        if left_out and len(scored) < limit:
+            of = f"{left_out:,} of {counted(len(hits), 'candidate')}"
+            how = "" if asked is not None else "; `git config ctx.reranker.minScore` changes the limit"
+            self._said.append(f"{name} gave {of} a score below {least:g}, so they are left out{how}")
         return sorted(scored, key=lambda hit: -hit.score)
 
     def _service(self, settings: ServiceSettings, purpose: str, url: str) -> Service:
@@ -194,7 +204,7 @@ class RemoteSearch:
             repository.place.directory,
             repository.settings,
             ledger,
-            **IMPATIENT,
+            patience=self._patience,
         )
 
 

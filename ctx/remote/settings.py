@@ -10,6 +10,7 @@ from ctx.embed.precision import BIT, check_form
 from ctx.errors import UsageError
 from ctx.git.settings import Settings
 from ctx.remote import centre
+from ctx.remote.addresses import origin
 from ctx.remote.path_header import CAP
 from ctx.remote.presets import DIALECTS, OPENAI, PRESETS, Preset
 
@@ -17,11 +18,19 @@ BATCH = 32
 """Texts in one request."""
 _CONCURRENCY = 4
 _POOL = 50
+_TIMEOUT, _LONGEST_TIMEOUT = 2.0, 600.0
+_MIN_SCORE = 0.3
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[\w.~-]+)(?::[0-9]{1,5})?")
 RERANK_DIALECTS = ("cohere", "tei", "pointwise", "listwise")
 
 
 class EmbedderSettings(NamedTuple):
-    """How to ask an embedder. `context` and `price` as in `Preset`; `path_cap` in characters."""
+    """How to ask an embedder. `context` and `price` as in `Preset`; `path_cap` in characters.
+
+    `named` are the instruction, prefix and task of queries under which vectors are stored: those of the
+    preset, or those of settings under which an earlier version has stored them. They name vectors only, so
+    that what is set for queries may change.
+    """
 
     url: str
     query_url: str
@@ -40,15 +49,17 @@ class EmbedderSettings(NamedTuple):
     path_cap: int
     context: int
     price: float
+    named: tuple[str, str, str] = ("", "", "")
 
     @property
     def form(self) -> str:
-        """Eight hexadecimal digits for all that the input of the model depends on besides text and path."""
+        """Eight hexadecimal digits for all that stored vectors depend on besides model, text and path."""
+        instruction, query_prefix, query_task = self.named
         parts = (
-            self.instruction,
-            self.query_prefix,
+            instruction,
+            query_prefix,
             self.document_prefix,
-            self.query_task,
+            query_task,
             self.document_task,
             str(self.path_cap) if self.path_header else "",
             centre.VERSION if self.precision == BIT else "",
@@ -62,12 +73,16 @@ class EmbedderSettings(NamedTuple):
 
 
 class ServiceSettings(NamedTuple):
-    """How to ask a reranker or an expander; `pool` is how many candidates, or new queries."""
+    """How to ask a reranker or an expander; `pool` is how many candidates, or new queries.
+
+    Candidates that a reranker gives less than `min_score`, in 0..1, are left out.
+    """
 
     url: str
     model: str
     dialect: str
     pool: int
+    min_score: float = 0.0
 
 
 def embedder_settings(settings: Settings) -> EmbedderSettings | None:
@@ -117,6 +132,7 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
         _number(settings, "ctx.embedder.pathCap", CAP, 8),
         _number(settings, "ctx.embedder.context", preset.context, 16),
         price,
+        (preset.instruction, preset.query_prefix, preset.query_task),
     )
 
 
@@ -140,8 +156,11 @@ def service_settings(
 
 
 def reranker_settings(settings: Settings) -> ServiceSettings | None:
-    """The configured reranker."""
-    return service_settings(settings, "reranker", RERANK_DIALECTS, _POOL)
+    """Return the configured reranker. Raises UsageError."""
+    found = service_settings(settings, "reranker", RERANK_DIALECTS, _POOL)
+    if found is None:
+        return None
+    return found._replace(min_score=_decimal(settings, "ctx.reranker.minScore", _MIN_SCORE, 1.0))
 
 
 def expander_settings(settings: Settings) -> ServiceSettings | None:
@@ -149,12 +168,24 @@ def expander_settings(settings: Settings) -> ServiceSettings | None:
     return service_settings(settings, "expander", (OPENAI,), 3)
 
 
+def model_timeout(settings: Settings) -> float:
+    """Return the seconds that a search waits for models, for all of them together. Raises UsageError."""
+    return _decimal(settings, "ctx.modelTimeout", _TIMEOUT, _LONGEST_TIMEOUT)
+
+
 def address(url: str) -> str:
-    """An address that git-ctx may ask. Raises UsageError for one that holds a password or is not HTTP."""
+    """Return an address that git-ctx may ask.
+
+    Raises UsageError for one that is not HTTP, has a password in it, or could be read in two ways.
+    """
+    shown = "what is configured" if "@" in url else repr(url)
     if not re.match(r"https?://[^/]", url):
-        raise UsageError(f"{url!r} is no address: it has to begin with http:// or https://")
-    if "@" in url.split("/")[2]:
+        raise UsageError(f"{shown} is no address: it has to begin with http:// or https://")
+    host = re.split(r"[/?#]", url, maxsplit=3)[2]
+    if "@" in host:
         raise UsageError("an address must not hold a name or a password: `git ctx login` keeps them")
+    if not url.isprintable() or " " in url or not _HOST.fullmatch(host) or not origin(url)[1]:
+        raise UsageError(f"{shown} is no address: it has to name a host, and a port if need be")
     return url.rstrip("/")
 
 
@@ -165,3 +196,12 @@ def _number(settings: Settings, key: str, default: int, least: int) -> int:
     if not value.isascii() or not value.isdigit() or int(value) < least:
         raise UsageError(f"{key} is {value!r}: a whole number from {least} on is needed")
     return int(value)
+
+
+def _decimal(settings: Settings, key: str, default: float, most: float) -> float:
+    value = settings.get(key)
+    if value is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{0,9})?|\.[0-9]{1,9}", value) or float(value) > most:
+        raise UsageError(f"{key} is {value!r}: a number from 0 to {most:g} is needed")
+    return float(value)

@@ -4,6 +4,8 @@
     python tests/bench/remote.py memory CHECKOUT [--latency 0.05]      peak while a large project is embedded
     python tests/bench/remote.py query CHECKOUT [--latency 0.05]       what a search takes beyond the server
     python tests/bench/remote.py crash CHECKOUT [--latency 0.05]       what a killed run has embedded twice
+    python tests/bench/remote.py dead CHECKOUT                         a search whose embedder does not answer
+    python tests/bench/remote.py compare                               a query against 100,000 stored vectors
 
 The server is our own, on loopback, in a process of its own: it answers each request after a fixed time with
 vectors that mean nothing, as many requests at once as come. It is told texts apart by their hashes.
@@ -24,16 +26,19 @@ import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import ctx
+from ctx.embed.precision import encode_vectors, similarities
 
 DIMENSIONS, BATCH, CONCURRENCY = 1024, 32, 4
 PROGRAM = [sys.executable, "-m", "ctx"]
@@ -47,6 +52,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     latency = 0.0
+    way = "answer"
     lock = threading.Lock()
     texts = 0
     distinct: set[bytes] = set()  # noqa: RUF012  one server a process
@@ -54,6 +60,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
         time.sleep(self.latency)
+        if self.way != "answer":
+            self.misbehave()
+            return
         hashes = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts]
         with self.lock:
             Handler.texts += len(texts)
@@ -61,6 +70,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         chosen = (VECTORS[int.from_bytes(one, "little") % len(VECTORS)] for one in hashes)
         rows = (f'{{"index":{place},"embedding":"{vector}"}}' for place, vector in enumerate(chosen))
         self.answer(f'{{"data":[{",".join(rows)}]}}')
+
+    def misbehave(self) -> None:
+        """Never answer, answer byte by byte, or with vectors of another width."""
+        if self.way == "lie":
+            self.answer('{"data":[{"index":0,"embedding":[1.0,2.0]}]}')
+            return
+        if self.way == "trickle":
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+        with suppress(OSError):
+            while True:
+                time.sleep(0.1)
+                if self.way == "trickle":
+                    self.wfile.write(b" ")
 
     def do_GET(self) -> None:
         with self.lock:
@@ -77,17 +101,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def server(latency: float) -> Iterator[str]:
-    """The address of a server that takes so many seconds for each request."""
-    words = [sys.executable, __file__, "serve", "--latency", str(latency)]
+def server(latency: float, way: str = "answer") -> Iterator[str]:
+    """The address of a server that takes so many seconds for each request, and then answers in this way."""
+    words = [sys.executable, __file__, "serve", "--latency", str(latency), "--way", way]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
         process.terminate()
 
 
-def serve(latency: float) -> None:
-    Handler.latency = latency
+def serve(latency: float, way: str) -> None:
+    Handler.latency, Handler.way = latency, way
     running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(running.server_port, flush=True)
     running.serve_forever()
@@ -210,17 +234,67 @@ def crash(checkout: Path, latency: float) -> None:
             )
 
 
+def dead(checkout: Path, latency: float) -> None:
+    """Seconds of a whole search process, from a healthy embedder and from ones that do not answer."""
+    with server(latency) as url, project(checkout, url) as place:
+        subprocess.run([*PROGRAM, "index", "--silent"], cwd=place, check=True)
+        for way in ("answer", "hang", "refuse", "trickle", "lie"):
+            with server(latency, way) as other:
+                # Nobody listens on the discard port.
+                asked = "http://127.0.0.1:9" if way == "refuse" else other
+                subprocess.run(["git", "config", "ctx.embedder.queryUrl", asked], cwd=place, check=True)
+                took = sorted(whole_search(place, way == "answer") for _ in range(5))
+                print(f"{way}: {took[2]:.2f} s (from {took[0]:.2f} to {took[-1]:.2f})")
+
+
+def compare() -> None:
+    """Memory and time to compare a query with 100,000 stored vectors of 1,024 dimensions."""
+    lengths = np.linalg.norm(ROWS, axis=1, keepdims=True)
+    for kind in ("bit", "int8", "f16", "f32"):
+        stored = np.tile(encode_vectors(ROWS / lengths, kind), (196, 1))[:100_000]
+        query = (ROWS / lengths)[3]
+        tracemalloc.start()
+        similarities(stored, query, kind)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        took = [timed(partial(compared, stored, query, kind))[0] for _ in range(9)]
+        print(f"{kind}: {statistics.median(took):.0f} ms, {peak / 1e6:.1f} MB")
+
+
+def compared(stored: Any, query: Any, kind: str) -> bool:
+    return bool(similarities(stored, query, kind).any())
+
+
+def whole_search(place: Path, is_healthy: bool) -> float:
+    """Seconds until a search process has answered, with the model or without it."""
+    before = time.perf_counter()
+    words = [*PROGRAM, "search", "--json-output", "where is the session of a user renewed"]
+    done = subprocess.run(words, cwd=place, capture_output=True, check=True)
+    took = time.perf_counter() - before
+    answer = json.loads(done.stdout)
+    assert bool(answer["rankedWith"]) == is_healthy
+    assert is_healthy or "the embedded model answered" in answer["message"]
+    assert answer["results"]
+    return took
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("figure", choices=("throughput", "memory", "query", "crash", "serve"))
+    parser.add_argument(
+        "figure", choices=("throughput", "memory", "query", "crash", "dead", "compare", "serve")
+    )
     parser.add_argument("checkout", type=Path, nargs="?")
     parser.add_argument("--latency", type=float)
+    parser.add_argument("--way", default="answer")
     options = parser.parse_args()
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
     os.environ["NO_PROXY"] = "127.0.0.1"
     latency = options.latency or {"throughput": 0.2}.get(options.figure, 0.05)
     if options.figure == "serve":
-        serve(latency)
+        serve(latency, options.way)
+        return
+    if options.figure == "compare":
+        compare()
         return
     if options.checkout is None:
         parser.error("name a checkout")

@@ -13,6 +13,9 @@ import numpy as np
 from model2vec import StaticModel
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+BETWEEN_WORDS = Regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""As in `SessionDriver` and `HTTPServer`."""
+
 
 def main(table: str, folder: str) -> int:
     with open(table, "rb") as file:
@@ -26,7 +29,10 @@ def main(table: str, folder: str) -> int:
     vectors = (arrays["vectors"].astype(np.float32) * arrays["scales"][:, None])[: len(words)]
     numbers = {"[UNK]": 0, "[PAD]": 1} | {word: number + 2 for number, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(numbers, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
+    # First a blank between the words of an identifier, since the vocabulary has the words alone.
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Replace(BETWEEN_WORDS, " "), normalizers.Lowercase()]
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[^A-Za-z]+"), "removed")
     StaticModel(np.vstack([np.zeros((2, vectors.shape[1]), np.float32), vectors]), tokenizer).save_pretrained(
         folder

@@ -11,10 +11,13 @@ import http.server
 import json
 import math
 import re
+import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
@@ -81,7 +84,8 @@ class Service(http.server.ThreadingHTTPServer):
         self.always: Fault | None = None
         self.width = DIMENSIONS
         self.says = "1: 3\n2: 0"
-        self.thread = threading.Thread(target=self.serve_forever)
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.serve_forever, args=(0.02,))
 
     @property
     def url(self) -> str:
@@ -93,9 +97,15 @@ class Service(http.server.ThreadingHTTPServer):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.ended.set()
         self.shutdown()
         self.thread.join()
         self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that does not wait for the end of its answer."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def texts(self) -> list[str]:
         """Every text that was sent to be embedded."""
@@ -116,10 +126,11 @@ class Service(http.server.ThreadingHTTPServer):
             ]
             return {"object": "list", "data": data[::-1], "model": body["model"]}
         if path == "/rerank":
-            return [{"index": place, "score": 0.01 * place} for place in range(len(body["texts"]))]
+            return [{"index": place, "score": 0.5 + 0.01 * place} for place in range(len(body["texts"]))]
         if path.endswith("/rerank"):
             scores = [
-                {"index": place, "relevance_score": 0.01 * place} for place in range(len(body["documents"]))
+                {"index": place, "relevance_score": 0.5 + 0.01 * place}
+                for place in range(len(body["documents"]))
             ]
             return {"results": scores[::-1]}
         return {"choices": [{"message": {"role": "assistant", "content": self.says}}]}
@@ -142,8 +153,43 @@ def cut(request: Handler) -> bool:
     request.send_header("Content-Length", str(len(data)))
     request.end_headers()
     request.wfile.write(data[: len(data) // 2])
+    return drop(request)
+
+
+def hang(request: Handler) -> bool:
+    """Accept the request and never answer."""
+    request.server.ended.wait()
+    return True
+
+
+def trickle(request: Handler) -> bool:
+    """Send one byte of the answer after another, for ever."""
+    request.send_response(200)
+    request.send_header("Content-Length", str(1 << 20))
+    request.end_headers()
+    return _drip(request)
+
+
+def trickle_headers(request: Handler) -> bool:
+    """Send one byte of a header after another, for ever."""
+    request.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    return _drip(request)
+
+
+def _drip(request: Handler) -> bool:
+    with suppress(OSError):
+        while not request.server.ended.wait(0.05):
+            request.wfile.write(b" ")
+            request.wfile.flush()
+    request.close_connection = True
+    return True
+
+
+def drop(request: Handler) -> bool:
+    """Close the connection without an answer."""
     request.wfile.flush()
-    request.connection.close()
+    request.connection.shutdown(socket.SHUT_RDWR)
+    request.close_connection = True
     return True
 
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from remote_project import configure, git_ctx, source
 from repositories import Repo
-from service import Handler, Service, status
+from service import Service, drop, status
 
 import ctx
 from ctx.arrays import decode, encode
+from ctx.git.settings import Settings
+from ctx.remote.settings import embedder_settings
 
 QUERY = "invoice of a candle"
 
@@ -142,11 +144,6 @@ def test_what_cannot_or_must_not_be_asked_leaves_the_embedded_model(
 
 def test_nobody_waits_twice_for_a_server_that_does_not_answer(changed: Repo, service: Service) -> None:
     """The new model is asked for what little it lacks; the one before is at the same place."""
-
-    def drop(request: Handler) -> bool:
-        request.connection.close()
-        return True
-
     changed.git("config", "--unset", "ctx.catchUp")
     before = len(service.requests)
     service.always = drop
@@ -237,3 +234,61 @@ def test_what_tells_a_model_from_others_outlives_a_collection(changed: Repo, ser
         os.utime(file, (1, 1))
     assert git_ctx(changed.path, "gc").status == 0
     assert {file.name for file in folder.iterdir()} == {"probe-0", "model-0"}
+
+
+QUERY_ONLY = {"instruction": "Find the code", "queryPrefix": "q: ", "queryTask": "code.query"}
+
+
+def test_what_concerns_queries_only_embeds_nothing_again(project: Repo, service: Service) -> None:
+    """The next question has it, and each model before keeps its own."""
+    assert git_ctx(project.path, "index").status == 0
+    before = len(service.texts())
+    configure(project, service, **QUERY_ONLY)
+    assert git_ctx(project.path, "index", "--json-output").json["reason"] == "ALREADY_INDEXED"
+    answer = search(project)
+    assert (answer["rankedWith"], answer["message"]) == (["bag-of-words"], None)
+    assert service.texts()[before:] == [f"q: Instruct: Find the code\nQuery: {QUERY}"]
+    configure(project, service, documentPrefix="d: ")
+    assert "8 embedded by bag-of-words" in git_ctx(project.path, "index").out
+
+
+def test_vectors_of_0_1_0_are_found_whatever_is_set_for_queries(project: Repo, service: Service) -> None:
+    """That version had the settings for queries in the name of the vectors, and kept no note of that."""
+    # With a preset the name is the one of that version.
+    configure(project, service, preset="qwen3-embedding-0.6b")
+    assert git_ctx(project.path, "index").status == 0
+    (file,) = (project.path / ".git/ctx/views").glob("*/model-0")
+    arrays, meta = decode(file.read_bytes())
+    del meta["named"]
+    file.write_bytes(encode(arrays, meta))
+    project.git("config", "--unset", "ctx.embedder.preset")
+    before = len(service.texts())
+    for words in ("Find the code", "Find the place"):
+        configure(project, service, instruction=words)
+        assert git_ctx(project.path, "index", "--json-output").json["reason"] == "ALREADY_INDEXED"
+        answer = search(project)
+        assert (answer["rankedWith"], answer["message"]) == (["bag-of-words"], None)
+        assert service.texts()[before:] == [f"Instruct: {words}\nQuery: {QUERY}"]
+        before = len(service.texts())
+    (model,) = git_ctx(project.path, "status", "--json-output").json["remoteModels"]
+    assert (model["descriptor"], model["configured"]) == (file.parent.name, True)
+
+
+@pytest.mark.parametrize(
+    ("values", "form"),
+    [
+        ({"preset": "qwen3-embedding-4b"}, "8db77afb"),
+        ({"preset": "nomic-embed-code", "precision": "int8"}, "fcc5cea5"),
+        ({"preset": "jina-code"}, "b21b963c"),
+        ({"preset": "jina-code", "querytask": "x"}, "b21b963c"),
+        ({"preset": "embeddinggemma"}, "421b41a8"),
+        ({"model": "m", "dimensions": "64"}, "553f5bd9"),
+        ({"model": "m", "dimensions": "64", "documentprefix": "d: ", "pathheader": "false"}, "60e5da6c"),
+    ],
+)
+def test_names_of_vectors_stay(values: dict[str, str], form: str) -> None:
+    """As 0.1.0 made them, so that those who share vectors need not change at once."""
+    pairs = {f"ctx.embedder.{name}": [value] for name, value in values.items()}
+    found = embedder_settings(Settings({"ctx.embedder.url": ["http://localhost"], **pairs}))
+    assert found is not None
+    assert found.form == form

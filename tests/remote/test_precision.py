@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from ctx.embed import vector_bytes
-from ctx.embed.precision import check_form, encode_vectors, nearest, similarities, truncated
+from ctx.embed.precision import check_form, encode_vectors, nearest, roughly, similarities, truncated
 from ctx.errors import UsageError
 from ctx.remote.centre import Reference, centred
 
@@ -53,6 +55,23 @@ def test_the_nearest_of_full_vectors_are_the_nearest() -> None:
     stored = encode_vectors(VECTORS, "f32")
     wanted = set(np.argsort(-(VECTORS @ QUERY))[:10].tolist())
     assert set(nearest(stored, QUERY, "f32", 10).tolist()) == wanted
+
+
+@pytest.mark.parametrize("precision", ["bit", "int8", "f16", "f32"])
+def test_many_vectors_are_compared_in_blocks(precision: str) -> None:
+    """Each as if it were alone, in memory that does not grow with their number."""
+    rows = encode_vectors(VECTORS, precision)
+    stored = np.ascontiguousarray(np.tile(rows, (500, 1)))
+    tracemalloc.start()
+    found = similarities(stored, QUERY, precision)
+    rough = roughly(stored, QUERY, precision)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 << 20  # as float32 the vectors alone are 51 MB
+    assert found.shape == rough.shape == (200_000,)
+    for at in (0, 399, 4096, 100_001, 199_999):
+        assert found[at] == pytest.approx(similarities(rows[at % 400][None], QUERY, precision)[0], abs=1e-6)
+        assert rough[at] == pytest.approx(roughly(rows[at % 400][None], QUERY, precision)[0], abs=1e-6)
 
 
 def test_fewer_dimensions_are_of_unit_length_again() -> None:

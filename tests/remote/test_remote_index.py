@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from remote_project import configure, git_ctx, source, started
 from repositories import Repo
-from service import Handler, Service, embeddings, slow, status, vector
+from service import Handler, Service, embeddings, status, vector
 
 from ctx.arrays import decode, encode
 from ctx.remote.centre import TEXTS
@@ -281,16 +282,49 @@ def test_queries_may_go_elsewhere(project: Repo, service: Service) -> None:
 
 def test_two_processes_do_not_pay_twice(project: Repo, service: Service) -> None:
     """Who finds another one at it leaves it to that one."""
-    service.always = slow(0.2)
+    go_on = threading.Event()
+
+    def hold(_: Handler) -> bool:
+        go_on.wait()
+        return False
+
+    service.always = hold
     configure(project, service, batch="1", concurrency="1")
     first = started(project.path, "index")
-    while not service.requests:
-        assert first.poll() is None
-        time.sleep(0.02)
-    git_ctx(project.path, "index")
-    first.communicate(timeout=60)
+    try:
+        while not service.requests:
+            assert first.poll() is None
+            time.sleep(0.02)
+        for _ in range(2):
+            second = git_ctx(project.path, "index", "--json-output")
+            assert second.json == {"type": "skipped", "reason": "INDEXING_IN_PROGRESS"}
+            told = git_ctx(project.path, "index")
+            assert "another process is having texts embedded by bag-of-words" in told.out
+            (model,) = git_ctx(project.path, "status", "--json-output").json["remoteModels"]
+            assert not model["head"]["complete"]
+            # A tree that is not indexed at all yet is left half done too.
+            project.commit({"src/more.py": source("more", 1)})
+    finally:
+        go_on.set()
+        first.communicate(timeout=60)
     assert first.returncode == 0
     assert len(documents(service)) == len(set(documents(service))) == 8
+    assert "1 embedded by bag-of-words" in git_ctx(project.path, "index").out
+    again = git_ctx(project.path, "index", "--json-output")
+    assert again.json == {"type": "skipped", "reason": "ALREADY_INDEXED"}
+    assert len(documents(service)) == 9
+
+
+def test_progress_rises_while_a_model_embeds(project: Repo, service: Service) -> None:
+    """For the first time, and where only the model has something to do."""
+    configure(project, service, batch="1", concurrency="1")
+    for _ in range(2):
+        run = git_ctx(project.path, "index", "--json-output")
+        percents = [one["percent"] for one in map(json.loads, run.out.splitlines()) if "percent" in one]
+        assert percents == sorted(set(percents))
+        assert (percents[0], percents[-1]) == (0, 100)
+        assert len([one for one in percents if 10 < one < 99]) >= 7
+        configure(project, service, model="another")
 
 
 def test_a_changed_model_is_refused(project: Repo, service: Service) -> None:

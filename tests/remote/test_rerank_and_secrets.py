@@ -41,9 +41,53 @@ def test_a_reranker_decides_the_order(
     assert asked == path
     assert body["query"] == "invoice of a candle"
     assert body[field][0].startswith("def ")
-    few = git_ctx(project.path, "search", "invoice of a candle", "--json-output", "--min-score", "0.05")
-    assert all(hit["result"]["scoredText"]["similarity"] >= 0.05 for hit in few.json["results"])
+    few = git_ctx(project.path, "search", "invoice of a candle", "--json-output", "--min-score", "0.55")
+    assert all(hit["result"]["scoredText"]["similarity"] >= 0.55 for hit in few.json["results"])
     assert 0 < len(few.json["results"]) < len(run.json["results"])
+
+
+def judged(request: Any) -> bool:
+    """Give the first candidate 0.9, the second one 0.3, and the others less."""
+    scores = [0.9, 0.3, *([0.1] * 48)]
+    results = [
+        {"index": place, "relevance_score": scores[place]} for place in range(len(request.body["documents"]))
+    ]
+    request.answer(200, {"results": results})
+    return True
+
+
+def test_what_a_reranker_thinks_little_of_is_left_out(project: Repo, service: Service) -> None:
+    """Below 0.3, or what is set; the answer says how many, also where that are all of them."""
+    rerank(project, service, "cohere")
+    service.always = judged
+    local = symbols(git_ctx(project.path, "search", "invoice of a candle", "--json-output", "--no-rerank"))
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert symbols(run) == local[:2]
+    assert "judge gave 6 of 8 candidates a score below 0.3" in run.json["message"]
+    assert "ctx.reranker.minScore" in run.json["message"]
+    project.git("config", "ctx.reranker.minScore", "0")
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
+    assert (symbols(run), run.json["message"]) == (local, None)
+    project.git("config", "ctx.reranker.minScore", "0.95")
+    run = git_ctx(project.path, "search", "invoice of a candle")
+    assert run.status == 1
+    assert "judge gave 8 of 8 candidates a score below 0.95" in run.out + run.err
+    run = git_ctx(project.path, "search", "invoice of a candle", "--json-output", "--min-score", "0.5")
+    assert symbols(run) == local[:1]
+    few = git_ctx(
+        project.path, "search", "invoice of a candle", "--json-output", "-n", "1", "--min-score", "0.5"
+    )
+    assert (symbols(few), few.json["message"]) == (local[:1], None)
+
+
+@pytest.mark.parametrize("value", ["-0.1", "1.1", "30%", "", "nan", "1e-1"])
+def test_a_least_score_that_cannot_be(project: Repo, service: Service, value: str) -> None:
+    rerank(project, service, "cohere")
+    project.git("config", "ctx.reranker.minScore", value)
+    run = git_ctx(project.path, "search", "invoice of a candle")
+    assert run.status == 129
+    assert "a number from 0 to 1 is needed" in run.err
+    assert service.requests == []
 
 
 def test_grades_of_zero_are_left_out(project: Repo, service: Service) -> None:

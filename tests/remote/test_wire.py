@@ -14,6 +14,7 @@ from ctx.errors import CtxError, ServiceFailed
 from ctx.remote.addresses import embedding_address
 from ctx.remote.centre import TEXTS
 from ctx.remote.embedder import PROBE, RemoteEmbedder
+from ctx.remote.http import backoff
 from ctx.remote.ledger import Ledger
 from ctx.remote.presets import CODE_QUESTION
 from ctx.remote.settings import embedder_settings
@@ -97,7 +98,7 @@ def test_what_is_worth_another_try_gets_one(
     service.faults = {1: fault, 2: fault}
     assert embedder().embed_documents(["one"]).shape == (1, DIMENSIONS)
     assert len(service.requests) == 3
-    assert [0.1 <= wait <= 0.4 for wait in waits] == [True, True]
+    assert [0.2 <= wait <= 0.45 for wait in waits] == [True, True]
 
 
 def test_a_server_that_does_not_answer_in_time(embedder: Any, service: Service) -> None:
@@ -123,13 +124,20 @@ def test_a_server_that_is_too_slow_for_a_batch_gets_smaller_ones(embedder: Any, 
     assert [len(body["input"]) for _, body, _ in service.requests][6:] == [2, 1]
 
 
-def test_it_is_asked_six_times_and_then_no_more(embedder: Any, service: Service, waits: list[float]) -> None:
+def test_six_waits_double_from_a_fifth_of_a_second(
+    embedder: Any, service: Service, waits: list[float]
+) -> None:
+    """The documented schedule, as a function and as a service sees it; jitter adds up to a tenth."""
+    schedule = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4]
+    assert [backoff(attempt, 0.0) for attempt in range(6)] == pytest.approx(schedule)
+    assert [backoff(attempt, 1.0) for attempt in range(6)] == pytest.approx([1.1 * one for one in schedule])
     service.always = status(503, "we are tired")
-    with pytest.raises(ServiceFailed, match=r"we are tired.*6 times"):
+    with pytest.raises(ServiceFailed, match=r"we are tired.*7 times"):
         embedder().embed_documents(["one"])
-    assert len(service.requests) == 6
-    assert max(waits) <= 6.4
-    assert waits == sorted(waits)
+    assert len(service.requests) == 7
+    assert len(waits) == 6
+    for wait, planned in zip(waits, schedule, strict=True):
+        assert planned <= wait <= 1.1 * planned
 
 
 @pytest.mark.parametrize("value", ["7", "Wed, 21 Oct 2099 07:28:00 GMT"])

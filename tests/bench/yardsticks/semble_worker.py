@@ -1,17 +1,32 @@
 """semble as a process that answers from folders: run by the Python that has semble, never by ours.
 
-Reads one JSON object a line, `{"folder": …, "queries": […], "limit": n}`, and writes one line with the
-results of each query as [path, first line, last line, text]. The index of a folder is kept in semble's own
-cache and brought up to date by semble itself, from the times of the files, as its users have it.
+Reads one JSON object a line, `{"folder": …, "queries": […], "graded": k, "limit": n}`, and writes one line
+with the n results of each query as [path, first line, last line, text]. The order of semble depends on how
+many results it is asked for, so the first k are those that it gives when it is asked for k. The index of a
+folder is kept in semble's own cache and brought up to date by semble itself, from the times of the files, as
+its users have it.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 from semble.cache import save_index_to_cache
 from semble.index import SembleIndex
+
+
+def ranked(index: Any, query: str, graded: int, limit: int) -> list[Any]:
+    """Return the results of a query, best first."""
+    first = index.search(query, top_k=graded)
+    places = {place(result) for result in first}
+    return [*first, *(one for one in index.search(query, top_k=limit) if place(one) not in places)]
+
+
+def place(result: Any) -> tuple[str, int, int]:
+    """Return what tells a result from others."""
+    return result.chunk.file_path, result.chunk.start_line, result.chunk.end_line
 
 
 def main() -> int:
@@ -29,7 +44,7 @@ def main() -> int:
                     result.chunk.end_line,
                     result.chunk.content,
                 ]
-                for result in index.search(query, top_k=asked["limit"])
+                for result in ranked(index, query, asked["graded"], asked["limit"])
             ]
             for query in asked["queries"]
         ]

@@ -19,6 +19,8 @@ from ctx.rank.tuning import PLAIN, Tuning
 from ctx.search import Filters, search, texts_of_rows
 from ctx.views.view import View
 
+GRADED = 10
+"""Results that semble is asked for at first, since that many are graded."""
 LIMIT = 50
 """Results that are kept of each query."""
 
@@ -108,7 +110,7 @@ class Semble:
         """Path, first line, last line and text of each result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        asked = {"folder": str(folder), "queries": list(queries), "limit": LIMIT}
+        asked = {"folder": str(folder), "queries": list(queries), "graded": GRADED, "limit": LIMIT}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         found: list[list[tuple[str, int, int, str]]] = json.loads(self._process.stdout.readline())
