@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgpack
 
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.partition import PARTITION_VERSION
 from ctx.regular_files import open_regular, without_waiting
 from ctx.store import Store, unusable
@@ -60,13 +61,11 @@ class NodeRecord(NamedTuple):
     totals: Totals
 
 
+@Decoding("a node")
 def decode_node(payload: bytes) -> NodeRecord:
     """Raises `Damaged` unless the payload is that of a node, everything in it of its type."""
-    try:
-        nodes, clusters, values = msgpack.unpackb(payload)
-        totals = Totals(*values)
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a node cannot be read: {error}") from error
+    nodes, clusters, values = msgpack.unpackb(payload)
+    totals = Totals(*values)
     if not (isinstance(nodes, list) and isinstance(clusters, list)):
         raise Damaged("a node does not list what it names")
     if any(not isinstance(key, bytes) or len(key) != _KEY_BYTES for key in [*nodes, *clusters]):
@@ -77,7 +76,7 @@ def decode_node(payload: bytes) -> NodeRecord:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and value >= 0
+    return type(value) is int and value >= 0
 
 
 def _counts(value: Any) -> bool:
@@ -183,15 +182,8 @@ class Snapshots:
         except OSError:
             return found
         for line in lines:
-            try:
-                entry = json.loads(line)
-                commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
-                committed = None if entry["committer_time"] is None else int(entry["committer_time"])
-                created = int(entry["created_at"])
-                words = (str(entry[name]) for name in ("tool_version", "trigger"))
-                found.append(Provenance(commit, str(entry["revision"]), committed, created, *words))
-            except (ValueError, KeyError, TypeError, OverflowError):
-                continue
+            with suppress(Damaged):
+                found.append(_provenance(line))
         return found
 
     def add_to_log(self, tree: bytes, entry: Provenance) -> None:
@@ -209,6 +201,16 @@ class Snapshots:
                     self._store.permissions.give(file.fileno())
         except OSError as error:
             raise unusable(self._store.path, error) from error
+
+
+@Decoding("a line of a snapshot's log")
+def _provenance(line: str) -> Provenance:
+    entry = json.loads(line)
+    commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
+    committed = None if entry["committer_time"] is None else int(entry["committer_time"])
+    created = int(entry["created_at"])
+    words = (str(entry[name]) for name in ("tool_version", "trigger"))
+    return Provenance(commit, str(entry["revision"]), committed, created, *words)
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

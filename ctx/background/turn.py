@@ -10,8 +10,10 @@ import fcntl
 import json
 import os
 import time
+from contextlib import suppress
 
 from ctx.background.log import Start
+from ctx.errors import Damaged, Decoding
 from ctx.permissions import UMASK, Permissions
 
 _TURN, _EVENTS = "background", "events"
@@ -98,8 +100,7 @@ def _lock(handle: int, kind: int) -> bool:
 
 
 def _start(handle: int) -> Start | None:
-    try:
+    with suppress(Damaged), Decoding("the description of a run"):
         fields = json.loads(os.pread(handle, 4096, 0))
         return Start(int(fields["time"]), int(fields["pid"]), str(fields["trigger"]))
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
+    return None

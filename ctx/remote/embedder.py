@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ctx.counted import counted
 from ctx.embed.precision import BIT, is_same_answer, truncated
-from ctx.errors import ServiceFailed, UsageError
+from ctx.errors import Damaged, Decoding, ServiceFailed, UsageError
 from ctx.git.settings import Settings
 from ctx.remote.addresses import embedding_address
 from ctx.remote.centre import TEXTS, Reference
@@ -151,8 +151,8 @@ class RemoteEmbedder:
         answer = self._service.post(body, len(texts), divisible=self._is_patient and len(texts) > 1)
         try:
             found = vectors_of(answer, wanted.dialect)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise ServiceFailed(f"{self._service.url} did not answer with vectors ({error!r})") from error
+        except Damaged as error:
+            raise ServiceFailed(f"{self._service.url} did not answer with vectors: {error}") from error
         return self._sound(found, len(texts))
 
     def _sound(self, vectors: Floats, count: int) -> Floats:
@@ -189,8 +189,9 @@ def request(wanted: EmbedderSettings, texts: Sequence[str], task: str) -> dict[s
     return body
 
 
+@Decoding("an answer")
 def vectors_of(answer: Any, dialect: str) -> Floats:
-    """The vectors of an answer, (n, width). Raises KeyError, TypeError, ValueError for what is none."""
+    """The vectors of an answer, (n, width). Raises `Damaged` for what is none."""
     if dialect == TEI:
         rows = answer
     elif dialect == OLLAMA:

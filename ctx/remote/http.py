@@ -8,13 +8,15 @@ process wait.
 from __future__ import annotations
 
 import email.utils
+import math
 import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ctx.errors import CtxError, ServiceFailed
+from ctx.errors import CtxError, Damaged, Decoding, ServiceFailed
 from ctx.git.settings import Settings
 from ctx.remote import secrets
 from ctx.remote.ledger import Ledger, host_of
@@ -215,20 +217,21 @@ def _json(response: httpx.Response, url: str) -> Any:
     if len(response.content) > _LARGEST_ANSWER:
         raise ServiceFailed(f"{url} answered with {len(response.content):,} bytes, which is too much")
     try:
-        return response.json()
-    except ValueError:
+        with Decoding("an answer"):
+            return response.json()
+    except Damaged:
         raise ServiceFailed(f"{url} did not answer with JSON: is it the address of a service?") from None
 
 
 def _words(response: httpx.Response) -> str:
     """What a service says is wrong, on one line of at most 300 characters."""
-    text = response.text
-    try:
+    text = ""
+    with suppress(Damaged), Decoding("an answer"):
+        text = response.text  # the server names the encoding
+    with suppress(Damaged), Decoding("an answer"):
         found = response.json()
         error = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
         text = str(error.get("message", error) if isinstance(error, dict) else error)
-    except ValueError:
-        pass
     return " ".join(text.split())[:300] or response.reason_phrase
 
 
@@ -257,9 +260,12 @@ def _asked(response: httpx.Response) -> float | None:
         wait = float(value)
     except ValueError:
         try:
-            wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, TypeError):
+            with Decoding("a time"):
+                wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except Damaged:
             return None
+    if math.isnan(wait):
+        return None
     return min(max(wait, 0.0), _LONGEST_ASKED)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ctx.errors import ServiceFailed
+from ctx.errors import Damaged, Decoding, ServiceFailed
 from ctx.logistic import logistic
 from ctx.remote.addresses import completed
 from ctx.remote.http import Service
@@ -55,14 +55,15 @@ def rerank(
     """
     texts = [text[:_LONGEST] for text in texts]
     try:
-        if settings.dialect == POINTWISE:
-            with ThreadPoolExecutor(min(_CONCURRENCY, len(texts) or 1)) as pool:
-                return list(pool.map(lambda text: _yes(service, settings, query, text), texts))
-        if settings.dialect == LISTWISE:
-            return _graded(service, settings, query, texts)
-        return _scored(service, settings, query, texts)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ServiceFailed(f"{service.url} did not answer as a reranker ({error!r})") from error
+        with Decoding("an answer"):
+            if settings.dialect == POINTWISE:
+                with ThreadPoolExecutor(min(_CONCURRENCY, len(texts) or 1)) as pool:
+                    return list(pool.map(lambda text: _yes(service, settings, query, text), texts))
+            if settings.dialect == LISTWISE:
+                return _graded(service, settings, query, texts)
+            return _scored(service, settings, query, texts)
+    except Damaged as error:
+        raise ServiceFailed(f"{service.url} did not answer as a reranker: {error}") from error
 
 
 def full_address(url: str, dialect: str) -> str:
@@ -108,6 +109,8 @@ def _yes(service: Service, settings: ServiceSettings, query: str, text: str) -> 
         word = str(one["token"]).strip().lower()
         if word in said:
             said[word] += math.exp(min(0.0, float(one["logprob"])))
+    if not all(map(math.isfinite, said.values())):
+        raise ValueError("a probability that is no number")
     if not any(said.values()):
         word = str(choice["message"]["content"]).strip().lower()
         return 1.0 if word.startswith("yes") else 0.0
@@ -150,8 +153,9 @@ def expand(service: Service, settings: ServiceSettings, query: str, texts: Seque
         "temperature": 0,
     }
     try:
-        said = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
-    except (KeyError, TypeError, IndexError) as error:
-        raise ServiceFailed(f"{service.url} did not answer as a chat model ({error!r})") from error
+        with Decoding("an answer"):
+            said = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
+    except Damaged as error:
+        raise ServiceFailed(f"{service.url} did not answer as a chat model: {error}") from error
     lines = [re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line).strip().strip('"') for line in said.splitlines()]
     return [line for line in dict.fromkeys(lines) if line and line != query][: settings.pool]
