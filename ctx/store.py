@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import struct
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -148,10 +148,10 @@ class Store:
         try:
             self.prepare()
             self.permissions.make_directories(os.path.dirname(path))
-            handle, temporary = tempfile.mkstemp(dir=os.path.join(self.path, "tmp"))
-            with os.fdopen(handle, "wb") as file:
+            temporary = os.path.join(self.path, "tmp", secrets.token_hex(8))
+            with open(temporary, "xb", opener=_for_everybody) as file:
+                self.permissions.give(file.fileno())
                 file.write(data)
-            os.chmod(temporary, self.permissions.mode(0o666 & ~_umask()))
             try:
                 os.replace(temporary, path)
             except FileNotFoundError:  # a collection has just removed the directory, which was empty
@@ -265,10 +265,9 @@ def unusable(path: str, error: OSError) -> StoreUnusable:
     )
 
 
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def _for_everybody(path: str, flags: int) -> int:
+    # The kernel takes the umask off. To read it a process must set it, which other threads would notice.
+    return os.open(path, flags | os.O_CLOEXEC, 0o666)
 
 
 def _remove(path: str) -> None:

@@ -52,13 +52,16 @@ class Turn:
     def take(self) -> bool:
         """Try to get the turn."""
         handle = self._permissions.open(self._path, os.O_RDWR)
-        end = time.monotonic() + _PATIENCE
-        while not _lock(handle, fcntl.LOCK_EX):
-            if time.monotonic() >= end:
+        try:
+            end = time.monotonic() + _PATIENCE
+            while not _lock(handle, fcntl.LOCK_EX):
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(_PATIENCE / 10)
+            self._handle = handle
+        finally:
+            if self._handle != handle:
                 os.close(handle)
-                return False
-            time.sleep(_PATIENCE / 10)
-        self._handle = handle
         return True
 
     def begin(self, start: Start) -> Start | None:

@@ -12,7 +12,7 @@ from ways import program
 from ctx.git.formats import parse_commit, seconds
 
 NO_ID = bytes(20)
-CODECS = ["undefined", "idna", "punycode", "raw_unicode_escape", "Unicode-Escape", "hex", "mbcs", "caf\xe9", ""]
+CODECS = ["undefined", "idna", "punycode", "raw_unicode_escape", "Unicode-Escape", "hex", "mbcs", "\xe9", ""]
 TIMES = {
     "0": 0,
     "1600000000": 1_600_000_000,
