@@ -188,6 +188,8 @@ def _check_size(size: Any, lines: Any) -> None:
 
 _SAME_SYMBOL = 0
 _SAME_PREFIX = 1
+_MOST_LETTERS = 64 << 20
+"""Letters of all symbols of a document: one long prefix can stand before many names."""
 
 
 def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
@@ -244,6 +246,7 @@ def _symbol_at(packed: list[int | str | bytes], names: msgpack.Unpacker, place: 
 def _unpack_symbols(packed: list[int | str | bytes], names: list[list[str]]) -> list[str]:
     symbols = []
     symbol, prefix = "", ""
+    letters = 0
     for value, own in zip(packed, names, strict=True):
         if isinstance(value, str):
             symbol, prefix = value, ""
@@ -252,6 +255,9 @@ def _unpack_symbols(packed: list[int | str | bytes], names: list[list[str]]) -> 
                 raise Damaged("a document record has a symbol that is none")
             if isinstance(value, bytes):
                 prefix = value.decode("utf-8", "surrogatepass")
+            letters += len(prefix) + len(own[0])
+            if letters > _MOST_LETTERS:
+                raise Damaged("a document record has symbols that are longer than any blob")
             symbol = prefix + own[0]
         symbols.append(symbol)
     return symbols

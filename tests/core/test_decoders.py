@@ -34,14 +34,14 @@ from ctx.history.block import check_block
 from ctx.maintenance.pins import pin, read_pin
 from ctx.pack.manifest import decode as decode_manifest
 from ctx.pack.manifest import encode as encode_manifest
-from ctx.records import decode_chunk, decode_record, measure, stored_kinds
+from ctx.records import decode_chunk, decode_record, encode_record, measure, stored_kinds
 from ctx.remote.embedder import vectors_of
 from ctx.remote.ledger import Ledger
 from ctx.share import layout
 from ctx.share.words import Words, decode_words
 from ctx.snapshots import decode_node
 from ctx.store import decode_object, encode_object
-from ctx.values import KINDS
+from ctx.values import KINDS, Chunk
 from ctx.views import postings
 from ctx.views.segments import Segment
 from ctx.views.view import View
@@ -119,7 +119,7 @@ def changed(rng: random.Random, value: Any, odd: list[Callable[[], Any]]) -> Any
         key, old = way[-1], holder[way[-1]]
         act = rng.randrange(6)
         if act == 0 and isinstance(old, int):
-            holder[key] = old + rng.choice((-1000, -2, -1, 1, 2, 1000))
+            holder[key] = min(max(old + rng.choice((-1000, -2, -1, 1, 2, 1000)), -(2**63)), 2**64 - 1)
         elif act == 1 and isinstance(old, (str, bytes, list)) and len(old):
             at = rng.randrange(len(old))
             holder[key] = rng.choice((old[:at], old[at:], old + old, old[::-1]))
@@ -265,6 +265,67 @@ def look_at_commit(data: bytes) -> None:
     info = parse_commit(bytes(20), data)
     assert all(0 <= time < 2**63 for time in (info.author_time, info.committer_time))
     (info.subject + info.author_name).encode()
+
+
+# -- records that somebody has forged
+
+SIZE, LINES, GAPS, LENGTHS, LINE_GAPS, SPANS, KIND_BYTES, SYMBOLS, NAMES_OF = range(9)
+
+
+def put(field: int, value: object, place: int | None = None) -> Callable[[list[Any]], None]:
+    def change(fields: list[Any]) -> None:
+        if place is None:
+            fields[field] = value
+        else:
+            fields[field][place] = value
+
+    return change
+
+
+FORGED = {
+    "a name that is a map": put(NAMES_OF, [{"a": 1}]),
+    "a name that is a text": put(NAMES_OF, ["abc"]),
+    "a name that is a number": put(NAMES_OF, [[7]]),
+    "no names": put(NAMES_OF, None),
+    "a start before the blob": put(GAPS, -3, 0),
+    "an end beyond the blob": put(LENGTHS, 1 << 40, 0),
+    "an empty chunk": put(LENGTHS, 0, 0),
+    "a last line before the first": put(SPANS, -2, 0),
+    "a line beyond the blob": put(LINE_GAPS, 1 << 50, 0),
+    "a line before the blob": put(LINE_GAPS, -1, 0),
+    "a fraction": put(GAPS, 0.5, 0),
+    "a truth": put(GAPS, True, 0),
+    "places that are a map": put(GAPS, {0: 1}),
+    "a size of another type": put(SIZE, "9"),
+    "a size that is negative": put(SIZE, -1),
+    "more lines than bytes": put(LINES, 1 << 60),
+    "kinds that are a list": put(KIND_BYTES, [0]),
+    "a kind that there is not": put(KIND_BYTES, b"\x7f"),
+    "a symbol that is none": put(SYMBOLS, [None]),
+    "a symbol that is a list": put(SYMBOLS, [[["a"]]]),
+    "no symbols": put(SYMBOLS, []),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_forged_record_is_refused(what: str) -> None:
+    text = b"def renew():\n    return 1\n"
+    fields = msgpack.unpackb(encode_record(text, [Chunk(0, 24, "function", "renew", ("renew",), False)], 26))
+    look_at_record(msgpack.packb(fields))
+    FORGED[what](fields)
+    with pytest.raises(Damaged):
+        decode_record(msgpack.packb(fields))
+
+
+def test_a_long_prefix_before_many_names_is_refused() -> None:
+    """It would unpack to gigabytes."""
+    many = 100_000
+    fields = [
+        many, many, [0] * many, [1] * many, [0] * many, [0] * many, bytes(many),
+        [b"x" * 100_000, *[1] * (many - 1)], [["a"]] * many,
+    ]  # fmt: skip
+    with pytest.raises(Damaged, match="longer than any blob"):
+        decode_record(msgpack.packb(fields))
 
 
 # -- the payloads
@@ -444,7 +505,7 @@ def test_changed_payloads_are_read_or_refused(decoders: dict[str, Decoder], name
 def test_many_changed_payloads_are_read_or_refused(
     decoders: dict[str, Decoder], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    count = int(os.environ.get("CTX_MUTATIONS", MANY))
+    count = int(os.environ.get("MUTATIONS", MANY))
     refused = attack(decoders[name], count, f"long {name}")
     with capsys.disabled():
         print(f"\n{name}: {count:,} changed payloads, {refused:,} refused, none let an error through")
