@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctx.contents import BINARY, MAX_SIZE, content_skip, to_text
 from ctx.counted import counted
 from ctx.errors import CtxError, GitFailed, NothingCommitted, UnknownRevision, UsageError
+from ctx.git import process
+from ctx.git.alternates import variables_of
 from ctx.git.formats import DIRECTORY_MODE
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
 from ctx.git.worktree import has_work_tree
 from ctx.opened import WORK_TREE
+from ctx.trees import MOST_ENTRIES
 from ctx.values import Cited
 
 if TYPE_CHECKING:
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 SHORT = 12
 """Digits of an id where it is written for eyes; fewer than that are read too."""
+
+_MOST_PATHS = 10_000
+"""A file that a tree has at more paths than this is shown without them."""
 
 _CITATION = re.compile(r"([0-9a-fA-F]{4,64})(?::([0-9]+)(?:-([0-9]+))?)?")
 _LINES = re.compile(r"(.+):([0-9]+)(?:-([0-9]+))?", re.DOTALL)
@@ -104,7 +110,7 @@ def _elsewhere(index: RepositoryIndex, text: str, lines: Lines) -> Cited:
 
 def find_blob(repository: Repository, name: str) -> bytes:
     """The blob whose id begins so. Raises UnknownRevision where there is none, or no single one."""
-    found = repository.objects.find(name.encode())
+    found = repository.objects.find_header(name.encode())
     if found is not None and found.kind == "blob":
         return found.oid
     if found is not None:
@@ -142,13 +148,13 @@ def find_file(repository: Repository, tree: bytes, path: bytes) -> bytes:
 def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
     """The text of lines of a blob. Raises CtxError where it has fewer, or is not here."""
     try:
-        content = repository.read_blob(blob)
+        content = repository.read_small_blob(blob, MAX_SIZE)
     except KeyError:
         raise CtxError(
             f"the blob {blob.hex()[:SHORT]} is not in this clone: `git cat-file -e {blob.hex()}` fetches it "
             f"into a partial clone, `{FETCH_ALL}` brings all that is missing"
         ) from None
-    if content_skip(content[:MAX_SIZE]) == BINARY:
+    if content_skip(content) == BINARY:
         raise CtxError(
             f"the blob {blob.hex()[:SHORT]} is binary: `git cat-file blob {blob.hex()}` prints its bytes"
         )
@@ -164,10 +170,17 @@ def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
 
 
 def paths_of(repository: Repository, tree: bytes, blob: bytes) -> list[bytes]:
-    """The paths at which a tree has a blob, in order."""
-    listing = repository.git("ls-tree", "-r", "-z", "--full-tree", tree.hex())
+    """The paths at which a tree has a blob, in order. Raises GitFailed, also where they are too many."""
     mark = blob.hex().encode() + b"\t"
-    return [entry.partition(b"\t")[2] for entry in listing.split(b"\0") if mark in entry[:80]]
+    found: list[bytes] = []
+    words = ("ls-tree", "-r", "-z", "--full-tree", tree.hex())
+    with process.printing(repository.place.directory, words, variables_of(repository.place)) as stream:
+        for number, entry in enumerate(process.pieces(stream)):
+            if mark in entry[:80]:
+                found.append(entry.partition(b"\t")[2])
+            if number > MOST_ENTRIES or len(found) > _MOST_PATHS:
+                raise GitFailed(f"the tree {tree.hex()} has too many files to look for one in them")
+    return found
 
 
 def _beginning(repository: Repository, name: str) -> Sequence[bytes]:

@@ -12,7 +12,7 @@ import msgpack
 
 from ctx.cluster_key import Member, cluster_key
 from ctx.contents import MISSING
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.records import decode_record, measure
 from ctx.views.segments import Key
 
@@ -94,6 +94,7 @@ def _packed(
     return packed
 
 
+@Decoding("a cluster")
 def decode_cluster(
     payload: bytes,
     descriptor: str,
@@ -107,56 +108,53 @@ def decode_cluster(
 
     Records are looked into only where it is `thorough`: whoever needs one finds out when decoding it.
     """
-    try:
-        name, files, records, hashes, vectors = msgpack.unpackb(payload)
-        if not (isinstance(hashes, bytes) and isinstance(vectors, bytes) and all(map(_is_file, files))):
-            raise Damaged("a cluster holds a value of a wrong type")
-        members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
-        skips: list[str | None] = [skip for *_, skip in files]
-        if name != descriptor or cluster_key(descriptor, members) != key:
-            raise Damaged("a cluster is not what its name says")
-        kept = [document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None]
-        found: list[Document] = []
-        at = 0
-        for _, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
-            end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
-            found.append(
-                Document(
-                    record,
-                    hashes[at * HASH_BYTES : end * HASH_BYTES],
-                    vectors[at * vector_bytes : end * vector_bytes],
-                )
+    name, files, records, hashes, vectors = msgpack.unpackb(payload)
+    if not (isinstance(hashes, bytes) and isinstance(vectors, bytes) and all(map(_is_file, files))):
+        raise Damaged("a cluster holds a value of a wrong type")
+    members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
+    skips: list[str | None] = [skip for *_, skip in files]
+    if name != descriptor or cluster_key(descriptor, members) != key:
+        raise Damaged("a cluster is not what its name says")
+    kept = [document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None]
+    found: list[Document] = []
+    at = 0
+    for _, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
+        end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
+        found.append(
+            Document(
+                record,
+                hashes[at * HASH_BYTES : end * HASH_BYTES],
+                vectors[at * vector_bytes : end * vector_bytes],
             )
-            at = end
-        if len(hashes) != at * HASH_BYTES or len(vectors) != at * vector_bytes:
-            raise Damaged("a cluster's vectors do not fit its chunks")
-        documents = dict(zip(dict.fromkeys(kept), found, strict=True)) if not by_member else {}
-        each = iter(found if by_member else [documents[key] for key in kept])
-        of_members = [None if skip is not None else next(each) for skip in skips]
-        if by_member:
-            for key_, document in zip(kept, found, strict=True):
-                documents.setdefault(key_, document)
-        return Stored(members, skips, documents, of_members)
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a cluster cannot be read: {error}") from error
+        )
+        at = end
+    if len(hashes) != at * HASH_BYTES or len(vectors) != at * vector_bytes:
+        raise Damaged("a cluster's vectors do not fit its chunks")
+    documents = dict(zip(dict.fromkeys(kept), found, strict=True)) if not by_member else {}
+    each = iter(found if by_member else [documents[key] for key in kept])
+    of_members = [None if skip is not None else next(each) for skip in skips]
+    if by_member:
+        for key_, document in zip(kept, found, strict=True):
+            documents.setdefault(key_, document)
+    return Stored(members, skips, documents, of_members)
 
 
 def _is_file(found: Any) -> bool:
     path, mode, oid, language, skip = found
     return (
         isinstance(path, bytes)
-        and isinstance(mode, int)
+        and type(mode) is int
         and isinstance(oid, bytes)
         and isinstance(language, str | None)
         and isinstance(skip, str | None)
     )
 
 
+@Decoding("a cluster")
 def cluster_records(payload: bytes) -> dict[Key, bytes]:
     """The record of each document of a cluster whose payload was checked before. Raises `Damaged`."""
-    try:
-        _, files, records, *_ = msgpack.unpackb(payload)
-        keys = dict.fromkeys((oid, language or "") for _, _, oid, language, skip in files if skip is None)
-        return dict(zip(keys, records, strict=True))
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a cluster cannot be read: {error}") from error
+    _, files, records, *_ = msgpack.unpackb(payload)
+    keys = dict.fromkeys((oid, language or "") for _, _, oid, language, skip in files if skip is None)
+    if not set(map(type, records)) <= {bytes}:
+        raise Damaged("a cluster holds a value of a wrong type")
+    return dict(zip(keys, records, strict=True))

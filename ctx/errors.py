@@ -18,6 +18,10 @@ The message is the whole text for the user: what was wrong, where, and what mend
 
 from __future__ import annotations
 
+import struct
+from contextlib import ContextDecorator
+from types import TracebackType
+
 NO_HITS = 1
 FATAL = 128
 USAGE = 129
@@ -72,6 +76,43 @@ class StoreFull(StoreUnusable):
 
 class Damaged(CtxError):
     """Stored bytes are not what was written; the callers treat it as a miss and rebuild."""
+
+
+class Decoding(ContextDecorator):
+    """The guard around everything that decodes foreign bytes: raise `Damaged` for what Python raises there.
+
+    Use it with `with`, or as a decorator of a whole decoder. `what` begins the message, such as "a cluster".
+    `others` are errors of a library that are none of Python's own.
+    """
+
+    def __init__(self, what: str, *others: type[Exception]) -> None:
+        self._what = what
+        self._kinds = (*_UNDECODABLE, *others)
+
+    def __enter__(self) -> None:
+        """Enter the guarded block."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Raise `Damaged` from an error that bad bytes can cause; let all others through."""
+        if isinstance(error, self._kinds):
+            why = " ".join(str(error)[:_LONGEST_REASON].split()) or type(error).__name__
+            raise Damaged(f"{self._what} cannot be read: {why}") from error
+
+
+_UNDECODABLE: tuple[type[Exception], ...] = (
+    ValueError,  # UnicodeError, json.JSONDecodeError, binascii.Error and all that msgpack.unpackb raises
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+    struct.error,
+)
+_LONGEST_REASON = 200
+"""Characters of an error's text that are shown: it may quote what was read."""
 
 
 class BlobsMissing(CtxError):

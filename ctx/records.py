@@ -7,12 +7,12 @@ version alone, holds no path and no source text, and is stored as it is in clust
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack
 import numpy as np
 
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.values import KINDS, Chunk, Position
 
 TEST = 0x80
@@ -64,30 +64,33 @@ def encode_record(
     return packed
 
 
+@Decoding("a document record")
 def decode_record(data: bytes) -> Record:
     """Raises `Damaged` for bytes that are no record."""
-    try:
-        size, lines, starts, lengths, firsts, spans, kinds, symbols, names = msgpack.unpackb(
-            data, unicode_errors="surrogatepass"
-        )
-        positions = _positions(starts, lengths, firsts, spans)
-        if not (len(positions) == len(kinds) == len(symbols) == len(names)) or (
-            positions and positions[-1].end > size
-        ):
-            raise Damaged("a document record does not fit its blob")
-        if not isinstance(lines, int) or not all(isinstance(name, str) for own in names for name in own):
-            raise Damaged("a document record holds a value of a wrong type")
-        return Record(
-            size,
-            lines,
-            positions,
-            [KINDS[kind & ~TEST] for kind in kinds],
-            [bool(kind & TEST) for kind in kinds],
-            _unpack_symbols(symbols, names),
-            names,
-        )
-    except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
-        raise Damaged(f"a document record cannot be read: {error}") from error
+    size, lines, starts, lengths, firsts, spans, kinds, symbols, names = msgpack.unpackb(
+        data, unicode_errors="surrogatepass"
+    )
+    _check_places(size, lines, starts, lengths, firsts, spans)
+    if not (
+        isinstance(kinds, bytes)
+        and isinstance(symbols, list)
+        and isinstance(names, list)
+        and set(map(type, names)) <= {list}
+        and all(isinstance(name, str) for own in names for name in own)
+    ):
+        raise Damaged("a document record holds a value of a wrong type")
+    positions = _positions(starts, lengths, firsts, spans)
+    if not len(positions) == len(kinds) == len(symbols) == len(names):
+        raise Damaged("a document record does not say everything of each chunk")
+    return Record(
+        size,
+        lines,
+        positions,
+        [KINDS[kind & ~TEST] for kind in kinds],
+        [bool(kind & TEST) for kind in kinds],
+        _unpack_symbols(symbols, names),
+        names,
+    )
 
 
 class Measure(NamedTuple):
@@ -98,50 +101,44 @@ class Measure(NamedTuple):
     chunks: int
 
 
+@Decoding("a document record")
 def measure(data: bytes) -> Measure:
     """Size, lines and number of chunks, at a tenth of what decoding all of it costs. Raises `Damaged`."""
-    try:
-        size, lines, *_, kinds, _symbols, _names = msgpack.unpackb(data, unicode_errors="surrogatepass")
-        if not (isinstance(size, int) and isinstance(lines, int) and isinstance(kinds, bytes)):
-            raise Damaged("a document record holds a value of a wrong type")
-        return Measure(size, lines, len(kinds))
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a document record cannot be read: {error}") from error
+    size, lines, *_, kinds, _symbols, _names = msgpack.unpackb(data, unicode_errors="surrogatepass")
+    _check_size(size, lines)
+    if not isinstance(kinds, bytes):
+        raise Damaged("a document record holds a value of a wrong type")
+    return Measure(size, lines, len(kinds))
 
 
+@Decoding("a document record")
 def stored_kinds(data: bytes) -> bytes:
     """The kind of each chunk as it is stored, with the bit of tests. Raises `Damaged`."""
-    try:
-        _, _, _, _, _, _, kinds, _, _ = msgpack.unpackb(data, unicode_errors="surrogatepass")
-        if not isinstance(kinds, bytes):
-            raise Damaged("a document record holds a value of a wrong type")
-        return kinds
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a document record cannot be read: {error}") from error
+    _, _, _, _, _, _, kinds, _, _ = msgpack.unpackb(data, unicode_errors="surrogatepass")
+    if not isinstance(kinds, bytes):
+        raise Damaged("a document record holds a value of a wrong type")
+    return kinds
 
 
+@Decoding("a document record", msgpack.UnpackException)
 def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
     """Position, symbol, kind and whether it is a test, of one chunk. Raises `Damaged`.
 
     The names come last and are most of a record. Only those of one chunk are made into strings.
     """
-    try:
-        fields = msgpack.Unpacker(max_buffer_size=max(1, len(data)), unicode_errors="surrogatepass")
-        fields.feed(data)
-        if fields.read_array_header() != _FIELDS:
-            raise Damaged("a document record has other fields")
-        fields.skip()  # size and
-        fields.skip()  # lines of the document
-        gaps, lengths, line_gaps, spans, kinds, symbols = [fields.unpack() for _ in range(6)]
-        start = sum(gaps[: place + 1]) + sum(lengths[:place])
-        first = sum(line_gaps[: place + 1]) + sum(spans[:place])
-        position = Position(start, start + lengths[place], first + 1, first + spans[place] + 1)
-        if not all(isinstance(value, int) for value in position):
-            raise Damaged("a document record has places that are no whole numbers")
-        symbol = _symbol_at(symbols, fields, place)
-        return position, symbol, KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
-    except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
-        raise Damaged(f"a document record cannot be read: {error}") from error
+    fields = msgpack.Unpacker(max_buffer_size=max(1, len(data)), unicode_errors="surrogatepass")
+    fields.feed(data)
+    if fields.read_array_header() != _FIELDS:
+        raise Damaged("a document record has other fields")
+    size, lines, gaps, lengths, line_gaps, spans, kinds, symbols = [fields.unpack() for _ in range(8)]
+    _check_places(size, lines, gaps, lengths, line_gaps, spans)
+    if not (isinstance(kinds, bytes) and isinstance(symbols, list)):
+        raise Damaged("a document record holds a value of a wrong type")
+    start = sum(gaps[: place + 1]) + sum(lengths[:place])
+    first = sum(line_gaps[: place + 1]) + sum(spans[:place])
+    position = Position(start, start + lengths[place], first + 1, first + spans[place] + 1)
+    symbol = _symbol_at(symbols, fields, place)
+    return position, symbol, KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
 
 
 def _differences(starts: list[int], ends: list[int]) -> list[int]:
@@ -160,13 +157,39 @@ def _positions(gaps: list[int], lengths: list[int], line_gaps: list[int], spans:
         start, first = end + gap, line + line_gap
         end, line = start + length, first + span
         positions.append(Position(start, end, first + 1, line + 1))
-    if not (isinstance(end, int) and isinstance(line, int)):  # a fraction anywhere makes the sum one
-        raise Damaged("a document record has places that are no whole numbers")
     return positions
+
+
+def _check_places(size: Any, lines: Any, gaps: Any, lengths: Any, line_gaps: Any, spans: Any) -> None:
+    """Raise `Damaged` unless these are chunks one after the other, within the bytes and lines of a blob."""
+    _check_size(size, lines)
+    columns = (gaps, lengths, line_gaps, spans)
+    if any(not isinstance(column, list) or not set(map(type, column)) <= {int} for column in columns):
+        raise Damaged("a document record has places that are no whole numbers")
+    if not len(gaps) == len(lengths) == len(line_gaps) == len(spans):
+        raise Damaged("a document record does not say everything of each chunk")
+    # Chunks may share a line, but no byte.
+    if gaps and (
+        min(gaps) < 0
+        or min(lengths) < 1
+        or min(line_gaps) < 0
+        or min(spans) < 0
+        or sum(gaps) + sum(lengths) > size
+        or sum(line_gaps) + sum(spans) >= lines
+    ):
+        raise Damaged("a document record has chunks that do not lie in its blob")
+
+
+def _check_size(size: Any, lines: Any) -> None:
+    """Raise `Damaged` unless a blob can have this many bytes and lines."""
+    if not (type(size) is int and type(lines) is int and 0 <= lines <= size):
+        raise Damaged("a document record has a size or a number of lines that no blob has")
 
 
 _SAME_SYMBOL = 0
 _SAME_PREFIX = 1
+_MOST_LETTERS = 64 << 20
+"""Letters of all symbols of a document: one long prefix can stand before many names."""
 
 
 def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
@@ -203,6 +226,8 @@ def _symbol_at(packed: list[int | str | bytes], names: msgpack.Unpacker, place: 
     value = packed[place]
     if isinstance(value, str):
         return value
+    if value != _SAME_PREFIX and not isinstance(value, bytes):
+        raise Damaged("a document record has a symbol that is none")
     before = place
     while before >= 0 and isinstance(packed[before], int):
         before -= 1
@@ -211,19 +236,28 @@ def _symbol_at(packed: list[int | str | bytes], names: msgpack.Unpacker, place: 
         raise Damaged("a document record has fewer names than symbols")
     for _ in range(place):
         names.skip()
-    name: str = names.unpack()[0]
+    own = names.unpack()
+    if not (isinstance(own, list) and isinstance(own[0], str)):
+        raise Damaged("a document record has a name that is none")
+    name: str = own[0]
     return (prefix.decode("utf-8", "surrogatepass") if isinstance(prefix, bytes) else "") + name
 
 
 def _unpack_symbols(packed: list[int | str | bytes], names: list[list[str]]) -> list[str]:
     symbols = []
     symbol, prefix = "", ""
+    letters = 0
     for value, own in zip(packed, names, strict=True):
         if isinstance(value, str):
             symbol, prefix = value, ""
         elif value != _SAME_SYMBOL:
+            if value != _SAME_PREFIX and not isinstance(value, bytes):
+                raise Damaged("a document record has a symbol that is none")
             if isinstance(value, bytes):
                 prefix = value.decode("utf-8", "surrogatepass")
+            letters += len(prefix) + len(own[0])
+            if letters > _MOST_LETTERS:
+                raise Damaged("a document record has symbols that are longer than any blob")
             symbol = prefix + own[0]
         symbols.append(symbol)
     return symbols

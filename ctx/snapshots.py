@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
-from ctx.errors import Damaged, StoreUnusable
+from ctx.errors import Damaged, Decoding, StoreUnusable
 from ctx.partition import PARTITION_VERSION
 from ctx.regular_files import open_regular, without_waiting
 from ctx.store import Store, unusable
@@ -76,13 +76,27 @@ class Partial(NamedTuple):
     packs: bytes
 
 
+@Decoding("a list of missing blobs")
+def decode_partial(payload: bytes) -> Partial:
+    """Raises `Damaged` unless the payload is one of this version, everything in it of its type."""
+    version, clusters, skipped, missing, packs = msgpack.unpackb(payload)
+    sound = (
+        version == PARTITION_VERSION
+        and isinstance(packs, bytes)
+        and all(isinstance(key, bytes) and len(key) == _KEY_BYTES for key in clusters)
+        and all(isinstance(oid, bytes) and len(oid) in (20, 32) for oid in missing)
+        and all(isinstance(reason, str) and type(count) is int for reason, count in skipped.items())
+    )
+    if not sound:
+        raise Damaged("a list of missing blobs is not of this version")
+    return Partial(clusters, skipped, missing, packs)
+
+
+@Decoding("a node")
 def decode_node(payload: bytes) -> NodeRecord:
     """Raises `Damaged` unless the payload is that of a node, everything in it of its type."""
-    try:
-        nodes, clusters, values = msgpack.unpackb(payload)
-        totals = Totals(*values)
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a node cannot be read: {error}") from error
+    nodes, clusters, values = msgpack.unpackb(payload)
+    totals = Totals(*values)
     if not (isinstance(nodes, list) and isinstance(clusters, list)):
         raise Damaged("a node does not list what it names")
     if any(not isinstance(key, bytes) or len(key) != _KEY_BYTES for key in [*nodes, *clusters]):
@@ -93,7 +107,7 @@ def decode_node(payload: bytes) -> NodeRecord:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and value >= 0
+    return type(value) is int and value >= 0
 
 
 def _counts(value: Any) -> bool:
@@ -150,12 +164,9 @@ class Snapshots:
         payload = self._store.read(self._partial, tree.hex())
         if payload is None:
             return None
-        try:
-            version, *values = msgpack.unpackb(payload)
-            found = Partial(*values)
-        except (ValueError, TypeError, msgpack.UnpackException):
-            return None
-        return found if version == PARTITION_VERSION else None
+        with suppress(Damaged):
+            return decode_partial(payload)
+        return None
 
     def write_partial(self, tree: bytes, partial: Partial) -> None:
         """Note what is known of a tree of which blobs are missing."""
@@ -238,15 +249,8 @@ class Snapshots:
         except OSError:
             return found
         for line in lines:
-            try:
-                entry = json.loads(line)
-                commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
-                committed = None if entry["committer_time"] is None else int(entry["committer_time"])
-                created = int(entry["created_at"])
-                words = (str(entry[name]) for name in ("tool_version", "trigger"))
-                found.append(Provenance(commit, str(entry["revision"]), committed, created, *words))
-            except (ValueError, KeyError, TypeError, OverflowError):
-                continue
+            with suppress(Damaged):
+                found.append(_provenance(line))
         return found
 
     def add_to_log(self, tree: bytes, entry: Provenance) -> None:
@@ -264,6 +268,16 @@ class Snapshots:
                     self._store.permissions.give(file.fileno())
         except OSError as error:
             raise unusable(self._store.path, error) from error
+
+
+@Decoding("a line of a snapshot's log")
+def _provenance(line: str) -> Provenance:
+    entry = json.loads(line)
+    commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
+    committed = None if entry["committer_time"] is None else int(entry["committer_time"])
+    created = int(entry["created_at"])
+    words = (str(entry[name]) for name in ("tool_version", "trigger"))
+    return Provenance(commit, str(entry["revision"]), committed, created, *words)
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import struct
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 import zstandard
 
-from ctx.errors import Damaged, StoreFull, StoreUnusable
+from ctx.errors import Damaged, Decoding, StoreFull, StoreUnusable
 from ctx.permissions import UMASK, Permissions
 from ctx.regular_files import open_regular, without_waiting
 
@@ -59,26 +59,21 @@ def encode_object(name: str, payload: bytes, *, level: int = _LEVEL) -> bytes:
     return _HEAD.pack(_MAGIC, LAYOUT, coding, 0, len(payload), digest) + body
 
 
+@Decoding("an object", zstandard.ZstdError)
 def decode_object(name: str, data: bytes, most: int = MAX_PAYLOAD) -> bytes:
     """The payload of a file that was written under this name.
 
     Raises `Damaged`, also for what was written under another one; never makes more than `most` bytes.
     """
-    try:
-        magic, layout, coding, _, size, digest = _HEAD.unpack_from(data)
-    except struct.error as error:
-        raise Damaged("an object is cut short") from error
+    magic, layout, coding, _, size, digest = _HEAD.unpack_from(data)
     if magic != _MAGIC or layout != LAYOUT or size > most or coding not in (_RAW, _ZSTD):
         raise Damaged("an object is not of this version")
     payload = data[_HEAD.size :]
     if coding == _ZSTD:
-        try:
-            # zstd believes the size that the frame states, and makes room for it.
-            if zstandard.frame_content_size(payload) != size:
-                raise Damaged("an object is not as large as it says")
-            payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size)
-        except zstandard.ZstdError as error:
-            raise Damaged(f"an object cannot be unpacked: {error}") from error
+        # zstd believes the size that the frame states, and makes room for it.
+        if zstandard.frame_content_size(payload) != size:
+            raise Damaged("an object is not as large as it says")
+        payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size)
     if len(payload) != size or _digest(name, payload) != digest:
         raise Damaged("an object does not match its digest")
     return payload
@@ -153,10 +148,10 @@ class Store:
         try:
             self.prepare()
             self.permissions.make_directories(os.path.dirname(path))
-            handle, temporary = tempfile.mkstemp(dir=os.path.join(self.path, "tmp"))
-            with os.fdopen(handle, "wb") as file:
+            temporary = os.path.join(self.path, "tmp", secrets.token_hex(8))
+            with open(temporary, "xb", opener=_for_everybody) as file:
+                self.permissions.give(file.fileno())
                 file.write(data)
-            os.chmod(temporary, self.permissions.mode(0o666 & ~_umask()))
             try:
                 os.replace(temporary, path)
             except FileNotFoundError:  # a collection has just removed the directory, which was empty
@@ -270,10 +265,9 @@ def unusable(path: str, error: OSError) -> StoreUnusable:
     )
 
 
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def _for_everybody(path: str, flags: int) -> int:
+    # The kernel takes the umask off. To read it a process must set it, which other threads would notice.
+    return os.open(path, flags | os.O_CLOEXEC, 0o666)
 
 
 def _remove(path: str) -> None:

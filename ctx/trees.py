@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
-from ctx.errors import GitFailed
+from ctx.errors import CtxError, GitFailed
 from ctx.files import PathRules
-from ctx.git.formats import TreeEntry
+from ctx.git.formats import DIRECTORY_MODE, TreeEntry
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
 from ctx.partition import Node, root_node
+
+MOST_ENTRIES = 5_000_000
+"""Files and directories that a tree which repeats itself may have, each counted as often as it is there."""
+_FEW_REPEATED = 10_000
+_READ_AT_ONCE = 1000
 
 
 class Trees:
@@ -30,9 +36,31 @@ class Trees:
             self._descriptor,
             tree,
             lambda entries: PathRules.root(self._repository, entries, self.warnings),
-            self._entries,
+            self._bounded(tree),
             self._fetch,
         )
+
+    def _bounded(self, root: bytes) -> Callable[[bytes], Sequence[TreeEntry]]:
+        """The entries of trees on a walk from `root`.
+
+        The size of objects bounds what different trees hold. A few objects can name each other so often
+        that no walk ends, so the whole tree is counted as soon as some are met again and again.
+        """
+        met: set[bytes] = set()
+        repeated = 0
+
+        def entries(tree: bytes) -> Sequence[TreeEntry]:
+            nonlocal repeated
+            found = self._entries(tree)
+            if tree not in met:
+                met.add(tree)
+            elif repeated <= _FEW_REPEATED:
+                repeated += 1 + len(found)
+                if repeated > _FEW_REPEATED:
+                    check_size(self._repository, root)
+            return found
+
+        return entries
 
     def _fetch(self, trees: Sequence[bytes]) -> None:
         self._announced.update(self._repository.trees_entries(trees))
@@ -49,3 +77,24 @@ class Trees:
                 else f"`{FETCH_ALL}` may bring it, `git fsck` looks for damage"
             )
             raise GitFailed(f"the tree {tree.hex()} is not in this repository: {way_out}") from None
+
+
+def check_size(repository: Repository, tree: bytes) -> None:
+    """Raise CtxError where a tree has more than MOST_ENTRIES entries; equal trees are read once a level."""
+    level: Mapping[bytes, int] = {tree: 1}
+    total = 0
+    while level:
+        below: Counter[bytes] = Counter()
+        trees = list(level)
+        for start in range(0, len(trees), _READ_AT_ONCE):
+            for oid, entries in repository.trees_entries(trees[start : start + _READ_AT_ONCE]).items():
+                total += level[oid] * len(entries)
+                if total > MOST_ENTRIES:
+                    raise CtxError(
+                        f"the tree {tree.hex()} holds the same directories again and again, more than "
+                        f"{MOST_ENTRIES:,} entries in all: name a directory of it with <revision>:<path>"
+                    )
+                for entry in entries:
+                    if entry.mode == DIRECTORY_MODE:
+                        below[entry.oid] += level[oid]
+        level = below

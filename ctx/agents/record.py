@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ctx.agents import places
 from ctx.agents.jsonc import Unreadable
 from ctx.agents.pieces import Piece, Trace
-from ctx.errors import CtxError
+from ctx.errors import CtxError, Damaged, Decoding
 
 _VERSION = 1
 _FILE, _LOCK, _COPIES = "record.json", "lock", "before"
@@ -128,13 +128,15 @@ class Record:
     def _load(self) -> None:
         self.files, self.directories = {}, []
         try:
-            content = json.loads(places.read(os.path.join(self.directory, _FILE)) or b"null")
-            if content["version"] == _VERSION:
-                files = {str(path): _file_in(file) for path, file in content["files"].items()}
-                made = [str(path) for path in content["directories"]]
-                self.files = {path: file for path, file in files.items() if self._is_ours(path)}
-                self.directories = list(filter(self._is_ours, made))
-        except (Unreadable, ValueError, KeyError, TypeError, AttributeError):
+            written = places.read(os.path.join(self.directory, _FILE)) or b"null"
+            with Decoding("the record of what is set up"):
+                content = json.loads(written)
+                if content["version"] == _VERSION:
+                    files = {str(path): _file_in(file) for path, file in content["files"].items()}
+                    made = [str(path) for path in content["directories"]]
+                    self.files = {path: file for path, file in files.items() if self._is_ours(path)}
+                    self.directories = list(filter(self._is_ours, made))
+        except (Unreadable, Damaged):
             pass
 
     def _is_ours(self, path: str) -> bool:

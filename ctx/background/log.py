@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
+from ctx.errors import Damaged, Decoding
 from ctx.permissions import UMASK, Permissions
 from ctx.regular_files import open_regular
 
@@ -84,7 +86,7 @@ def killed(start: Start) -> Run:
 
 
 def _parse(line: str) -> Run | None:
-    try:
+    with suppress(Damaged), Decoding("a line of the log"):
         fields = json.loads(line)
         trees = [
             Covered(
@@ -104,5 +106,4 @@ def _parse(line: str) -> Run | None:
             trees,
             fields["error"] and str(fields["error"]),
         )
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
+    return None

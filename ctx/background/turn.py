@@ -10,8 +10,10 @@ import fcntl
 import json
 import os
 import time
+from contextlib import suppress
 
 from ctx.background.log import Start
+from ctx.errors import Damaged, Decoding
 from ctx.permissions import UMASK, Permissions
 
 _TURN, _EVENTS = "background", "events"
@@ -50,13 +52,16 @@ class Turn:
     def take(self) -> bool:
         """Try to get the turn."""
         handle = self._permissions.open(self._path, os.O_RDWR)
-        end = time.monotonic() + _PATIENCE
-        while not _lock(handle, fcntl.LOCK_EX):
-            if time.monotonic() >= end:
+        try:
+            end = time.monotonic() + _PATIENCE
+            while not _lock(handle, fcntl.LOCK_EX):
+                if time.monotonic() >= end:
+                    return False
+                time.sleep(_PATIENCE / 10)
+            self._handle = handle
+        finally:
+            if self._handle != handle:
                 os.close(handle)
-                return False
-            time.sleep(_PATIENCE / 10)
-        self._handle = handle
         return True
 
     def begin(self, start: Start) -> Start | None:
@@ -98,8 +103,7 @@ def _lock(handle: int, kind: int) -> bool:
 
 
 def _start(handle: int) -> Start | None:
-    try:
+    with suppress(Damaged), Decoding("the description of a run"):
         fields = json.loads(os.pread(handle, 4096, 0))
         return Start(int(fields["time"]), int(fields["pid"]), str(fields["trigger"]))
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
+    return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
+from ctx.commands.history_output import date_of
 from ctx.counted import counted, counted_and
 from ctx.printable import printable
 from ctx.values import NEW, Change, Comparison, Evolution, Hit
@@ -28,7 +28,7 @@ def evolution_lines(evolution: Evolution) -> list[str]:
     """A line for each commit that changed a hit, newest first."""
     lines = ["changed, not committed"] if evolution.uncommitted else []
     for change in evolution.commits:
-        day = time.strftime("%Y-%m-%d", time.gmtime(change.time))
+        day = date_of(change.time)
         subject = change.subject if len(change.subject) <= _WIDTH else change.subject[:_WIDTH] + "…"
         lines.append(printable(f"changed {day} {change.commit.hex()[:12]} {change.author}: {subject}"))
     if not evolution.complete:

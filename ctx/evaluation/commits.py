@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ctx.git import process
+from ctx.git.formats import seconds
 from ctx.git.repository import Repository
 from ctx.words.subjects import query_of
 
@@ -106,7 +107,7 @@ def commits(repository: Repository, start: bytes, most: int) -> Iterator[Commit]
             Commit(
                 bytes.fromhex(oid.decode()),
                 bytes.fromhex(parents.decode()),
-                int(time),
+                seconds(time),
                 subject.strip(),
                 body.strip(),
                 (),

@@ -7,7 +7,7 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from ctx.chunking.languages import language_of
-from ctx.contents import content_skip
+from ctx.contents import MAX_SIZE, TOO_LARGE, content_skip
 from ctx.errors import CtxError, Damaged
 from ctx.evidence.answering import case_of, edges_among
 from ctx.evidence.files import best_score, file_hit
@@ -183,6 +183,8 @@ def why_left_out(repository: Repository, tree: bytes, path: bytes) -> str | None
         if found is None:
             return None
         reason = rules.judge(name, found.mode) or (IGNORED if ignored else None)
+        if reason is None and repository.blob_size(found.oid) > MAX_SIZE:
+            reason = TOO_LARGE
         return reason or content_skip(
             repository.read_blob(found.oid), rules.language(name) or language_of(path)
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ctx.embed.wordtable import word_table
+from ctx.errors import Damaged
 from ctx.git.commits import edges
 from ctx.history.ranking import rank
 from ctx.history.view import Views, view_name
@@ -56,7 +57,7 @@ def _said(index: RepositoryIndex, commit: bytes, score: float) -> dict[str, Any]
     try:
         info = index.repository.commit_info(commit)
         subject, time = info.subject, info.committer_time
-    except KeyError:
+    except (KeyError, Damaged):
         pass  # lost since; its id still says which one it was
     return {
         "kind": "history",

@@ -15,6 +15,7 @@ from typing import IO, NamedTuple
 
 from ctx.git import process
 from ctx.git.alternates import variables_of
+from ctx.git.formats import seconds
 from ctx.git.quoting import unquoted
 from ctx.git.repository import Repository
 
@@ -126,7 +127,7 @@ class _Parser:
             _, oid, committed, message = head.split(b"\0")[:4]
             change = CommitChange(
                 bytes.fromhex(oid.decode()),
-                int(committed or b"0"),
+                seconds(committed),
                 message[:_LONGEST_MESSAGE],
                 [],
                 [],

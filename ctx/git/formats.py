@@ -5,7 +5,9 @@ The formats are those of `Documentation/gitformat-*` and of `git cat-file`; noth
 
 from __future__ import annotations
 
+import codecs
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from ctx.errors import Damaged
@@ -25,7 +27,11 @@ _MODES = {
     b"120000": SYMLINK_MODE,
     b"160000": SUBMODULE_MODE,
 }
-_IDENTITY = re.compile(rb"(.*?) ?<[^>]*> ?(-?\d+)(?: ([+-]\d{4}))?", re.DOTALL)
+_DATE = re.compile(rb" *([0-9]+)(?: +([+-][0-9]{4}))?")
+_LATEST = (1 << 63) - 1
+"""Seconds since 1970 that git can keep; later ones it shows as the beginning of 1970."""
+_NOT_OF_TEXT = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+"""Codecs of Python that git's iconv does not know: they are no character sets, or take quadratic time."""
 
 
 class TreeEntry(NamedTuple):
@@ -101,12 +107,24 @@ def parse_commit(oid: bytes, data: bytes) -> CommitInfo:
 
 
 def _identity(line: bytes) -> tuple[bytes, int, int]:
-    found = _IDENTITY.match(line)
+    """Name, time and zone, found as git's `split_ident_line` finds them: the date follows the last `>`."""
+    name, _, rest = line.partition(b"<")
+    _, end, date = rest.rpartition(b">")
+    found = _DATE.match(date) if end else None
     if not found:  # commits made by broken tools exist; they are shown without a date
-        return line.partition(b"<")[0].strip(), 0, 0
-    zone = int(found[3] or b"0")
+        return name.strip(), 0, 0
+    zone = int(found[2] or b"0")
     minutes = abs(zone) // 100 * 60 + abs(zone) % 100
-    return found[1], int(found[2]), minutes if zone >= 0 else -minutes
+    return name.strip(), seconds(found[1]), minutes if zone >= 0 else -minutes
+
+
+def seconds(digits: bytes) -> int:
+    """The seconds since 1970 that a commit names; 0 for what is no number, and for more than git can keep."""
+    digits = digits.lstrip(b"0")
+    if not digits.isdigit() or len(digits) > len(str(_LATEST)):
+        return 0
+    number = int(digits)
+    return number if number <= _LATEST else 0
 
 
 def _subject(message: str) -> str:
@@ -121,10 +139,14 @@ def _subject(message: str) -> str:
 
 
 def _text(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
-    except (LookupError, UnicodeDecodeError):
-        return data.decode("latin-1")
+    """Text in the encoding that its commit names. Where that fails: UTF-8, else Latin-1."""
+    for one in (encoding, "utf-8"):
+        # ValueError: UnicodeError, and a name of an encoding that holds a null byte.
+        with suppress(ValueError, LookupError):
+            if codecs.lookup(one).name not in _NOT_OF_TEXT:
+                # UTF-7 can decode to halves of characters, which nothing can print.
+                return data.decode(one).encode("utf-8", "replace").decode()
+    return data.decode("latin-1")
 
 
 def _raw(name: bytes) -> bytes:

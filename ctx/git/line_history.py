@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ctx.git import process
 from ctx.git.alternates import variables_of
+from ctx.git.formats import seconds
 from ctx.git.repository import Repository
 from ctx.values import Evolution, LineChange
 
@@ -96,10 +97,10 @@ def _start(repository: Repository, question: Question, most: int) -> subprocess.
 
 
 def _changed(entry: bytes) -> LineChange:
-    commit, seconds, author, subject = entry.split(b"\0", 3)
+    commit, committed, author, subject = entry.split(b"\0", 3)
     return LineChange(
         bytes.fromhex(commit.decode()),
-        int(seconds),
+        seconds(committed),
         author.decode("utf-8", "replace"),
         subject.decode("utf-8", "replace"),
     )

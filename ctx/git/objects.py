@@ -69,6 +69,9 @@ class Objects(Protocol):
     def find(self, name: bytes) -> Object | None:
         """The object that a revision names, by the rules of gitrevisions(7)."""
 
+    def find_header(self, name: bytes) -> Header | None:
+        """The same without its content, which may be larger than the memory."""
+
     def close(self) -> None:
         """End what was started; a later question starts it again."""
 
@@ -109,6 +112,12 @@ class CatFileObjects:
             return None
         answer = self._contents.ask([name])[0]
         return answer and Object(answer[0].oid, answer[0].kind, answer[1])
+
+    def find_header(self, name: bytes) -> Header | None:
+        if not name or b"\n" in name or b"\0" in name:
+            return None
+        answer = self._headers.ask([name])[0]
+        return answer and answer[0]
 
     def close(self) -> None:
         self._contents.close()
@@ -244,25 +253,40 @@ class Libgit2Objects:
         found: list[Header | None] = []
         for oid in oids:
             try:
-                # `Odb.read_header` came after the last pygit2 for Python 3.10.
-                read = self.read(oid)
-                found.append(Header(oid, read.kind, len(read.data)))
+                found.append(self._header(oid))
             except KeyError:
                 found.append(None)
         return found
+
+    def _header(self, oid: bytes) -> Header:
+        # The last pygit2 for Python 3.10 does not have it.
+        if hasattr(self._odb, "read_header"):
+            try:
+                kind, size = self._odb.read_header(self._pygit2.Oid(raw=oid))
+                return Header(oid, _kind(kind), size)
+            except (KeyError, self._pygit2.GitError, ValueError):
+                pass  # it is missing, damaged, or the empty tree
+        read = self.read(oid)
+        return Header(oid, read.kind, len(read.data))
 
     def absent(self, oids: Sequence[bytes]) -> list[bytes]:
         return [oid for oid in oids if self._pygit2.Oid(raw=oid) not in self._odb]
 
     def find(self, name: bytes) -> Object | None:
-        question: list[str | bytes] = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]
-        done = process.run(self._place.directory, question, variables=variables_of(self._place))
-        if done.returncode:
-            return None
+        oid = self._named(name)
         try:
-            return self.read(bytes.fromhex(done.stdout.decode().strip()))
+            return None if oid is None else self.read(oid)
         except KeyError:
             return None
+
+    def find_header(self, name: bytes) -> Header | None:
+        oid = self._named(name)
+        return None if oid is None else self.headers([oid])[0]
+
+    def _named(self, name: bytes) -> bytes | None:
+        question: list[str | bytes] = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]
+        done = process.run(self._place.directory, question, variables=variables_of(self._place))
+        return None if done.returncode else bytes.fromhex(done.stdout.decode().strip())
 
     def close(self) -> None:
         pass

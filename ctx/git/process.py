@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO
 
 from ctx.errors import CtxError, GitFailed
 
@@ -23,6 +25,8 @@ READ_ONLY = {
     "LC_ALL": "C",
 }
 
+
+_READ_AT_ONCE = 1 << 20
 
 OFFLINE = ("GIT_ALLOW_PROTOCOL", "GIT_TERMINAL_PROMPT")
 """What a git that may talk to a remote does not get."""
@@ -113,6 +117,45 @@ def output(
     if done.returncode:
         raise GitFailed(complaint(done))
     return done.stdout
+
+
+@contextmanager
+def printing(
+    directory: str, arguments: Sequence[str | bytes], variables: Variables | None = None
+) -> Iterator[IO[bytes]]:
+    """What a git prints that may print without end: it is stopped when the block ends.
+
+    Raises GitFailed where git fails before that, and CtxError without a git.
+    """
+    try:
+        running = subprocess.Popen(
+            command(directory, arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment(variables),
+        )
+    except FileNotFoundError:
+        raise no_git() from None
+    assert running.stdout is not None
+    try:
+        yield running.stdout
+        if running.wait():
+            raise GitFailed(f"git {os.fsdecode(arguments[0])} failed")
+    finally:
+        running.kill()
+        running.stdout.close()
+        running.wait()
+
+
+def pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    """The pieces of what git prints with `-z`, one after the other; a last one without its null byte too."""
+    rest = b""
+    while data := stream.read(_READ_AT_ONCE):
+        *whole, rest = (rest + data).split(b"\0")
+        yield from whole
+    if rest:
+        yield rest
 
 
 def complaint(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from types import TracebackType
 from typing import NamedTuple
 
-from ctx.errors import Damaged, NotARepository, NothingCommitted, UnknownRevision
+from ctx.errors import CtxError, Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
 from ctx.git.alternates import ALTERNATES, alternates, lenders, variables_of
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
@@ -26,6 +26,9 @@ from ctx.git.unknown import why_unknown
 from ctx.permissions import Permissions
 
 _ID_SIZE = {"sha1": 20, "sha256": 32}
+
+
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
 class Resolved(NamedTuple):
@@ -159,6 +162,16 @@ class Repository:
         for found in self.objects.read_many(oids):
             yield found.data if found is not None and found.kind == "blob" else None
 
+    def read_small_blob(self, oid: bytes, most: int) -> bytes:
+        """The content of a blob of at most `most` bytes. Raises KeyError, and CtxError for a larger one."""
+        size = self.blob_size(oid)
+        if size > most:
+            raise CtxError(
+                f"the blob {oid.hex()[:12]} has {size:,} bytes, and at most {most:,} are shown: "
+                f"`git cat-file blob {oid.hex()}` prints it"
+            )
+        return self.read_blob(oid)
+
     def blob_size(self, oid: bytes) -> int:
         """The size of a blob in bytes, without unpacking it. Raises KeyError."""
         size = self.blob_sizes([oid])[0]
@@ -187,6 +200,11 @@ class Repository:
 
         Raises UnknownRevision, and NothingCommitted for a HEAD without a commit.
         """
+        # Only these can name a file, which may be larger than the memory; for others it is not worth a git.
+        may_be_file = ":" in revision or set(revision) <= _HEXADECIMAL
+        header = self.objects.find_header(os.fsencode(revision)) if may_be_file else None
+        if header is not None and header.kind == "blob":
+            raise UnknownRevision(f"'{revision}' names a file; a commit or a directory is needed")
         found = self._find(revision)
         if found is None:
             if revision in ("HEAD", "@"):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ctx.contents import MAX_SIZE
 from ctx.counted import counted
 from ctx.embed.wordtable import word_table
 from ctx.errors import Damaged, UsageError
@@ -96,10 +97,14 @@ def open_view(repository: Repository, store: Store, tip: bytes, told: Told | Non
 def text_of(repository: Repository, commit: bytes, place: Place) -> str | None:
     """The lines of a place, read from git now; None where they cannot be read."""
     name = f"{commit.hex()}{'^' if place.is_removed else ''}:".encode() + place.path
-    found = repository.objects.find(name)
-    if found is None or found.kind != "blob":
+    found = repository.objects.find_header(name)
+    if found is None or found.kind != "blob" or found.size > MAX_SIZE:
         return None
-    lines = found.data.split(b"\n")[place.first - 1 : place.last]
+    try:
+        data = repository.read_blob(found.oid)
+    except KeyError:
+        return None
+    lines = data.split(b"\n")[place.first - 1 : place.last]
     return b"\n".join(lines).decode("utf-8", "replace") if lines else None
 
 

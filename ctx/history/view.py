@@ -179,6 +179,14 @@ def _check(arrays: Arrays, tip: bytes) -> None:
         raise Damaged("a view of commits is of other ones")
     check_rows(arrays, len(arrays["commit_id"]))
     ends, rows = arrays["term_end"], arrays["posting_row"]
+    if not (
+        len(arrays["term"]) == len(ends)
+        and bool((ends[:-1] <= ends[1:]).all())
+        and int(ends[-1] if len(ends) else 0) == len(rows) == len(arrays["posting_times"])
+        and int(rows.max(initial=0)) < max(1, len(arrays["row_kind"]))
+    ):
+        raise Damaged("the words of a view of commits do not fit its rows")
+    ends, rows = arrays["term_end"], arrays["posting_row"]
     fits = (
         len(ends) == len(arrays["term"])
         and len(rows) == len(arrays["posting_times"])

@@ -39,18 +39,20 @@ class IndexLock:
         """Try to become the one that indexes, for `wait` seconds. Raises `StoreUnusable`."""
         handle = self._open()
         end = time.monotonic() + wait
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    os.close(handle)
-                    return False
-                time.sleep(0.02)
-            else:
-                self._handle = handle
-                self._sign(f"{os.getpid()}\n")
-                return True
+        try:
+            while self._handle != handle:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    self._handle = handle
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        return False
+                    time.sleep(0.02)
+        finally:
+            if self._handle != handle:
+                os.close(handle)
+        self._sign(f"{os.getpid()}\n")
+        return True
 
     def _open(self) -> int:
         path = os.path.join(self._store.path, "lock")

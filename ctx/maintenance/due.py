@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from ctx.errors import StoreUnusable
+from ctx.errors import Damaged, Decoding, StoreUnusable
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
@@ -42,11 +42,11 @@ def _is_due(index: RepositoryIndex) -> bool:
     if not os.path.isdir(index.store.path):
         return False
     try:
-        with open(os.path.join(index.store.path, _STAMP), encoding="ascii") as file:
+        with Decoding("a stamp"), open(os.path.join(index.store.path, _STAMP), encoding="ascii") as file:
             found = json.load(file)
-        age = time.time() - float(found["time"])
-        snapshots = int(found["snapshots"])
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+            age = time.time() - float(found["time"])
+            snapshots = int(found["snapshots"])
+    except (OSError, Damaged):
         return True
     if not 0 <= age < _SECONDS:
         return True

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ctx.arrays import Arrays, decode
-from ctx.clusters import Stored as StoredCluster
 from ctx.clusters import decode_cluster
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.history.block import check_block
 from ctx.maintenance.inventory import (
     BLOCK,
@@ -29,7 +28,6 @@ from ctx.maintenance.inventory import (
     Stored,
 )
 from ctx.maintenance.pins import read_pin
-from ctx.records import decode_record
 from ctx.regular_files import open_regular
 from ctx.remote.file_names import ARRIVED
 from ctx.snapshots import TREE_BYTES, decode_node
@@ -141,15 +139,13 @@ class Examiner:
             record = decode_node(payload)
             self._names[file.path] = record.nodes, record.clusters
         elif file.group == str(descriptor):
-            _check_cluster(decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes))
+            decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes)
 
     def _log(self, file: Stored) -> None:
         for line in _read(file).splitlines():
-            try:
+            with Decoding("a line of the log of a snapshot"):
                 if not isinstance(json.loads(line), dict):
                     raise Damaged("the log of a snapshot has a line that is no object of JSON")
-            except ValueError as error:
-                raise Damaged("the log of a snapshot has a line that cannot be read") from error
 
     def _arrays(self, file: Stored) -> None:
         if file.name.startswith(ARRIVED):
@@ -157,13 +153,11 @@ class Examiner:
         arrays, meta = decode(_read(file))
         if file.group != self._index.catalog.group:
             return
-        try:
+        with Decoding("a segment or view"):
             if file.kind == SEGMENT:
                 _check_segment(file.name, arrays, meta)
             else:
                 self._check_view(file.name, arrays, meta)
-        except (ValueError, TypeError, KeyError, IndexError) as error:
-            raise Damaged(f"its arrays do not fit each other: {error}") from error
 
     def _check_view(self, name: str, arrays: Arrays, meta: dict[str, Any]) -> None:
         try:
@@ -183,19 +177,6 @@ def _read(file: Stored) -> bytes:
         if error.errno == errno.EINVAL:
             raise Damaged("it is not a regular file") from error
         raise
-
-
-def _check_cluster(cluster: StoredCluster) -> None:
-    """Whether chunks lie in their blobs one after the other. Raises `Damaged`."""
-    for document in cluster.documents.values():
-        record = decode_record(document.record)
-        end, line = 0, 1
-        for position in record.positions:
-            if not (end <= position.start < position.end <= record.size):
-                raise Damaged("a chunk of a cluster does not lie in its file")
-            if not (line <= position.start_line <= position.end_line <= record.lines):
-                raise Damaged("a chunk of a cluster has lines that its file has not")
-            end, line = position.end, position.start_line
 
 
 def _check_fit(data: bytes) -> None:

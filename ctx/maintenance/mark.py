@@ -8,10 +8,11 @@ young (`Store.touch`), and what lies below a young node is needed too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from contextlib import suppress
 from typing import NamedTuple
 
 from ctx.arrays import map_file
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.maintenance.inventory import (
     CLUSTER,
     LOG,
@@ -132,10 +133,8 @@ def _idle_views(files: Iterable[Stored], covered: Set[bytes], cutoff: float, now
             continue
         tree = file.name.partition("-")[2]
         if (tree in shown) if file.kind == VIEW else (file.mtime >= cutoff):
-            try:
+            with suppress(OSError, Damaged), Decoding("a view"):
                 named.update(map_file(file.path)[1].get("segments", ()))
-            except (OSError, Damaged, TypeError):
-                continue
         else:
             idle.append(file)
     limit = max(cutoff, now - UNNAMED_SEGMENT)
@@ -148,11 +147,8 @@ def _shown(views: Iterable[Stored]) -> set[bytes]:
     for file in views:
         if file.kind == SEGMENT:
             continue
-        try:
-            rows = map_file(file.path)[0]["cluster_key"]
-        except (OSError, Damaged, KeyError):
-            continue
-        keys.update(row.tobytes() for row in rows)
+        with suppress(OSError, Damaged), Decoding("a view"):
+            keys.update(row.tobytes() for row in map_file(file.path)[0]["cluster_key"])
     return keys
 
 

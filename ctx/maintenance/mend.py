@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
+from ctx.errors import Damaged, Decoding
 from ctx.maintenance.inventory import LOG, OWN, PIN, Stored
 from ctx.maintenance.pins import Pin, write_pin
 from ctx.regular_files import open_regular
@@ -38,9 +40,7 @@ def _readable_lines(path: str) -> bytes:
     except OSError:  # a pipe, say
         return kept
     for line in lines:
-        try:
+        with suppress(Damaged), Decoding("a line of the log"):
             if isinstance(json.loads(line), dict):
                 kept += line.rstrip(b"\n") + b"\n"
-        except ValueError:
-            continue
     return kept

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.errors import UnknownRevision
+from ctx.errors import Damaged, Decoding, UnknownRevision
 from ctx.maintenance.inventory import PINS
 from ctx.regular_files import open_regular
 from ctx.store import Store, unusable
@@ -47,12 +48,11 @@ def pins(store: Store) -> list[Pin]:
 
 def read_pin(store: Store, tree: bytes) -> Pin | None:
     """The pin of a tree, or None where there is none that can be read."""
-    try:
+    with suppress(OSError, Damaged), Decoding("a pin"):
         with open_regular(_file(store, tree)) as file:
             fields = json.load(file)
         return Pin(tree, str(fields["revision"]), int(fields["time"]))
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return None
+    return None
 
 
 def write_pin(store: Store, pin: Pin) -> None:

@@ -95,7 +95,7 @@ def _file(index: RepositoryIndex, path: str, revision: str | None) -> tuple[str,
             if entry is None or (place < len(parts) - 1 and not stat.S_ISDIR(entry.mode)):
                 raise UsageError(f"there is no {path!r} in this tree: code_search with revision finds files")
             oid = entry.oid
-        blob = repository.read_blob(oid)
+        blob = repository.read_small_blob(oid, MAX_SIZE)
     except KeyError:
         raise UsageError(f"{path!r} is no file that is here") from None
     return _text(path, blob), oid.hex()

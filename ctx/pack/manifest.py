@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ctx.errors import CtxError, Damaged
+from ctx.errors import CtxError, Damaged, Decoding
 from ctx.pack.values import (
     ADDED,
     CHANGED,
@@ -120,24 +120,19 @@ def _path(name: str, path: bytes) -> dict[str, str]:
         return {name: _text(path), f"{name}Bytes": base64.b64encode(path).decode()}
 
 
+@Decoding("a manifest")
 def decode(data: bytes) -> Pack:
     """The pack of a manifest. Raises `Damaged` for what is none, CtxError for one of a later version."""
-    try:
-        value = json.loads(data)
-        schema = value["schemaVersion"]
-        if not isinstance(schema, int) or schema < 1:
-            raise Damaged("a manifest does not say its version")
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise Damaged("a manifest is no JSON object of a pack") from error
+    value = json.loads(data)
+    schema = value["schemaVersion"]
+    if not isinstance(schema, int) or schema < 1:
+        raise Damaged("a manifest does not say its version")
     if schema > SCHEMA:
         raise CtxError(
             f"the pack was made by a newer git-ctx (manifest version {schema}, this one reads {SCHEMA}): "
             "use that one, or pack again"
         )
-    try:
-        return _decode(value)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise Damaged(f"a manifest lacks what it should have: {error}") from error
+    return _decode(value)
 
 
 def _decode(value: dict[str, Any]) -> Pack:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import zlib
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ctx.arrays import Arrays, encode, expect, map_file
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.rank.past import FEATURES, Floats, Past
 from ctx.rank.query import Query
 from ctx.views.view import View
@@ -67,7 +68,7 @@ def fit_path(store: str) -> str:
 
 def load(path: str) -> Correction | None:
     """The correction in a file; None where there is none for this program's ranker that can be trusted."""
-    try:
+    with suppress(OSError, Damaged), Decoding("a fit"):
         arrays, meta = map_file(path)
         expect(arrays, _ARRAYS)
         weights = np.array(meta["weights"], dtype=np.float64)
@@ -78,9 +79,8 @@ def load(path: str) -> Correction | None:
             return None
         if not isinstance(meta["commit"], bytes) or not isinstance(meta["tasks"], int):
             return None
-    except (OSError, Damaged, KeyError, ValueError, TypeError):
-        return None
-    return Correction(past, weights, meta["commit"], meta["tasks"])
+        return Correction(past, weights, meta["commit"], meta["tasks"])
+    return None
 
 
 _ARRAYS = {

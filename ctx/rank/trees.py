@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.arrays import Arrays, map_file
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.rank.features import FEATURES
 from ctx.rank.rows import ROW_FEATURES
 
@@ -38,23 +38,21 @@ class Trees:
     Nodes stand between the leaves that they part: node i after leaf i.
     """
 
+    @Decoding("a ranker")
     def __init__(self, arrays: Arrays, features: list[str], names: Sequence[str]) -> None:
-        try:
-            feature, value = arrays["feature"], arrays["value"]
-            if list(names) != features or int(feature.max(initial=0)) >= len(names):
-                raise Damaged("the ranker was made for other features")
-            if arrays["mean"].shape != feature.shape:
-                raise Damaged("the ranker's arrays do not fit each other")
-            self._features = len(names)
-            self._arrays = arrays
-            self._shape = feature.shape
-            self._feature = feature.reshape(-1).astype(np.intp)
-            self._threshold = arrays["threshold"].reshape(-1, 1)
-            self._mask = arrays["mask"].reshape(-1, 1)
-            self._value = value.reshape(-1).astype(np.int64)
-            self._first = np.arange(value.shape[0])[:, None] * value.shape[1]
-        except (KeyError, ValueError) as error:
-            raise Damaged("the ranker's arrays do not fit each other") from error
+        feature, value = arrays["feature"], arrays["value"]
+        if list(names) != features or int(feature.max(initial=0)) >= len(names):
+            raise Damaged("the ranker was made for other features")
+        if arrays["mean"].shape != feature.shape:
+            raise Damaged("the ranker's arrays do not fit each other")
+        self._features = len(names)
+        self._arrays = arrays
+        self._shape = feature.shape
+        self._feature = feature.reshape(-1).astype(np.intp)
+        self._threshold = arrays["threshold"].reshape(-1, 1)
+        self._mask = arrays["mask"].reshape(-1, 1)
+        self._value = value.reshape(-1).astype(np.int64)
+        self._first = np.arange(value.shape[0])[:, None] * value.shape[1]
 
     def margins(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
         """The sum over the trees for each candidate (n,), from features (n, FEATURES); higher is better."""
@@ -115,10 +113,8 @@ def row_ranker() -> Trees:
 def ranker_in(path: str, features: Sequence[str] = FEATURES) -> Trees:
     """The trees in a file. Raises `Damaged` for those of other features, OSError where there is no file."""
     arrays, meta = map_file(path)
-    try:
+    with Decoding(f"the ranker in {path}"):
         return Trees(arrays, list(meta["features"]), features)
-    except (KeyError, TypeError) as error:
-        raise Damaged(f"{path} holds no ranker") from error
 
 
 _OF_A_TREE = ("feature", "mask", "mean", "value")

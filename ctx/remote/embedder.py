@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from ctx.counted import counted
 from ctx.embed.precision import BIT, is_same_answer, truncated
-from ctx.errors import ServiceFailed, UsageError
+from ctx.errors import Damaged, Decoding, ServiceFailed, UsageError
 from ctx.git.settings import Settings
 from ctx.remote.addresses import embedding_address
 from ctx.remote.centre import TEXTS, Reference
-from ctx.remote.http import UNEXPECTED, Patience, Service, TooLarge, TooSlow, in_short
+from ctx.remote.http import Patience, Service, TooLarge, TooSlow
 from ctx.remote.ledger import Ledger
 from ctx.remote.path_header import with_path
 from ctx.remote.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
@@ -156,10 +156,8 @@ class RemoteEmbedder:
         answer = self._service.post(body, len(texts), divisible=self._is_patient and len(texts) > 1)
         try:
             found = vectors_of(answer, wanted.dialect)
-        except UNEXPECTED as error:
-            raise ServiceFailed(
-                f"{self._service.url} did not answer with vectors ({in_short(error)})"
-            ) from error
+        except Damaged as error:
+            raise ServiceFailed(f"{self._service.url} did not answer with vectors: {error}") from error
         return self._sound(found, len(texts))
 
     def _sound(self, vectors: Floats, count: int) -> Floats:
@@ -196,8 +194,9 @@ def request(wanted: EmbedderSettings, texts: Sequence[str], task: str) -> dict[s
     return body
 
 
+@Decoding("an answer")
 def vectors_of(answer: Any, dialect: str) -> Floats:
-    """Return the vectors of an answer, (n, width). Raises one of `UNEXPECTED` for an answer without any."""
+    """Return the vectors of an answer, (n, width). Raises `Damaged` for an answer without any."""
     if dialect == TEI:
         rows = answer
     elif dialect == OLLAMA:

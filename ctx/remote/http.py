@@ -11,16 +11,17 @@ from __future__ import annotations
 import copy
 import email.utils
 import json
+import math
 import random
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctx.errors import CtxError, ServiceFailed
+from ctx.errors import CtxError, Damaged, Decoding, ServiceFailed
 from ctx.git.settings import Settings
 from ctx.remote import secrets
 from ctx.remote.addresses import is_loopback, refuse_clear_text
@@ -46,9 +47,6 @@ _LARGEST_PER_TEXT = 1 << 20
 """Bytes of an answer for each text of the request, and as much again for the rest of it."""
 _SHOWN = 300
 """Characters of a service's own words that are shown."""
-
-UNEXPECTED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-"""Raised by code that reads a JSON answer which does not have the expected form."""
 
 
 class TooLarge(Exception):
@@ -197,7 +195,7 @@ class Service:
                 if divisible:
                     raise TooSlow(failure) from error
             except httpx.TransportError as error:
-                failure = _shortened(f"{type(error).__name__}: {error}")
+                failure = _on_one_line(f"{type(error).__name__}: {error}")
             else:
                 if answer.status == 200:
                     return _json(answer, self.url)
@@ -385,29 +383,23 @@ def _certificates(addresses: Sequence[str], file: str | None) -> ssl.SSLContext 
 
 def _json(answer: _Answer, url: str) -> Any:
     try:
-        return json.loads(answer.content)
-    except (ValueError, RecursionError):
+        with Decoding("an answer"):
+            return json.loads(answer.content)
+    except Damaged:
         raise ServiceFailed(f"{url} did not answer with JSON: is it the address of a service?") from None
 
 
 def _words(answer: _Answer) -> str:
     """Return what a service says is wrong, on one line of at most `_SHOWN` characters."""
     text = answer.content.decode("utf-8", "replace")
-    try:
+    with suppress(Damaged), Decoding("an answer"):
         found = json.loads(answer.content)
         error = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
         text = str(error.get("message", error) if isinstance(error, dict) else error)
-    except (ValueError, RecursionError):
-        pass
-    return _shortened(text) or "nothing more"
+    return _on_one_line(text) or "nothing more"
 
 
-def in_short(error: Exception) -> str:
-    """Return an error as a few words; its message may have parts of an answer in it."""
-    return _shortened(repr(error))
-
-
-def _shortened(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return " ".join(text[: 4 * _SHOWN].split())[:_SHOWN]
 
 
@@ -436,7 +428,8 @@ def _asked(answer: _Answer) -> float | None:
         wait = float(value)
     except ValueError:
         try:
-            wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
+            with Decoding("a time"):
+                wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except Damaged:
             return None
-    return min(max(wait, 0.0), _LONGEST_ASKED) if wait == wait else None
+    return None if math.isnan(wait) else min(max(wait, 0.0), _LONGEST_ASKED)

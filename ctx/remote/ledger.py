@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ctx.errors import Damaged, Decoding
 from ctx.regular_files import open_regular, without_waiting
 
 _EVERY = 1.0
@@ -106,10 +107,11 @@ class Ledger:
             return []
         for line in lines:
             try:
-                found = json.loads(line)
-                key = (str(found["repository"]), str(found["host"]), str(found["purpose"]))
-                numbers = [int(found[name]) for name in ("requests", "bytes", "texts", "time")]
-            except (ValueError, KeyError, TypeError, OverflowError):
+                with Decoding("a line of the ledger"):
+                    found = json.loads(line)
+                    key = (str(found["repository"]), str(found["host"]), str(found["purpose"]))
+                    numbers = [int(found[name]) for name in ("requests", "bytes", "texts", "time")]
+            except Damaged:
                 continue
             requests, size, texts, at = numbers
             old = sums.get(key, Sent(*key, 0, 0, 0, at, at))

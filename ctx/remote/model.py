@@ -19,7 +19,7 @@ from ctx.chunking.grammar_version import grammar_version
 from ctx.cluster_store import ClusterStore
 from ctx.clusters import Stored
 from ctx.descriptor import CLUSTER_VERSION, SCOPE, Descriptor
-from ctx.errors import Damaged, StoreUnusable
+from ctx.errors import Damaged, Decoding, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.regular_files import open_regular
 from ctx.remote.addresses import embedding_address
@@ -163,10 +163,10 @@ class RemoteModel:
     def reference(self) -> Reference | None:
         """What the model said to fixed texts when it was first asked."""
         try:
-            with open_regular(os.path.join(self._folder, PROBE)) as file:
+            with Decoding("what a model said"), open_regular(os.path.join(self._folder, PROBE)) as file:
                 arrays, _ = decode(file.read())
-            found = Reference(arrays["probe"].astype(np.float32), arrays["centre"].astype(np.float32))
-        except (OSError, Damaged, KeyError):
+                found = Reference(arrays["probe"].astype(np.float32), arrays["centre"].astype(np.float32))
+        except (OSError, Damaged):
             return None
         return found if {one.shape for one in found} == {(self.settings.dimensions,)} else None
 

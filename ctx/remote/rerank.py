@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ctx.errors import ServiceFailed
+from ctx.errors import Damaged, Decoding, ServiceFailed
 from ctx.logistic import logistic
 from ctx.remote.addresses import completed
-from ctx.remote.http import UNEXPECTED, Service, in_short
+from ctx.remote.http import Service
 from ctx.remote.settings import ServiceSettings
 
 COHERE, TEI, POINTWISE, LISTWISE = "cohere", "tei", "pointwise", "listwise"
@@ -57,14 +57,15 @@ def rerank(
     """
     texts = [text[:_LONGEST] for text in texts]
     try:
-        if settings.dialect == POINTWISE:
-            with ThreadPoolExecutor(min(_CONCURRENCY, len(texts) or 1)) as pool:
-                return list(pool.map(lambda text: _yes(service, settings, query, text), texts))
-        if settings.dialect == LISTWISE:
-            return _graded(service, settings, query, texts)
-        return _scored(service, settings, query, texts)
-    except UNEXPECTED as error:
-        raise ServiceFailed(f"{service.url} did not answer as a reranker ({in_short(error)})") from error
+        with Decoding("an answer"):
+            if settings.dialect == POINTWISE:
+                with ThreadPoolExecutor(min(_CONCURRENCY, len(texts) or 1)) as pool:
+                    return list(pool.map(lambda text: _yes(service, settings, query, text), texts))
+            if settings.dialect == LISTWISE:
+                return _graded(service, settings, query, texts)
+            return _scored(service, settings, query, texts)
+    except Damaged as error:
+        raise ServiceFailed(f"{service.url} did not answer as a reranker: {error}") from error
 
 
 def full_address(url: str, dialect: str) -> str:
@@ -110,6 +111,8 @@ def _yes(service: Service, settings: ServiceSettings, query: str, text: str) -> 
         word = str(one["token"]).strip().lower()
         if word in said:
             said[word] += math.exp(min(0.0, float(one["logprob"])))
+    if not all(map(math.isfinite, said.values())):
+        raise ValueError("a probability that is no number")
     if not any(said.values()):
         word = str(choice["message"]["content"]).strip().lower()
         return 1.0 if word.startswith("yes") else 0.0
@@ -152,9 +155,10 @@ def expand(service: Service, settings: ServiceSettings, query: str, texts: Seque
         "temperature": 0,
     }
     try:
-        said = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
-    except UNEXPECTED as error:
-        raise ServiceFailed(f"{service.url} did not answer as a chat model ({in_short(error)})") from error
+        with Decoding("an answer"):
+            said = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
+    except Damaged as error:
+        raise ServiceFailed(f"{service.url} did not answer as a chat model: {error}") from error
     lines = [
         re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line[:_LONGEST_QUERY]).strip().strip('"')
         for line in said.splitlines()

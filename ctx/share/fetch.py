@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from ctx.cluster_key import Member
 from ctx.clusters import document_key
 from ctx.document_index import DocumentIndex
-from ctx.errors import CtxError, GitFailed
+from ctx.errors import CtxError, Decoding, GitFailed
 from ctx.git.repository import Repository
 from ctx.partition import Cluster
 from ctx.share.layers import Layer, layers_of
@@ -67,13 +68,16 @@ def _bring_rules(repository: Repository, tree: bytes) -> None:
 def fetch_on_miss(index: RepositoryIndex, tree: bytes) -> str | None:
     """Take from the default remote what a tree lacks; a sentence when that failed. Asks for no password."""
     try:
-        wishes = [(layer, list(layer.missing(tree, index.reader))) for layer in layers_of(index)]
-        (_, own), *others = wishes
-        if own or (any(missing for _, missing in others) and not asked_lately(index.store, tree)):
-            report = _take(index, None, wishes, None, may_ask=False)
-            return _problem(report)
-    except CtxError as error:
-        return f"the shared index was not asked: {error}"
+        # Whatever goes wrong here, the search itself can do without.
+        with Decoding("the shared index"):
+            wishes = [(layer, list(layer.missing(tree, index.reader))) for layer in layers_of(index)]
+            (_, own), *others = wishes
+            if own or (any(missing for _, missing in others) and not asked_lately(index.store, tree)):
+                report = _take(index, None, wishes, None, may_ask=False)
+                return _problem(report)
+    except (CtxError, OSError, subprocess.SubprocessError) as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        return f"the shared index could not be used: {why}"
     return None
 
 

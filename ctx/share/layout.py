@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.store import decode_object, encode_object
 
 if TYPE_CHECKING:
@@ -113,13 +113,11 @@ def encode_published(tree: bytes, snapshot: Published) -> bytes:
     return encode_shared(tree, msgpack.packb(tuple(snapshot)))
 
 
+@Decoding("a snapshot")
 def decode_published(tree: bytes, data: bytes) -> Published:
     """Raises `Damaged` for what is none."""
-    try:
-        root, partition, at, commits = msgpack.unpackb(decode_shared(tree, data))
-        found = Published(root, partition, at, [(commit, time) for commit, time in commits])
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"a snapshot cannot be read: {error}") from error
+    root, partition, at, commits = msgpack.unpackb(decode_shared(tree, data))
+    found = Published(root, partition, at, [(commit, time) for commit, time in commits])
     times = [time for _, time in found.commits if time is not None]
     if not (
         isinstance(root, bytes)
@@ -136,6 +134,7 @@ def encode_probe(reference: Reference) -> bytes:
     return encode_object(PROBE, b"".join(one.astype("<f4").tobytes() for one in reference))
 
 
+@Decoding("what a model said to fixed texts")
 def decode_probe(data: bytes, dimensions: int) -> Reference:
     """Raises `Damaged` for what is none."""
     import numpy as np
@@ -153,4 +152,4 @@ def decode_probe(data: bytes, dimensions: int) -> Reference:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and value >= 0
+    return type(value) is int and value >= 0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ctx.cluster_key import Member
-from ctx.errors import Damaged, RemoteFailed
+from ctx.errors import Damaged, Decoding, RemoteFailed
 from ctx.partition import Cluster
 from ctx.share import layout
 from ctx.share.layers import Layer, insist_on_same_model
@@ -128,7 +128,8 @@ def _each(
         try:
             if data is None:
                 raise Damaged(absent)
-            keep(key, data)
+            with Decoding("it"):
+                keep(key, data)
         except Damaged as error:
             refused.append((key, str(error)))
         else:

@@ -32,6 +32,16 @@ _RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref"
 _RACE_SAID = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
 
 
+MOST_FILES = 1_000_000
+"""Files under the ref at most: those of a snapshot of several million files."""
+_MOST_LISTED = 256 << 20
+"""Bytes of their paths, modes and ids, as git lists them."""
+
+
+class _Endless(RemoteFailed):
+    """A few trees that name each other again and again list more files than there is room for."""
+
+
 class Pushed(NamedTuple):
     """How a push ended: `landed`, or what to do about it. `why` is git's word for a refusal."""
 
@@ -131,6 +141,8 @@ class ShareRepository:
             return None
         try:
             return self._fetched_tip()
+        except _Endless:
+            raise
         except (RemoteFailed, Unsound):
             # The remote was there a moment ago: what is damaged may well be what lies here.
             self._begin_anew()
@@ -218,12 +230,20 @@ class ShareRepository:
         return self._listing(commit)
 
     def _listing(self, commit: str) -> dict[str, str]:
-        found = {}
-        for line in self._git.output("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
-            head, _, path = line.partition(b"\t")
-            _, kind, oid = head.split(b" ")
-            if kind == b"blob":
-                found[os.fsdecode(path)] = oid.decode()
+        found: dict[str, str] = {}
+        size = 0
+        with self._git.started("ls-tree", "-r", "-z", "--full-tree", commit) as (_, back):
+            for line in process.pieces(back):
+                size += len(line)
+                if len(found) >= MOST_FILES or size > _MOST_LISTED:
+                    raise _Endless(
+                        f"the index at '{self.remote.name}' lists more than {MOST_FILES:,} files, or "
+                        f"names longer than any of ours; look at {REF} there, or have it compacted"
+                    )
+                head, _, path = line.partition(b"\t")
+                _, kind, oid = head.split(b" ")
+                if kind == b"blob":
+                    found[os.fsdecode(path)] = oid.decode()
         return found
 
     def message(self, commit: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.clusters import Stored
-from ctx.errors import BlobsMissing, Damaged
+from ctx.errors import BlobsMissing, Damaged, Decoding
 from ctx.records import stored_kinds
 from ctx.views import postings
 from ctx.views.postings import COUNT_BITS, MAX_ROWS
@@ -66,6 +66,7 @@ def _payload(group: str, lengths: npt.NDArray[np.int64], lists: postings.Lists) 
     return payload
 
 
+@Decoding("the words of a cluster")
 def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) -> Part:
     """The documents of a cluster with the words of a payload from elsewhere, as a part of a segment.
 
@@ -73,16 +74,13 @@ def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) 
     """
     kinds = [stored_kinds(document.record) for document in stored.documents.values()]
     rows = sum(map(len, kinds))
-    try:
-        name, lengths, gaps, counts, values = msgpack.unpackb(payload)
-        if name != group or not all(isinstance(one, bytes) for one in (lengths, gaps, counts, values)):
-            raise Damaged("these are not the words of this version")
-        if not 0 < rows <= MAX_ROWS or len(lengths) != 2 * rows or len(gaps) % _TERM_BYTES:
-            raise Damaged("its words are not those of its chunks")
-        length = np.frombuffer(lengths, dtype="<u2").astype(np.int64)
-        lists = postings.Lists(_terms(gaps), postings.numbers(counts), postings.numbers(values))
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        raise Damaged(f"its words cannot be read: {error}") from error
+    name, lengths, gaps, counts, values = msgpack.unpackb(payload)
+    if name != group or not all(isinstance(one, bytes) for one in (lengths, gaps, counts, values)):
+        raise Damaged("these are not the words of this version")
+    if not 0 < rows <= MAX_ROWS or len(lengths) != 2 * rows or len(gaps) % _TERM_BYTES:
+        raise Damaged("its words are not those of its chunks")
+    length = np.frombuffer(lengths, dtype="<u2").astype(np.int64)
+    lists = postings.Lists(_terms(gaps), postings.numbers(counts), postings.numbers(values))
     packed = _packed(lists, rows)
     # Nothing that can be written in two ways: equal words are equal bytes.
     if _payload(group, length, postings.lists(packed)) != payload:

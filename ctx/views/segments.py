@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.arrays import ANY, Arrays, expect
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.records import TEST
 from ctx.values import KINDS
 from ctx.views import postings
@@ -92,20 +92,18 @@ def build(parts: Sequence[Part]) -> tuple[Arrays, dict[str, Any]]:
 class Segment:
     """A segment that can be searched, from arrays in memory or mapped from a file."""
 
+    @Decoding("a segment")
     def __init__(self, arrays: Arrays, meta: dict[str, Any]) -> None:
         expect(arrays, _ARRAYS)
-        try:
-            self.languages: list[str] = meta["languages"]
-            self.document_end = arrays["document_end"]
-            self.document_language: npt.NDArray[np.uint8] = arrays["document_language"]
-            self.bits: npt.NDArray[np.uint8] = arrays["row_bits"]
-            self.lengths: npt.NDArray[np.uint16] = arrays["row_length"]
-            self.kinds: npt.NDArray[np.uint8] = arrays["row_kind"]
-            self.postings = Postings(arrays, len(self.lengths))
-            self._ids = arrays["document_id"]
-            self._order = arrays["document_order"]
-        except KeyError as error:
-            raise Damaged(f"a segment does not say its {error}") from error
+        self.languages: list[str] = meta["languages"]
+        self.document_end = arrays["document_end"]
+        self.document_language: npt.NDArray[np.uint8] = arrays["document_language"]
+        self.bits: npt.NDArray[np.uint8] = arrays["row_bits"]
+        self.lengths: npt.NDArray[np.uint16] = arrays["row_length"]
+        self.kinds: npt.NDArray[np.uint8] = arrays["row_kind"]
+        self.postings = Postings(arrays, len(self.lengths))
+        self._ids = arrays["document_id"]
+        self._order = arrays["document_order"]
         if not isinstance(self.languages, list) or not all(isinstance(name, str) for name in self.languages):
             raise Damaged("a segment does not name its languages")
         self.documents = len(self.document_end)

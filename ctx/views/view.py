@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.arrays import ANY, Arrays, expect
-from ctx.errors import Damaged
+from ctx.errors import Damaged, Decoding
 from ctx.views.paths import LEGACY
 from ctx.views.segments import Key, Segment
 from ctx.views.versions import outdated
@@ -99,25 +99,23 @@ def build(
 class View:
     """A view over its segments; all arrays over files are in the order of the manifest."""
 
+    @Decoding("a view")
     def __init__(self, arrays: Arrays, meta: dict[str, Any], segments: Sequence[Segment]) -> None:
         expect(arrays, _ARRAYS)
-        try:
-            self.tree: bytes = meta["tree"]
-            self.names: list[str] = meta["segments"]
-            self.skipped: dict[str, int] = meta["skipped"]
-            self._is_overlay: bool = meta["overlay"]
-            self.cluster_keys = arrays["cluster_key"]
-            self.cluster_end = arrays["cluster_end"]
-            self.file_segment: npt.NDArray[np.uint16] = arrays["file_segment"]
-            self.file_document: npt.NDArray[np.uint32] = arrays["file_document"]
-            self._flags: npt.NDArray[np.uint8] = arrays["file_flags"]
-            self.path_vectors: npt.NDArray[np.uint8] = arrays["path_vector"]
-            self.path_terms = _numbers(arrays["path_term"])
-            self.path_term_end = np.cumsum(arrays["path_term_count"], dtype=np.uint32)
-            self._path = arrays["path"].tobytes()
-            self._path_end = arrays["path_end"]
-        except KeyError as error:
-            raise Damaged(f"a view does not say its {error}") from error
+        self.tree: bytes = meta["tree"]
+        self.names: list[str] = meta["segments"]
+        self.skipped: dict[str, int] = meta["skipped"]
+        self._is_overlay: bool = meta["overlay"]
+        self.cluster_keys = arrays["cluster_key"]
+        self.cluster_end = arrays["cluster_end"]
+        self.file_segment: npt.NDArray[np.uint16] = arrays["file_segment"]
+        self.file_document: npt.NDArray[np.uint32] = arrays["file_document"]
+        self._flags: npt.NDArray[np.uint8] = arrays["file_flags"]
+        self.path_vectors: npt.NDArray[np.uint8] = arrays["path_vector"]
+        self.path_terms = _numbers(arrays["path_term"])
+        self.path_term_end = np.cumsum(arrays["path_term_count"], dtype=np.uint32)
+        self._path = arrays["path"].tobytes()
+        self._path_end = arrays["path_end"]
         if not isinstance(self.tree, bytes) or not isinstance(self.skipped, dict):
             raise Damaged("a view's description holds a value of a wrong type")
         if any(not isinstance(count, int) for count in self.skipped.values()):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import struct
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,7 @@ from hypothesis import strategies as st
 
 from ctx.errors import Damaged, StoreFull, StoreUnusable
 from ctx.indexing.lock import IndexLock
+from ctx.permissions import Permissions
 from ctx.snapshots import NodeRecord, Snapshots, Totals
 from ctx.store import MAX_PAYLOAD, Store, decode_object, encode_object, unusable
 from ctx.values import Provenance
@@ -227,3 +232,57 @@ def test_one_holds_the_lock_and_its_wishes_are_kept(store: Store) -> None:
         assert second.acquire()
     assert first.acquire()
     first.release()
+
+
+def test_an_interrupt_while_waiting_for_the_lock_leaves_no_file_open(store: Store) -> None:
+    holder, waiter = IndexLock(store), IndexLock(store)
+
+    class Interrupt(Exception):
+        pass
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with holder:
+            assert holder.acquire()
+            opened = set(os.listdir("/dev/fd"))
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(Interrupt):
+                waiter.acquire(60)
+            assert set(os.listdir("/dev/fd")) == opened
+        assert waiter.acquire()
+        waiter.release()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(("shared", "mode"), [("umask", 0o600), ("group", 0o660), ("0644", 0o644)])
+def test_threads_that_write_leave_the_umask_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: str, mode: int
+) -> None:
+    store = Store(str(tmp_path), permissions=Permissions.parse(shared))
+    names = [f"{number:040x}" for number in range(400)]
+    set_umask = os.umask
+
+    def slow_umask(mask: int) -> int:
+        # Whoever changes it for a moment is seen by the other threads in that moment.
+        found = set_umask(mask)
+        time.sleep(0.001)
+        return found
+
+    interval, before = sys.getswitchinterval(), os.umask(0o077)
+    monkeypatch.setattr(os, "umask", slow_umask)
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda name: store.write("objects", name, name.encode()), names))
+    finally:
+        sys.setswitchinterval(interval)
+        after = set_umask(before)
+    assert after == 0o077
+    paths = [store.file("objects", name) for name in names]
+    assert {os.stat(path).st_mode & 0o777 for path in paths} == {mode}
+    assert [store.read("objects", name) for name in names] == [name.encode() for name in names]
+    assert os.listdir(os.path.join(store.path, "tmp")) == []

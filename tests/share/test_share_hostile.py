@@ -6,7 +6,9 @@ import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import pytest
 import zstandard
 from repositories import Repo
@@ -197,3 +199,106 @@ def test_only_signed_indexes_are_taken_where_that_is_required(ada: Repo, bob: Re
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     done(ada.path, "push")
     assert done(bob.path, "fetch")["clusters"] > 3
+
+
+def forged(change: Callable[[list[Any]], object]) -> Callable[[str, bytes], bytes]:
+    """A cluster under its own key in whose first record fields are changed."""
+
+    def spoil(mine: str, data: bytes) -> bytes:
+        cluster = msgpack.unpackb(decode_object(mine, data))
+        fields = list(msgpack.unpackb(cluster[2][0], unicode_errors="surrogatepass"))
+        change(fields)
+        cluster[2][0] = msgpack.packb(fields, unicode_errors="surrogatepass")
+        return encode_object(mine, msgpack.packb(cluster))
+
+    return spoil
+
+
+GAPS, NAMES = 2, 8
+"""Fields of a record."""
+
+
+def put(field: int, value: object, place: int | None = None) -> Callable[[list[Any]], object]:
+    def change(fields: list[Any]) -> None:
+        if place is None:
+            fields[field] = value
+        else:
+            fields[field][place] = value
+
+    return change
+
+
+FORGED = {"names that are maps": put(NAMES, [{"a": 1}]), "a start before the blob": put(GAPS, -3, 0)}
+
+
+@pytest.mark.parametrize("name_of", FORGED)
+def test_a_forged_record_is_refused(forge: Repo, remote: Path, name_of: str) -> None:
+    """A fetch says which cluster it did not take, and a search with ctx.autoFetch is right."""
+    (path,) = [
+        one for one in clusters(remote) if b"renew_session" in decode_object(name(one), content(remote, one))
+    ]
+    replace(remote, path, forged(FORGED[name_of])(name(path), content(remote, path)))
+    run = git_ctx(forge.path, "fetch", "--json-output")
+    assert run.status == 0, run.err
+    assert [one["key"] for one in run.json["refused"]] == [name(path)]
+    forge.git("config", "ctx.autoFetch", "true")
+    found = done(forge.path, "search", "renew the session")
+    assert f"cluster {name(path)}" in found["message"]
+    first = found["results"][0]
+    assert first["result"]["sourcePosition"]["relativePath"] == "one.py"
+    assert first["content"].startswith("def renew_session")
+    assert (first["contentStartLine"], first["contentEndLine"]) == (1, 2)
+
+
+@pytest.fixture
+def forge(ada: Repo, remote: Path, tmp_path: Path) -> Repo:
+    """A clone of a project of one file, whose index is published."""
+    for path in ada.git("ls-files").decode().splitlines():
+        ada.write({path: None})
+    ada.commit({"one.py": "def renew_session(user):\n    return user\n"})
+    ada.git("push", "--quiet", "origin", "HEAD")
+    done(ada.path, "push")
+    return clone(remote, tmp_path / "forge")
+
+
+def test_a_ref_that_lists_itself_without_end_is_refused(ada: Repo, bob: Repo, remote: Path) -> None:
+    """Ten levels of ten equal subtrees, beside what was published."""
+    done(ada.path, "push")
+    blob = subprocess.run(
+        ["git", "rev-parse", f"{REF}:{clusters(remote)[0]}"], cwd=remote, capture_output=True
+    )
+    tree = b"".join(b"100644 blob %s\tf%d\n" % (blob.stdout.strip(), number) for number in range(10))
+    for _ in range(10):
+        made = subprocess.run(["git", "mktree"], input=tree, cwd=remote, capture_output=True, check=True)
+        tree = b"".join(b"040000 tree %s\td%d\n" % (made.stdout.strip(), number) for number in range(10))
+    made = subprocess.run(["git", "mktree"], input=tree, cwd=remote, capture_output=True, check=True)
+    tip = Repo(remote).git("commit-tree", "-m", "bomb", made.stdout.strip())
+    Repo(remote).git("update-ref", REF, tip)
+    run = git_ctx(bob.path, "fetch")
+    assert run.status == 128
+    assert "more than 1,000,000 files" in run.err
+    assert "Traceback" not in run.err
+    bob.git("config", "ctx.autoFetch", "true")
+    found = done(bob.path, "search", "renew the session")
+    assert "more than 1,000,000 files" in found["message"]
+    assert found["results"]
+    assert git_ctx(ada.path, "push", "--force").status in (128, 129)
+
+
+@pytest.mark.parametrize("broken", ["a lock that is a directory", "no server"])
+def test_a_fetch_that_nobody_asked_for_never_ends_a_search(
+    ada: Repo, bob: Repo, tmp_path: Path, broken: str
+) -> None:
+    """Whatever stands in its way is said in one line."""
+    done(ada.path, "push")
+    bob.git("config", "ctx.autoFetch", "true")
+    store = Path(bob.git("rev-parse", "--absolute-git-dir").decode()) / "ctx"
+    store.mkdir()
+    if broken != "no server":
+        (store / "share.git.lock").mkdir()
+    else:
+        bob.git("config", "remote.origin.uploadpack", "/nowhere/upload-pack")
+    found = done(bob.path, "search", "renew the session")
+    assert found["results"]
+    assert "\n" not in found["message"]
+    assert "shared index" in found["message"]
