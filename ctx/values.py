@@ -100,9 +100,10 @@ class Evolution(NamedTuple):
 class Hit(NamedTuple):
     """One chunk that answers a query. Paths are relative to the root of the repository.
 
-    `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement` is the share of
-    sign bits of the chunk's vector that agree with the query's, in 0..1. `also_at` are the other
-    paths of the same blob in the same tree. `change` is there in answers about what differs,
+    `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement`, also in 0..1,
+    is the share of sign bits of the chunk's vector that agree with the query's, or under a remote model the
+    cosine of both, 0 where it is negative. `also_at` are the other paths of the same blob in the same tree.
+    `change` is there in answers about what differs,
     `duplicate` (IDENTICAL or NEAR_DUPLICATE) in those about related code, where it is as good as a copy;
     `evolution` where it was asked for.
     """
