@@ -23,7 +23,7 @@ _WEIGHTS = {MESSAGE: 1.0, PATHS: 0.35, ADDED: 0.7, REMOVED: 0.6}
 _MEANING = 0.5
 """What full agreement of the vectors counts beside all words of the query."""
 _MOST = (1.0 + _MEANING) * (_WEIGHTS[MESSAGE] + _WEIGHTS[PATHS] + max(_WEIGHTS[ADDED], _WEIGHTS[REMOVED]))
-"""Evidence of a commit whose message, paths and changes all say exactly what the query does: the upper bound."""
+"""Evidence of a commit whose message, paths and changes all say what the query does; no commit has more."""
 _MOST_TERMS = 32
 _FAR = 0.62
 """Agreement of sign bits below which a vector says nothing; chance gives 0.5."""

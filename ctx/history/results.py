@@ -16,7 +16,10 @@ class Place(NamedTuple):
 
 
 class CommitHit(NamedTuple):
-    """A commit that answers; times in seconds since 1970. `score` is in 0..1 and compares within one answer."""
+    """A commit that answers; times in seconds since 1970.
+
+    `score` is in 0..1 and compares within one answer.
+    """
 
     commit: bytes
     author: str
