@@ -61,6 +61,7 @@ class HistoryAnswer(NamedTuple):
     hits: list[CommitHit]
     revision: str
     commit: bytes
+    tree: bytes
     timeline: list[Month]
     known: Known
     message: str | None

@@ -118,7 +118,8 @@ def _told(pack: Pack) -> dict[str, Any]:
     return {
         "slug": pack.slug,
         "parentPack": pack.delta.parent if pack.delta is not None else None,
-        "revision": printable(pack.revision),
+        "revision": pack.commit or pack.tree,
+        "revisionName": printable(pack.revision),
         "tree": pack.tree,
         "rankedWith": [printable(one) for one in pack.ranked_with],
         "tokens": pack.tokens,

@@ -17,7 +17,7 @@ from ctx.counted import counted
 from ctx.engine import RepositoryIndex
 from ctx.errors import NotARepository, UsageError
 from ctx.mcp.reading import read_lines
-from ctx.mcp.replies import Form, Reply, listed, numbered
+from ctx.mcp.replies import Form, Reply, listed, numbered, revision_values
 from ctx.mcp.tools import (
     CODE_SEARCH,
     EXPLAIN,
@@ -179,8 +179,7 @@ class Project:
     def _told(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
         """An answer within the tokens that were asked for, both of its forms counted."""
         values: dict[str, Any] = {
-            "revision": printable(answer.revision),
-            "tree": answer.tree.hex(),
+            **revision_values(answer.revision, answer.commit, answer.tree),
             "complete": answer.coverage.complete,
             "rankedWith": [printable(one) for one in answer.ranked_with],
         }

@@ -44,6 +44,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
         "rankedWith",
         "furtherQueries",
         "revision",
+        "revisionName",
         "commit",
         "tree",
         "resolvedBy",
