@@ -164,15 +164,17 @@ class Uncommitted(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """How far the nearest indexed tree is behind the one that was asked for.
+    """How far the nearest indexed tree is from the one that was asked for.
 
-    `commits` are those that it lacks, None where one of the two is no commit; `files` those that differ.
+    `commits` are those that it lacks, None where one of the two is no commit; `files` those that differ;
+    `ahead` counts the commits that it has besides, 0 where one of the two is no commit.
     """
 
     tree: bytes
     commit: bytes | None
     commits: int | None
     files: int
+    ahead: int = 0
 
 
 NOT_HERE, NO_COMMIT, LEFT_OUT = "not checked out", "commit not here", "left out"

@@ -108,11 +108,12 @@ def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, Any] | None
 
 
 def behind_object(behind: Behind | None) -> dict[str, Any] | None:
-    """How far what is indexed is behind; null where the tree that was asked for is indexed."""
+    """Return how far off what is indexed is; null where the tree that was asked for is indexed."""
     return behind and {
         "tree": behind.tree.hex(),
         "commit": behind.commit.hex() if behind.commit else None,
         "commits": behind.commits,
+        "ahead": None if behind.commits is None else behind.ahead,
         "files": behind.files,
     }
 

@@ -191,6 +191,7 @@ def test_how_far_behind_is_told(git_ctx, project):
         "tree": project.git("rev-parse", "HEAD~1^{tree}"),
         "commit": before,
         "commits": 1,
+        "ahead": 0,
         "files": 1,
     }
     run = git_ctx("search", "brand new session", "--no-overlay", cwd=project.path)
