@@ -19,10 +19,12 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 
 from ctx._version import __version__
 from ctx.errors import CtxError, UsageError
 from ctx.mcp.arguments import checked
+from ctx.mcp.incoming import messages, take_stdin
 from ctx.mcp.project import Project
 from ctx.mcp.replies import Reply
 from ctx.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, instructions
@@ -50,7 +52,15 @@ async def _serve(root: str, minimal: bool) -> None:
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_end_with, os.getppid())
-            async with stdio_server() as (read, write):
+            refusals: list[Any] = []
+
+            async def refuse(error: types.JSONRPCError) -> None:
+                await refusals[0].send(SessionMessage(error))
+
+            # The SDK only iterates over what it calls a file.
+            given: Any = messages(take_stdin(), refuse)
+            async with stdio_server(stdin=given) as (read, write):
+                refusals.append(write)
                 await server.run(read, write, server.create_initialization_options())
             group.cancel_scope.cancel()
     finally:
