@@ -10,12 +10,12 @@ from ctx import words
 from ctx.dependencies.values import Edge
 from ctx.embed.wordtable import word_table
 from ctx.evidence.case import Case
-from ctx.evidence.files import best_score, file_hit
+from ctx.evidence.files import best_score, file_hit, near_of
 from ctx.evidence.past import past_of
 from ctx.evidence.values import FileAnswer, FileHit
 from ctx.rank.explain import explain
 from ctx.rank.query import Query, prepare
-from ctx.rank.query_terms import query_terms
+from ctx.rank.query_terms import near_terms, query_terms
 from ctx.rank.ranker import settled
 from ctx.search import Filters, allowed_files, corpus_of
 
@@ -79,7 +79,8 @@ def answer_files(
         hit = file_hit(case, file, best, edges(file), room if content else None, changed)
         room -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
-    return FileAnswer(about, text, query_terms(case.query), TOKENIZER, tuple(hits))
+    terms = query_terms(case.query) + near_terms(case.query, near_of(hits))
+    return FileAnswer(about, text, terms, TOKENIZER, tuple(hits))
 
 
 def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:

@@ -38,7 +38,7 @@ from ctx.pack.values import (
 )
 from ctx.rank.explain import explain
 from ctx.rank.query import Query, prepare
-from ctx.rank.query_terms import query_terms
+from ctx.rank.query_terms import near_in_paths, near_terms, query_terms
 from ctx.search import corpus_of
 from ctx.tokens import TOKENIZERS, Count, counter
 from ctx.values import Change, Plan, Progress
@@ -213,7 +213,7 @@ def blank(
         task,
         options,
         hints,
-        terms_of(ranking.query),
+        terms_of(ranking),
         about.revision,
         about.commit.hex() if about.commit else None,
         about.tree.hex(),
@@ -244,9 +244,12 @@ def query_of_task(task: str) -> Query:
     return query if asked is None else query._replace(asked=asked)
 
 
-def terms_of(query: Query) -> tuple[QueryTerm, ...]:
-    """What a task is searched by."""
-    return tuple(QueryTerm(*term) for term in query_terms(query))
+def terms_of(ranking: Ranking) -> tuple[QueryTerm, ...]:
+    """Return what a task is searched by, and what the paths of its likeliest files have that is near that."""
+    likely = sorted(ranking.found, key=lambda one: (-one.odds, one.path))
+    paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
+    near = near_terms(ranking.query, near_in_paths(ranking.query, paths))
+    return tuple(QueryTerm(*term) for term in query_terms(ranking.query) + near)
 
 
 def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:

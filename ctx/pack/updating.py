@@ -30,9 +30,11 @@ from ctx.pack.values import (
     Options,
     Pack,
     PackedFile,
+    QueryTerm,
     Stale,
 )
 from ctx.pack.worth import LEAST
+from ctx.rank.query_terms import SYNONYM
 from ctx.tokens import Count, counter
 from ctx.values import Plan, Progress
 
@@ -94,7 +96,7 @@ def update(
     def built(ranking: Ranking) -> Made:
         pack = blank(ranking, index, task, options, hints, parent.slug)
         pack = pack._replace(delta=Delta(parent.slug, (), (), complete))
-        if complete is None and same and pack.query_terms == parent.query_terms:
+        if complete is None and same and _asked(pack) == _asked(parent):
             return _touched(ranking, pack, parent, count)
         selection = selection_for(ranking, pack, count)
         choose(ranking, selection)
@@ -104,6 +106,11 @@ def update(
         )
 
     return ranked(index, task, options, hints, built, progress, announce)
+
+
+def _asked(pack: Pack) -> list[QueryTerm]:
+    """Return the terms that the task alone decides."""
+    return [term for term in pack.query_terms if term.origin != SYNONYM]
 
 
 def _why_complete(shelf: Shelf, parent: Pack) -> str | None:
