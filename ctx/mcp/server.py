@@ -125,10 +125,20 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
         )
 
     async def list_resources(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        from ctx.mcp.packs import MIME
+
         async with turn:
             packs = await _looked_up(project.packs)
         return types.ListResourcesResult(
-            resources=[types.Resource(uri=SCHEME + one.slug, name=one.slug, size=one.size) for one in packs]
+            resources=[
+                types.Resource(
+                    uri=SCHEME + one.slug,
+                    name=one.slug,
+                    mime_type=MIME[one.format],
+                    size=one.prompt_size,
+                )
+                for one in packs
+            ]
         )
 
     async def read_resource(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -140,10 +150,23 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
     async def list_templates(
         _: Any, __: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=SCHEME + "{slug}", name="pack", description="A pack that the tool pack has made."
+        from ctx.mcp.packs import MANIFEST, MIME
+
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    uri_template=SCHEME + "{slug}",
+                    name="pack",
+                    description="The text of a pack that the tool pack has made.",
+                ),
+                types.ResourceTemplate(
+                    uri_template=SCHEME + "{slug}" + MANIFEST,
+                    name="manifest",
+                    description="The whole manifest of a pack: reasons, hashes and lines of each file.",
+                    mime_type=MIME["json"],
+                ),
+            ]
         )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
 
     packs = PACK.name in tools
     return Server(

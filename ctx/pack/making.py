@@ -15,7 +15,7 @@ from ctx.errors import UsageError
 from ctx.opened import Mend, Opened, mending, open_tree
 from ctx.pack.candidates import Candidate, Shelves, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
-from ctx.pack.links import Links
+from ctx.pack.links import Links, edges_between
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, is_user, users
 from ctx.pack.render import FORMS, prompt
 from ctx.pack.report import read_report
@@ -126,7 +126,7 @@ def make(
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 
     def built(ranking: Ranking) -> Made:
-        return pack_of(ranking, index, task, options, hints, count)
+        return with_edges(ranking, pack_of(ranking, index, task, options, hints, count))
 
     return ranked(index, task, options, hints, built, progress, announce)
 
@@ -342,6 +342,12 @@ def pack_of(
     selection = selection_for(ranking, pack, count)
     choose(ranking, selection)
     return finished(ranking.sources, pack, selection, count)
+
+
+def with_edges(ranking: Ranking, made: Made) -> Made:
+    """A pack with the edges between the files that it shows."""
+    paths = [file.path for file in made.pack.files if file.excerpts]
+    return made._replace(pack=made.pack._replace(edges=edges_between(ranking.dependencies(), paths)))
 
 
 def finished(
