@@ -43,15 +43,16 @@ def case_of(
     rows: int,
     allowed: npt.NDArray[np.bool_] | None = None,
     query: Query | None = None,
+    most_files: int | None = None,
 ) -> Case:
     """A question with so many of its best rows in a tree that is open, among the files that are allowed.
 
-    `query` is what is searched for, by default the text.
+    `query` is what is searched for, by default the text; `most_files` as in `explain`.
     """
     corpus = corpus_of(opened.view)
     tuning = index.tuning
     query = prepare(text, word_table()) if query is None else query
-    explained = explain(corpus, query, allowed, rows, tuning=tuning)
+    explained = explain(corpus, query, allowed, rows, tuning=tuning, most_files=most_files)
     settled_query = settled(corpus, tuning.read(query))
     records = partial(index.record, opened.view)
     return Case(corpus, settled_query, text, explained, records, index.reader.read_blob, tuning.name)
@@ -67,7 +68,7 @@ def answer_files(
     allowed, message = allowed_files(opened.view, filters)
     ranked_with = index.tuning.ranked_with
     about = opened.about._replace(message=opened.about.message or message, ranked_with=ranked_with)
-    case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed)
+    case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed, most_files=limit)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
     edges = edges_among(case, files[:_CONNECTED])
     past = past_of(index, about.commit, text, [case.corpus.view.path(file) for file in files])

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent
+import email
+import http
+import importlib
+import json
+import logging
+import multiprocessing
+import unittest
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -265,3 +275,24 @@ def test_every_origin_of_a_term_occurs(repo: Repo, origin: str) -> None:
         (asked,) = [one for one in found.terms if one.source == source and one.origin != origin]
         (near,) = [one for one in found.terms if (one.term, one.source) == (word, source)]
         assert 0.4 * asked.weight <= near.weight < asked.weight
+
+
+def test_the_order_of_files_does_not_depend_on_how_many_are_asked_for(repo: Repo) -> None:
+    """Up to fifty, as docs/ranker.md promises; the sources are foreign ones, more than fifty files."""
+    for package in (asyncio, concurrent, email, http, importlib, json, logging, multiprocessing, unittest):
+        folder = Path(next(iter(package.__path__)))
+        repo.write({f"{package.__name__}/{file.name}": file.read_bytes() for file in folder.glob("*.py")})
+    repo.commit()
+    with ctx.open(repo.path) as index:
+        for query in (
+            "cancel a task",
+            "parse a header",
+            "run the event loop",
+            "decode a payload",
+            "a policy",
+        ):
+            fifty = [one.path for one in index.search_files(query, limit=50, content=False).hits]
+            assert len(fifty) > 20
+            for limit in (5, 10, 20):
+                fewer = [one.path for one in index.search_files(query, limit=limit, content=False).hits]
+                assert fewer == fifty[:limit], (query, limit)
