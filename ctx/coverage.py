@@ -98,8 +98,15 @@ def _named(paths: list[bytes]) -> str:
 
 
 def distance_in_words(distance: Behind, revision: str) -> str:
-    """`3 commits behind main, 12 files differ`."""
+    """Return `3 commits behind main, 12 files differ`, or how many commits ahead of it, or both."""
     files = counted_and(distance.files, "file", "differs", "differ")
-    if distance.commits is None:
+    behind, ahead = distance.commits, distance.ahead
+    if behind is None:
         return f"not of its history, {files} from {revision}"
-    return f"{counted(distance.commits, 'commit')} behind {revision}, {files}"
+    if behind and ahead:
+        where = f"{counted(behind, 'commit')} behind {revision} and {ahead:,} ahead of it"
+    elif ahead:
+        where = f"{counted(ahead, 'commit')} ahead of {revision}"
+    else:
+        where = f"{counted(behind, 'commit')} behind {revision}" if behind else f"at {revision}"
+    return f"{where}, {files}"

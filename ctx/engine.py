@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -90,6 +91,7 @@ class RepositoryIndex:
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self.uncommitted = Uncommitted(self.repository)
         self._joined: Joined | None = None
+        self._joined_before: weakref.WeakSet[Joined] = weakref.WeakSet()
         self.fetch_failed: str | None = None
 
     def __enter__(self) -> RepositoryIndex:
@@ -101,8 +103,12 @@ class RepositoryIndex:
         self.close()
 
     def close(self) -> None:
-        """Let go of the repository's files and processes."""
+        """Let go of the repository's files and processes, and of what is kept in memory of it."""
         self.forget_submodules()
+        for joined in list(self._joined_before):
+            joined.close()
+        if (catalog := self.__dict__.get("catalog")) is not None:
+            catalog.close()
         self.uncommitted.close()
         if (models := self.__dict__.get("models")) is not None:
             models.close()
@@ -448,12 +454,19 @@ class RepositoryIndex:
         return look_up(self, citation)
 
     def text(self, hit: Hit) -> str | None:
-        """The text of a hit, read from the git object now; None where the object is gone or damaged."""
+        """Return the text of a hit, read from the git object now; None where that is gone or damaged.
+
+        The text is that of the answer that the hit is from, whatever was searched since. After `close`,
+        uncommitted texts are gone.
+        """
         from ctx.contents import to_text
 
         try:
-            reader = self.reader if self._joined is None else self._joined.reader(hit.path)
-            blob = reader.read_blob(hit.blob)
+            if hit.reader is not None:
+                blob = hit.reader.of(hit.path).read_blob(hit.blob)
+            else:
+                reader = self.reader if self._joined is None else self._joined.reader(hit.path)
+                blob = reader.read_blob(hit.blob)
         except KeyError:
             return None
         return to_text(blob, hit.position.start, hit.position.end)
@@ -537,16 +550,17 @@ class RepositoryIndex:
         return self.uncommitted.reader
 
     def join_submodules(self, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
-        """A tree with its submodules in it, which stay open until `forget_submodules`."""
+        """A tree with its submodules in it, which stay open as long as an answer reads them."""
         from ctx.submodules import join
 
         self._joined, opened = join(self, opened, progress)
+        self._joined_before.add(self._joined)
         return self._joined, opened
 
     def forget_submodules(self) -> None:
-        """Close the submodules of the last tree that was searched."""
+        """Let go of the submodules of the last tree that was searched; its answers can still be read."""
         if self._joined is not None:
-            self._joined.close()
+            self._joined.rest()
             self._joined = None
 
     def view(
@@ -616,7 +630,7 @@ class RepositoryIndex:
     def answered(self, about: Answer, found: Found, *said: str | None) -> Answer:
         """An answer with what a ranking gave it, what had a part in that, and what else is to be said."""
         return about._replace(
-            hits=found.hits,
+            hits=[hit._replace(reader=about.reader) for hit in found.hits],
             message=self.remark(found.message, *said),
             ranked_with=(*self.tuning.ranked_with, *found.ranked_with),
             further_queries=found.further_queries,

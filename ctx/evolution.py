@@ -13,6 +13,7 @@ from ctx.values import OLD, Answer, Evolution, Hit
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
+    from ctx.git.repository import Repository
 
 HITS = 5
 """So many hits are looked into: git may have to read a whole history for each."""
@@ -47,7 +48,7 @@ def _committed(index: RepositoryIndex, answer: Answer, hit: Hit) -> tuple[Questi
             return Question(commit, hit.path, first, last), False
     except CtxError:
         pass
-    for change in [] if of_old else changed_files(index.reader, tree, answer.tree):
+    for change in [] if of_old else changed_files(_reader(index, answer), tree, answer.tree):
         if change.new_path == hit.path and change.new_blob == hit.blob:
             lines = old_lines(change.hunks or (), first, last) if change.old_path is not None else None
             if change.old_path is None or lines is None:
@@ -58,6 +59,11 @@ def _committed(index: RepositoryIndex, answer: Answer, hit: Hit) -> tuple[Questi
             )
             return Question(commit, change.old_path, *lines), differs
     return None, False
+
+
+def _reader(index: RepositoryIndex, answer: Answer) -> Repository:
+    """Return what reads the objects of the tree of an answer."""
+    return index.reader if answer.reader is None else answer.reader.of(b"")
 
 
 def old_lines(hunks: Sequence[Hunk], first: int, last: int) -> tuple[int, int] | None:

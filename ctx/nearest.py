@@ -1,4 +1,4 @@
-"""The nearest tree that is indexed, where the one that is asked for is not, and how far behind it is.
+"""The nearest tree that is indexed, where the one that is asked for is not, and how far from it that is.
 
 Only looks: what becomes of it is up to the engine, which answers from another tree only for those who set
 `ctx.fallback=snapshot`.
@@ -55,7 +55,7 @@ def nearest(
 
 
 def behind(repository: Repository, asked: Resolution, found: Nearest) -> Behind | None:
-    """How far a tree is behind the one that is asked for; None where a part of one is not here to compare.
+    """Return how far a tree is from the one that is asked for; None where a part is not here to compare.
 
     `repository` is one that can read both.
     """
@@ -63,13 +63,14 @@ def behind(repository: Repository, asked: Resolution, found: Nearest) -> Behind 
         names = repository.git(
             "diff-tree", "-r", "-z", "--name-only", "--no-renames", found.tree.hex(), asked.tree.hex(), "--"
         )
-        commits = None
+        commits, ahead = None, 0
         if found.commit is not None and asked.commit is not None:
-            lacking = f"{found.commit.hex()}..{asked.commit.hex()}"
-            commits = int(repository.git("rev-list", "--count", lacking, "--"))
+            both = f"{found.commit.hex()}...{asked.commit.hex()}"
+            counts = repository.git("rev-list", "--left-right", "--count", both, "--").split()
+            ahead, commits = map(int, counts)
     except GitFailed:
         return None
-    return Behind(found.tree, found.commit, commits, names.count(b"\0"))
+    return Behind(found.tree, found.commit, commits, names.count(b"\0"), ahead)
 
 
 def fallen_back(asked: Resolution, found: Nearest, distance: Behind | None) -> tuple[Resolution, str]:

@@ -12,8 +12,10 @@ from ctx.values import Answer, Behind, Plan, Progress, Uncommitted
 
 if TYPE_CHECKING:
     from ctx.engine import RepositoryIndex
+    from ctx.git.repository import Repository
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
+    from ctx.submodules import Joined
     from ctx.views.view import View
 
 WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
@@ -24,6 +26,33 @@ OURS, THEIRS, BASE = "ours", "theirs", "base"
 Mend = Callable[[bool], object]
 """Told whether to make anew everything that was made of clusters, or what is not what its name says."""
 Result = TypeVar("Result")
+
+
+class Reader:
+    """Reads the blobs of one answer, whatever is opened after it. See `ctx.values.Reader`.
+
+    Any two are equal: how a text is read is no part of what a hit says.
+    """
+
+    def __init__(
+        self, repository: Repository, state: WorkTree | None = None, joined: Joined | None = None
+    ) -> None:
+        """`state` lies on the committed files of `repository`; `joined` has those of submodules."""
+        self._repository = repository
+        self._state = state  # its scratch objects are removed with it
+        self._joined = joined
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reader)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def of(self, path: bytes) -> Repository:
+        """Return the repository that has the blob at a path of the answer."""
+        if self._joined is not None:
+            return self._joined.reader(path)
+        return self._repository if self._state is None else self._state.repository
 
 
 class Opened(NamedTuple):
@@ -115,6 +144,7 @@ def open_resolved(
         distance,
         None,
         0.0,
+        reader=Reader(index.repository, changed),
     )
     tree = asked.tree
     return Opened(asked, view, about, lambda everything: index.mend(indexer(), tree, everything))

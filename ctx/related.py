@@ -104,7 +104,8 @@ def related_changes(
             if change.state not in (ADDED, MODIFIED):
                 continue
             row = int(corpus.document_start[corpus.file_document[file]]) + number
-            hit = hit_of(corpus, records, Ranked(row, file, 0.0, 0.0))._replace(change=change)
+            hit = hit_of(corpus, records, Ranked(row, file, 0.0, 0.0))
+            hit = hit._replace(change=change, reader=new.about.reader)
             if hit.kind == "imports":
                 continue
             code = _code_of(index, hit)
@@ -209,6 +210,7 @@ def _alike(
         if file < 0:
             continue
         hit = _elsewhere(hit_of(corpus, records, Ranked(row, file, 0.0, 0.0)), code)
+        hit = hit and hit._replace(reader=opened.about.reader)
         text = None if hit is None else index.text(hit)
         if hit is not None and text is not None:
             read.append((row, hit, likeness.sample(text, hit.language)))

@@ -1,4 +1,4 @@
-"""Which tree is asked for, when the user does not say it in so many words.
+"""Resolve what a command is asked about to one tree.
 
 The order is that of docs/design.md, section "Resolution"; the answer names the rule that chose.
 """
@@ -26,7 +26,7 @@ _IS_EXPRESSION = re.compile(r"[\x00-\x20~^:?*\[\\]|\.\.|@\{")
 
 
 class Resolution(NamedTuple):
-    """The tree to answer from. `revision` is its name for people, `resolved_by` the rule that chose it."""
+    """A tree to answer from. `revision` is its name for people, `resolved_by` the rule that chose it."""
 
     tree: bytes
     commit: bytes | None
@@ -40,7 +40,7 @@ def resolve(
     branch: str | None = None,
     latest_snapshot: Callable[[], tuple[bytes, bytes | None] | None] = lambda: None,
 ) -> Resolution:
-    """The tree that a command is about.
+    """Return the tree that a command is about.
 
     What was asked for by name never resolves to anything else: it is found, or UnknownRevision is raised.
     `latest_snapshot` gives tree and commit of the most recent snapshot; it is called when all else fails.

@@ -33,8 +33,6 @@ Refine = Callable[[Corpus, Query, Mask, Mask, list[Ranked], int], list[Ranked]]
 the rows that are in the scope (rows,).
 """
 
-_corpora: dict[int, tuple[View, Corpus]] = {}
-_KEPT_CORPORA = 4
 _SETTINGS = path_flags.CONFIG | path_flags.DATA
 _CONTENTS: dict[str, Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.bool_]]] = {
     CODE: lambda flags: (flags & (path_flags.DOCS | _SETTINGS)) == 0,
@@ -150,13 +148,11 @@ def _chunk(corpus: Corpus, ranked: Ranked) -> int:
 
 
 def corpus_of(view: View) -> Corpus:
-    """What is kept in memory of a view for the next question."""
-    found = _corpora.get(id(view))
-    if found is None or found[0] is not view:
-        while len(_corpora) >= _KEPT_CORPORA:
-            del _corpora[next(iter(_corpora))]
-        found = _corpora[id(view)] = (view, Corpus(view))
-    return found[1]
+    """Return a view made ready for scoring, which the view keeps for the next question."""
+    corpus: Corpus | None = view.corpus
+    if corpus is None:
+        corpus = view.corpus = Corpus(view)
+    return corpus
 
 
 def allowed_files(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:

@@ -6,6 +6,7 @@ searched as they lie there, those of the submodules that are checked out in it a
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ from ctx.files import SUBMODULE, PathRules
 from ctx.git import submodules as git
 from ctx.git.formats import DIRECTORY_MODE, SUBMODULE_MODE
 from ctx.git.repository import Repository
-from ctx.opened import WORK_TREE, Opened, open_resolved
+from ctx.opened import WORK_TREE, Opened, Reader, open_resolved
 from ctx.resolve import HEAD, Resolution
 from ctx.values import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Cited, Progress, Submodule
 
@@ -46,15 +47,20 @@ class Below(NamedTuple):
 
 
 class Joined:
-    """The trees of an answer, that of the repository itself first. Close it to let go of the others."""
+    """The trees of an answer, that of the repository itself first. The others are closed with it."""
 
     def __init__(self, parts: list[Part]) -> None:
         self._parts = parts
+        self._close = weakref.finalize(self, _close, [part.home for part in parts[1:]])
 
     def close(self) -> None:
         """Let go of the submodules' repositories."""
+        self._close()
+
+    def rest(self) -> None:
+        """End the git processes of the submodules; a later question starts them again."""
         for part in self._parts[1:]:
-            part.home.close()
+            part.home.repository.close()
 
     def trees(self) -> list[tuple[RepositoryIndex, View]]:
         """Each tree that the answer is from, in the order in which they were put together."""
@@ -68,7 +74,10 @@ class Joined:
     def reader(self, path: bytes) -> Repository:
         """What reads the objects of the part that a path lies in."""
         inside = [part for part in self._parts if path.startswith(part.prefix)]
-        return max(inside, key=lambda part: len(part.prefix)).home.reader
+        reader = max(inside, key=lambda part: len(part.prefix)).opened.about.reader
+        assert reader is not None, "an opened tree has one"
+        repository: Repository = reader.of(path)
+        return repository
 
     def in_words(self, answer: Answer) -> str | None:
         """What to tell the user of what was not searched."""
@@ -79,6 +88,11 @@ class Joined:
         """Make anew what is damaged of any part, or everything."""
         for part in self._parts:
             part.opened.mend(everything)
+
+
+def _close(homes: list[RepositoryIndex]) -> None:
+    for home in homes:
+        home.close()
 
 
 def join(index: RepositoryIndex, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
@@ -101,8 +115,12 @@ def join(index: RepositoryIndex, opened: Opened, progress: Report | None) -> tup
         views = [(part.prefix, part.opened.view) for part in parts]
         skipped = {reason: count for reason, count in skipped.items() if count > 0}
         view = join_views(opened.asked.tree, views, skipped, index.indexer.coverer.worker.maker)
-    about = opened.about._replace(coverage=coverage_of(view), submodules=tuple(told))
     joined = Joined(parts)
+    about = opened.about._replace(
+        coverage=coverage_of(view),
+        submodules=tuple(told),
+        reader=Reader(index.repository, joined=joined),
+    )
     return joined, opened._replace(view=view, about=about, mend=joined.mend)
 
 

@@ -1,7 +1,11 @@
-"""The uncommitted state that lies on HEAD in the trees that one index opens, held open between searches."""
+"""The uncommitted states that lie on HEAD in the trees that one index opens.
+
+The last one is kept between searches, an earlier one for as long as an answer from it is.
+"""
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 from ctx.contents import MAX_SIZE
@@ -13,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class Uncommitted:
-    """The last state of uncommitted files that was asked for: only that one can be read."""
+    """The last state of uncommitted files that was asked for, and earlier ones that answers still read."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._state: WorkTree | None = None
+        self._opened: weakref.WeakSet[WorkTree] = weakref.WeakSet()
 
     def now(self, overlay: str) -> WorkTree:
         """The state that `overlay` names, as it is at this moment. Raises GitFailed and CtxError."""
@@ -28,7 +33,10 @@ class Uncommitted:
             self._repository, MAX_SIZE, staged=overlay == STAGED, side=side, earlier=self._state
         )
         if state is not self._state:
-            self.close()
+            if self._state is not None:
+                # An answer may still read it; that starts another process.
+                self._state.repository.close()
+            self._opened.add(state)
         self._state = state
         return state
 
@@ -38,7 +46,8 @@ class Uncommitted:
         return self._repository if self._state is None else self._state.repository
 
     def close(self) -> None:
-        """Let go of the files of the last state."""
-        if self._state is not None:
-            self._state.close()
-            self._state = None
+        """Let go of the files of all states."""
+        for state in list(self._opened):
+            state.close()
+        self._opened.clear()
+        self._state = None

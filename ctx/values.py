@@ -5,7 +5,7 @@ Nothing here reads a file, runs a program or knows about git: these are the noun
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 KINDS = (
     "block",  # a piece that defines nothing: statements, a comment, loose text
@@ -97,14 +97,22 @@ class Evolution(NamedTuple):
     complete: bool
 
 
+class Reader(Protocol):
+    """Reads the blobs of one answer, whatever is searched after it."""
+
+    def of(self, path: bytes) -> Any:
+        """Return the repository (`ctx.git.repository`) that has the blob at a path of the answer."""
+
+
 class Hit(NamedTuple):
     """One chunk that answers a query. Paths are relative to the root of the repository.
 
-    `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement` is the share of
-    sign bits of the chunk's vector that agree with the query's, in 0..1. `also_at` are the other
-    paths of the same blob in the same tree. `change` is there in answers about what differs,
+    `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement`, also in 0..1,
+    is the share of sign bits of the chunk's vector that agree with the query's, or under a remote model the
+    cosine of both, 0 where it is negative. `also_at` are the other paths of the same blob in the same tree.
+    `change` is there in answers about what differs,
     `duplicate` (IDENTICAL or NEAR_DUPLICATE) in those about related code, where it is as good as a copy;
-    `evolution` where it was asked for.
+    `evolution` where it was asked for. `reader` is that of the answer.
     """
 
     path: bytes
@@ -120,6 +128,7 @@ class Hit(NamedTuple):
     change: Change | None = None
     duplicate: str | None = None
     evolution: Evolution | None = None
+    reader: Reader | None = None
 
 
 def by_score(hit: Hit) -> tuple[float, bytes, int]:
@@ -155,15 +164,17 @@ class Uncommitted(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """How far the nearest indexed tree is behind the one that was asked for.
+    """How far the nearest indexed tree is from the one that was asked for.
 
-    `commits` are those that it lacks, None where one of the two is no commit; `files` those that differ.
+    `commits` are those that it lacks, None where one of the two is no commit; `files` those that differ;
+    `ahead` counts the commits that it has besides, 0 where one of the two is no commit.
     """
 
     tree: bytes
     commit: bytes | None
     commits: int | None
     files: int
+    ahead: int = 0
 
 
 NOT_HERE, NO_COMMIT, LEFT_OUT = "not checked out", "commit not here", "left out"
@@ -205,6 +216,7 @@ class Answer(NamedTuple):
     where there is something to say. `submodules` is empty where they were not asked for. `comparison` is
     there where only what differs was searched: then the tree is the newer of two. `ranked_with` names what
     had a part in the order besides the tree and the package; `further_queries` are those of a chat model.
+    `reader` reads the texts of the hits; uncommitted files stay readable as they were while it lives.
     """
 
     hits: list[Hit]
@@ -221,6 +233,7 @@ class Answer(NamedTuple):
     comparison: Comparison | None = None
     ranked_with: tuple[str, ...] = ()
     further_queries: tuple[str, ...] = ()
+    reader: Reader | None = None
 
 
 class Found(NamedTuple):

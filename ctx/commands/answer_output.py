@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 from ctx.citations import citation
-from ctx.commands.answer_text import TextOf
+from ctx.commands.answer_text import TextOf, left_out_in_words, uncommitted_in_words
 from ctx.commands.change_output import change_object, comparison_object, evolution_object
-from ctx.commands.json_output import path_fields, paths_fields, print_json
+from ctx.commands.json_output import path_fields, paths_fields, print_json, revision_fields
 from ctx.commands.paths import from_here
 from ctx.printable import printable
 from ctx.values import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
@@ -20,7 +20,7 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
         {
             "type": "search_result",
             "results": [hit_object(hit, text_of) for hit in answer.hits],
-            "message": answer.message,
+            "message": message_of(answer, len(answer.hits)),
             "rankedWith": list(answer.ranked_with),
             "furtherQueries": list(answer.further_queries),
             **tree_fields(answer),
@@ -33,14 +33,28 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
 def tree_fields(answer: Answer) -> dict[str, Any]:
     """What every answer says of its tree."""
     return {
-        "revision": answer.revision,
-        "commit": answer.commit.hex() if answer.commit else None,
-        "tree": answer.tree.hex(),
+        **revision_fields(answer.revision, answer.commit, answer.tree),
         "resolvedBy": answer.resolved_by,
         "coverage": coverage_object(answer.coverage),
         "uncommitted": uncommitted_object(answer.uncommitted),
         "behind": behind_object(answer.behind),
     }
+
+
+def message_of(answer: Answer, hits: int) -> str | None:
+    """Return what the user should know of an answer with so many hits; None where there is nothing to say.
+
+    Besides the message of the answer: that nothing was found, and what the answer has besides its commit.
+    """
+    parts = [answer.message]
+    if not hits and not answer.message:
+        parts.append(f"nothing in {answer.revision} answers this")
+    if (uncommitted := answer.uncommitted) is not None:
+        if uncommitted.changed:
+            parts.append(f"{answer.revision} {uncommitted_in_words(uncommitted)}")
+        if uncommitted.left_out:
+            parts.append(left_out_in_words(uncommitted))
+    return "; ".join(filter(None, parts)) or None
 
 
 def submodule_object(one: Submodule) -> dict[str, Any]:
@@ -94,11 +108,12 @@ def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, Any] | None
 
 
 def behind_object(behind: Behind | None) -> dict[str, Any] | None:
-    """How far what is indexed is behind; null where the tree that was asked for is indexed."""
+    """Return how far off what is indexed is; null where the tree that was asked for is indexed."""
     return behind and {
         "tree": behind.tree.hex(),
         "commit": behind.commit.hex() if behind.commit else None,
         "commits": behind.commits,
+        "ahead": None if behind.commits is None else behind.ahead,
         "files": behind.files,
     }
 

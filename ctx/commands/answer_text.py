@@ -99,7 +99,7 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
     hits = counted(count, "hit") if count else "no hits"
     commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
-    changes = _changes(uncommitted) if uncommitted and uncommitted.changed else ""
+    changes = f" {uncommitted_in_words(uncommitted)}" if uncommitted and uncommitted.changed else ""
     parts = [
         f"{hits} in {answer.revision}{commit}{changes}",
         comparison_in_words(answer.comparison)
@@ -120,13 +120,19 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
         asked = ", ".join(f'"{query}"' for query in answer.further_queries)
         parts.append(f"also asked {asked}")
     if uncommitted and uncommitted.left_out:
-        parts.append(f"{counted(uncommitted.left_out, 'file')} of many untracked not looked at")
+        parts.append(left_out_in_words(uncommitted))
     return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
 
 
-def _changes(uncommitted: Uncommitted) -> str:
+def uncommitted_in_words(uncommitted: Uncommitted) -> str:
+    """Return `with 2 files not committed`."""
     files = counted(uncommitted.changed, "file")
     known = {"work tree": f"{files} not committed", "staged": f"{files} staged"}
     return (
-        f" with {known.get(uncommitted.state, f'{uncommitted.state} of the conflict, {files} not committed')}"
+        f"with {known.get(uncommitted.state, f'{uncommitted.state} of the conflict, {files} not committed')}"
     )
+
+
+def left_out_in_words(uncommitted: Uncommitted) -> str:
+    """Return `7 files of many untracked not looked at`."""
+    return f"{counted(uncommitted.left_out, 'file')} of many untracked not looked at"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctx.commands.history_output import date_of
+from ctx.commands.json_output import revision_fields
 from ctx.counted import counted, counted_and
 from ctx.printable import printable
 from ctx.values import NEW, Change, Comparison, Evolution, Hit
@@ -73,9 +74,7 @@ def comparison_object(comparison: Comparison) -> dict[str, Any]:
     """What the tree of the answer was compared with."""
     return {
         "range": comparison.text,
-        "revision": comparison.revision,
-        "commit": comparison.commit.hex() if comparison.commit else None,
-        "tree": comparison.tree.hex(),
+        **revision_fields(comparison.revision, comparison.commit, comparison.tree),
         "files": comparison.files,
         "added": comparison.added,
         "modified": comparison.modified,

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ctx.commands.json_output import print_json
+from ctx.commands.json_output import print_json, revision_fields
 from ctx.counted import counted
 from ctx.evaluation.evaluate import Evaluation, Fitted, Part
 from ctx.evaluation.fit import FEWEST
@@ -141,8 +141,7 @@ def print_json_evaluation(found: Evaluation) -> None:
     print_json(
         {
             "type": "evaluation",
-            "revision": found.asked.revision,
-            "commit": found.asked.commit.hex() if found.asked.commit else None,
+            **revision_fields(found.asked.revision, found.asked.commit, found.asked.tree),
             "commits": found.commits,
             "lookedAt": found.looked_at,
             "leftOut": found.left_out,

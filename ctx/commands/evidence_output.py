@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctx.citations import SHORT, citation
-from ctx.commands.answer_output import tree_fields
+from ctx.commands.answer_output import message_of, tree_fields
 from ctx.commands.answer_text import closing_line
 from ctx.commands.json_output import path_fields, print_json
 from ctx.commands.paths import from_here, quoted
@@ -32,7 +32,7 @@ def print_json_files(answer: FileAnswer) -> None:
             "queryTerms": [term_object(term) for term in answer.terms],
             "tokenizer": answer.tokenizer,
             "hits": [hit_object(hit) for hit in answer.hits],
-            "message": answer.about.message,
+            "message": message_of(answer.about, len(answer.hits)),
             "rankedWith": list(answer.about.ranked_with),
             **tree_fields(answer.about),
         }
@@ -134,7 +134,7 @@ def print_json_explanation(explanation: Explanation) -> None:
             "file": hit and hit_object(hit),
             "uses": [edge_object(edge) for edge in explanation.uses],
             "usedBy": [edge_object(edge) for edge in explanation.used_by],
-            "message": explanation.about.message,
+            "message": message_of(explanation.about, 1),
             "rankedWith": list(explanation.about.ranked_with),
             **tree_fields(explanation.about),
         }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
-from ctx.commands.json_output import path_fields, print_json
+from ctx.commands.json_output import path_fields, print_json, revision_fields
 from ctx.commands.paths import from_here, quoted
 from ctx.commands.snippet import harmless, shown_lines
 from ctx.counted import counted
@@ -99,9 +99,8 @@ def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: b
         {
             "type": "history_result",
             "results": [hit_object(hit, text_of) for hit in answer.hits],
-            "message": answer.message,
-            "revision": answer.revision,
-            "commit": answer.commit.hex(),
+            "message": message_of(answer),
+            **revision_fields(answer.revision, answer.commit, answer.tree),
             "coverage": {
                 "commits": known.commits,
                 "passed": known.passed,
@@ -123,6 +122,13 @@ def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: b
             ),
         }
     )
+
+
+def message_of(answer: HistoryAnswer) -> str | None:
+    """Return what the user should know of an answer; None where there is nothing to say."""
+    if answer.message or answer.hits:
+        return answer.message
+    return f"no commit of {answer.revision} did this"
 
 
 def hit_object(hit: CommitHit, text_of: TextOf | None) -> dict[str, Any]:

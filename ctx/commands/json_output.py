@@ -27,6 +27,20 @@ def well_formed(text: str) -> str:
     return text
 
 
+def revision_fields(name: str, commit: bytes | None, tree: bytes) -> dict[str, str | None]:
+    """Return which revision something is about, the same in every object.
+
+    `revision` is the id of the commit, or of the tree where no commit was named; `revisionName` is what was
+    asked for, or the branch of HEAD where nothing was.
+    """
+    return {
+        "revision": (commit or tree).hex(),
+        "revisionName": name,
+        "commit": commit.hex() if commit else None,
+        "tree": tree.hex(),
+    }
+
+
 def path_fields(name: str, path: bytes) -> dict[str, str]:
     """A path as the fields of an object: as text, and where it is not UTF-8 also `<name>Bytes` in base64."""
     try:

@@ -54,7 +54,8 @@ def run_object(run: log.Run) -> dict[str, object]:
         "trees": [
             {
                 "tree": tree.tree,
-                "revision": tree.revision,
+                "revision": tree.tree,
+                "revisionName": tree.revision,
                 "skipped": tree.skipped,
                 "processedNewClusters": tree.new_clusters,
                 "embeddedChunks": tree.embedded_chunks,

@@ -23,6 +23,8 @@ from ctx.errors import CtxError
 def command(over_http: bool, port: int | None, minimal: bool) -> int:
     """Serve the project around the current directory (or -C PATH) to a coding agent, until it goes away.
 
+    Outside of a repository it starts all the same, and each call says how to name one.
+
     Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
     read_lines, history_search, explain, pack, list_packs and read_pack; nothing is changed but the index and
     the packs that are kept beside it.
@@ -41,13 +43,9 @@ def command(over_http: bool, port: int | None, minimal: bool) -> int:
         raise CtxError(
             f"the server for agents needs more packages ({error.name}): `pip install 'git-ctx[mcp]'`"
         ) from None
-    from ctx.git.repository import open_repository
-
-    repository = open_repository(".")
-    root = os.path.abspath(repository.work_tree or repository.git_dir)
-    repository.close()
+    start = os.getcwd()
     if over_http:
-        serve_http(root, port or 0, minimal=minimal)
+        serve_http(start, port or 0, minimal=minimal)
     else:
-        serve(root, minimal=minimal)
+        serve(start, minimal=minimal)
     return 0

@@ -52,8 +52,9 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
 
 
 def fields(pin: Pin) -> dict[str, object]:
-    """A pin for programs; the time is in seconds since 1970, 0 where it is not known."""
-    return {"tree": pin.tree.hex(), "revision": pin.revision, "time": pin.time}
+    """Return a pin for programs; the time is in seconds since 1970, 0 where it is not known."""
+    tree = pin.tree.hex()
+    return {"tree": tree, "revision": tree, "revisionName": pin.revision, "time": pin.time}
 
 
 def text(pin: Pin) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.commands import options
-from ctx.commands.json_output import print_json
+from ctx.commands.json_output import print_json, revision_fields
 from ctx.counted import counted_and
 from ctx.printable import printable
 
@@ -41,9 +41,7 @@ def fields(plan: Plan) -> dict[str, object]:
     """A plan for programs."""
     return {
         "type": "plan_result",
-        "revision": plan.revision,
-        "commit": plan.commit.hex() if plan.commit else None,
-        "tree": plan.tree.hex(),
+        **revision_fields(plan.revision, plan.commit, plan.tree),
         "resolvedBy": plan.resolved_by,
         "covered": plan.covered,
         "newClusters": plan.new_clusters,

@@ -115,7 +115,8 @@ def changes_object(
     return {
         "type": "related_changes_result",
         "range": within,
-        "tree": answer.tree.hex(),
+        "message": answer_output.message_of(answer, len(found)),
+        **answer_output.tree_fields(answer),
         "results": [
             {
                 "changed": answer_output.hit_object(changed, None),

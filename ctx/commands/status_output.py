@@ -6,7 +6,7 @@ import sys
 from datetime import datetime, timezone
 from typing import Any
 
-from ctx.commands.json_output import print_json
+from ctx.commands.json_output import print_json, revision_fields
 from ctx.counted import counted, counted_and
 from ctx.descriptor import Descriptor
 from ctx.printable import printable
@@ -49,7 +49,7 @@ def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
         "tree": snapshot.tree.hex(),
         "status": snapshot.status,
         "revisions": snapshot.revisions,
-        "provenance": [provenance_object(line) for line in snapshot.provenance],
+        "provenance": [provenance_object(line, snapshot.tree) for line in snapshot.provenance],
         "clusters": snapshot.clusters,
         "files": snapshot.files,
         "filesSizeKb": round(snapshot.files_size / 1024, 1),
@@ -79,11 +79,10 @@ def model_object(one: ModelStatus) -> dict[str, Any]:
     }
 
 
-def provenance_object(line: Provenance) -> dict[str, Any]:
+def provenance_object(line: Provenance, tree: bytes) -> dict[str, Any]:
     """One line of the provenance log."""
     return {
-        "commit": line.commit.hex() if line.commit else None,
-        "revision": line.revision,
+        **revision_fields(line.revision, line.commit, tree),
         "committerTime": line.committer_time,
         "createdAt": line.created_at,
         "toolVersion": line.tool_version,

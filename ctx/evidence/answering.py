@@ -10,12 +10,12 @@ from ctx import words
 from ctx.dependencies.values import Edge
 from ctx.embed.wordtable import word_table
 from ctx.evidence.case import Case
-from ctx.evidence.files import best_score, file_hit
+from ctx.evidence.files import best_score, file_hit, near_of
 from ctx.evidence.past import past_of
 from ctx.evidence.values import FileAnswer, FileHit
 from ctx.rank.explain import explain
 from ctx.rank.query import Query, prepare
-from ctx.rank.query_terms import query_terms
+from ctx.rank.query_terms import near_terms, query_terms
 from ctx.rank.ranker import settled
 from ctx.search import Filters, allowed_files, corpus_of
 
@@ -43,15 +43,16 @@ def case_of(
     rows: int,
     allowed: npt.NDArray[np.bool_] | None = None,
     query: Query | None = None,
+    most_files: int | None = None,
 ) -> Case:
     """A question with so many of its best rows in a tree that is open, among the files that are allowed.
 
-    `query` is what is searched for, by default the text.
+    `query` is what is searched for, by default the text; `most_files` as in `explain`.
     """
     corpus = corpus_of(opened.view)
     tuning = index.tuning
     query = prepare(text, word_table()) if query is None else query
-    explained = explain(corpus, query, allowed, rows, tuning=tuning)
+    explained = explain(corpus, query, allowed, rows, tuning=tuning, most_files=most_files)
     settled_query = settled(corpus, tuning.read(query))
     records = partial(index.record, opened.view)
     return Case(corpus, settled_query, text, explained, records, index.reader.read_blob, tuning.name)
@@ -67,7 +68,7 @@ def answer_files(
     allowed, message = allowed_files(opened.view, filters)
     ranked_with = index.tuning.ranked_with
     about = opened.about._replace(message=opened.about.message or message, ranked_with=ranked_with)
-    case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed)
+    case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed, most_files=limit)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
     edges = edges_among(case, files[:_CONNECTED])
     past = past_of(index, about.commit, text, [case.corpus.view.path(file) for file in files])
@@ -79,7 +80,8 @@ def answer_files(
         hit = file_hit(case, file, best, edges(file), room if content else None, changed)
         room -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
-    return FileAnswer(about, text, query_terms(case.query), TOKENIZER, tuple(hits))
+    terms = query_terms(case.query) + near_terms(case.query, near_of(hits))
+    return FileAnswer(about, text, terms, TOKENIZER, tuple(hits))
 
 
 def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:

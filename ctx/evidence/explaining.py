@@ -10,7 +10,7 @@ from ctx.chunking.languages import language_of
 from ctx.contents import MAX_SIZE, TOO_LARGE, content_skip
 from ctx.errors import CtxError, Damaged
 from ctx.evidence.answering import case_of, edges_among
-from ctx.evidence.files import best_score, file_hit
+from ctx.evidence.files import best_score, file_hit, near_of
 from ctx.evidence.past import past_of
 from ctx.evidence.values import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.files import IGNORED, MISSING, PathRules
@@ -21,7 +21,7 @@ from ctx.pack.hints import read_task
 from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
 from ctx.pack.report import read_report
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
-from ctx.rank.query_terms import query_terms
+from ctx.rank.query_terms import near_terms, query_terms
 from ctx.tokens import counter
 from ctx.views.view import NO_SEGMENT
 
@@ -133,6 +133,7 @@ def _explained(
     edges = edges_among(case, [file, *best[:19]])(file)
     hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
     return empty._replace(
+        terms=empty.terms + near_terms(case.query, near_of([hit])),
         rank=rank,
         hit=hit,
         uses=tuple(case.dependencies.outgoing([name])),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from ctx.embed.wordtable import word_table
 from ctx.evidence.case import Case
 from ctx.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
 from ctx.evidence.reasons import reasons
-from ctx.evidence.values import SYNONYM, Excerpt, FileHit, Symbol
+from ctx.evidence.values import Excerpt, FileHit, Symbol
 from ctx.logistic import logistic
 from ctx.rank.explain import CORRECTION
-from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION, spelt
+from ctx.rank.query import words_that_ask
+from ctx.rank.query_terms import IDENTIFIER, LITERAL, NEAR, STEM, SYNONYM, TRANSLATION, Near, spelt
 from ctx.records import Record
 from ctx.views import paths as path_flags
 from ctx.words import query as words
@@ -27,8 +28,6 @@ _ROWS = 3
 """Chunks of a file that are read for its evidence and shown as excerpts."""
 _MOST_SYMBOLS = 20
 _MOST_EDGES, _MOST_EDGE_SYMBOLS = 8, 4
-_NEAR = 0.4
-"""The cosine from which a word of a path or a text is said to be near one of the question."""
 _MOST_NEAR = 3
 
 
@@ -65,7 +64,14 @@ def file_hit(
     evidence += _dependencies(case.corpus.view.path(file), edges)
     asked = bool(case.query.asked & path_flags.TEST)
     if is_test or asked:
-        evidence.append({"kind": "test_intent", "asked": asked, "isTest": is_test})
+        evidence.append(
+            {
+                "kind": "test_intent",
+                "asked": asked,
+                "isTest": is_test,
+                "matchedConcepts": words_that_ask(case.text, path_flags.TEST) if asked else [],
+            }
+        )
     if CORRECTION in parts:
         evidence.append(
             {"kind": "history", "rankedWith": case.ranked_with, "value": round(parts[CORRECTION], 6)}
@@ -87,6 +93,15 @@ def file_hit(
         excerpts,
         left_out,
     )
+
+
+def near_of(hits: Iterable[FileHit]) -> Iterator[Near]:
+    """Yield the words of some files that are near words of the question, as their evidence has them."""
+    for hit in hits:
+        for one in hit.evidence:
+            if one.get("origin") == SYNONYM:
+                found = one["found"] if one["kind"] == "path" else one["found"][0]
+                yield found, one["source"], one["similarity"]
 
 
 def best_score(case: Case) -> float:
@@ -153,7 +168,7 @@ def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -
     said = []
     for term, cosine in zip(lacking, cosines, strict=True):
         nearest = [
-            at for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist() if cosine[at] >= _NEAR
+            at for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist() if cosine[at] >= NEAR
         ]
         if nearest:
             lines = sorted({line for at in nearest for line in places[words[at]]})
@@ -214,7 +229,7 @@ def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
         cosines = _unit([term.word for term in left]) @ _unit(others).T
         for term, cosine in zip(left, cosines, strict=True):
             near = int(cosine.argmax())
-            if cosine[near] >= _NEAR:
+            if cosine[near] >= NEAR:
                 similar = {"similarity": round(float(cosine[near]), 3)}
                 said.append({**_path_word(term, SYNONYM, others[near]), **similar})
     return said

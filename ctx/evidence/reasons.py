@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctx.evidence.values import SYNONYM
 from ctx.rank.explain import CORRECTION, FURTHER_ROW, TO_THE_LETTER
-from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION
+from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, SYNONYM, TRANSLATION
 
 _MOST_NAMED = 4
 _SHORT = 12

@@ -6,14 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ctx.dependencies.values import Edge
-from ctx.rank.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION, QueryTerm
+from ctx.rank.query_terms import QueryTerm
 from ctx.values import Answer
-
-SYNONYM = "synonym"
-ORIGINS = (LITERAL, STEM, SYNONYM, IDENTIFIER, TRANSLATION)
-"""How a word of a question is in a file: as it was asked, in another form, by a word of like meaning, as a
-part of an identifier or joined to one, or in English where the question is not.
-"""
 
 INDEXED, SKIPPED, NOT_IN_TREE = "indexed", "skipped", "not_in_tree"
 

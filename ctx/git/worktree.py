@@ -67,7 +67,7 @@ class _NoRoomError(GitFailed):
 
 
 class WorkTree:
-    """A tree that is not committed. `repository` reads its objects; close it to remove them."""
+    """A tree that is not committed. `repository` reads its objects, which go when it is closed or gone."""
 
     def __init__(
         self, repository: Repository, root: str, changes: _Changes, variables: dict[str, str | None]

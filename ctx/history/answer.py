@@ -72,7 +72,14 @@ def answer(
     known = _known(view, int(commits.sum()), indexed)
     months = _timeline(view, found, commits) if timeline else []
     return HistoryAnswer(
-        hits, revision, tip, months, known, message or _lacks(known), time.monotonic() - started
+        hits,
+        revision,
+        tip,
+        repository.commit_info(tip).tree,
+        months,
+        known,
+        message or _lacks(known),
+        time.monotonic() - started,
     )
 
 

@@ -22,6 +22,8 @@ _B = 0.4
 _WEIGHTS = {MESSAGE: 1.0, PATHS: 0.35, ADDED: 0.7, REMOVED: 0.6}
 _MEANING = 0.5
 """What full agreement of the vectors counts beside all words of the query."""
+_MOST = (1.0 + _MEANING) * (_WEIGHTS[MESSAGE] + _WEIGHTS[PATHS] + max(_WEIGHTS[ADDED], _WEIGHTS[REMOVED]))
+"""Evidence of a commit whose message, paths and changes all say what the query does; no commit has more."""
 _MOST_TERMS = 32
 _FAR = 0.62
 """Agreement of sign bits below which a vector says nothing; chance gives 0.5."""
@@ -36,8 +38,9 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Ranking(NamedTuple):
-    """`commit` (commits,) and `row` (rows,) scores, 0 for what has nothing to do with the query.
+    """`commit` (commits,) and `row` (rows,) scores in 0..1, 0 for what has nothing to do with the query.
 
+    A score is a share of the evidence that a perfect commit would have, so 1 is an upper bound.
     `gained` and `lost` (commits,) are the shares of the query, 0..1, that each commit added or took away.
     """
 
@@ -76,6 +79,7 @@ def rank(view: View, query: str, embedder: Embedder, wanted: npt.NDArray[np.bool
     agreement = _agreement(view, query, embedder)
     near = np.maximum(agreement - _FAR, 0.0) / (1 - _FAR)
     row += _MEANING * weight * near
+    row /= _MOST
     if wanted is not None:
         row *= wanted
     commit = _of_commits(view, kinds, row)

@@ -16,7 +16,10 @@ class Place(NamedTuple):
 
 
 class CommitHit(NamedTuple):
-    """A commit that answers; times in seconds since 1970. `score` compares within one answer."""
+    """A commit that answers; times in seconds since 1970.
+
+    `score` is in 0..1 and compares within one answer.
+    """
 
     commit: bytes
     author: str
@@ -58,6 +61,7 @@ class HistoryAnswer(NamedTuple):
     hits: list[CommitHit]
     revision: str
     commit: bytes
+    tree: bytes
     timeline: list[Month]
     known: Known
     message: str | None

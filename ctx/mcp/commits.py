@@ -13,7 +13,7 @@ from ctx.engine import RepositoryIndex
 from ctx.errors import UsageError
 from ctx.history.answer import FIRST, LAST, Filters, text_of
 from ctx.history.results import CommitHit, Place
-from ctx.mcp.replies import Form, Reply, listed, numbered
+from ctx.mcp.replies import Form, Reply, listed, numbered, revision_values
 from ctx.mcp.tools import HISTORY_LIMIT, MAX_TOKENS
 from ctx.printable import printable
 
@@ -42,7 +42,7 @@ def history_search(
     )
     known = answer.known
     values: dict[str, Any] = {
-        "revision": printable(answer.revision),
+        **revision_values(answer.revision, answer.commit, answer.tree),
         "commit": answer.commit.hex()[:12],
         "commits": known.commits,
         "passedFilters": known.passed,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ctx.commands.evidence_output import explanation_in_words
 from ctx.engine import RepositoryIndex
 from ctx.mcp.reading import inside
-from ctx.mcp.replies import Reply
+from ctx.mcp.replies import Reply, revision_values
 from ctx.pack.values import Options
 from ctx.printable import printable
 from ctx.values import Progress
@@ -32,8 +32,7 @@ def explain(
     found = index.explain(given["path"], given["task"], options, progress=progress)
     values = {
         "path": _path(found.path),
-        "revision": printable(found.about.revision),
-        "tree": found.about.tree.hex(),
+        **revision_values(found.about.revision, found.about.commit, found.about.tree),
         "rankedWith": [printable(one) for one in found.about.ranked_with],
         "indexing": {"status": found.indexing, "reason": found.reason and printable(found.reason)},
         "selection": {"status": found.selection, "reason": found.selection_reason},

@@ -42,7 +42,7 @@ def serve_http(root: str, port: int, *, minimal: bool = False) -> None:
         project = Project(root)
         stack.callback(project.close)
         print(url, flush=True)
-        print(f"git-ctx: serving {project.root}; the token is {place}", file=sys.stderr, flush=True)
+        print(f"git-ctx: serving {project.root or root}; the token is {place}", file=sys.stderr, flush=True)
         anyio.run(_serve, project, listening, token, minimal)
 
 

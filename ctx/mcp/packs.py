@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ctx.commands.status_output import size, when
 from ctx.engine import RepositoryIndex
 from ctx.errors import CtxError, StoreUnusable, UsageError
-from ctx.mcp.replies import Reply
+from ctx.mcp.replies import Reply, as_json
 from ctx.mcp.tools import SCHEME
+from ctx.pack.manifest import encode, manifest
 from ctx.printable import printable
+from ctx.tokens import counter
 from ctx.values import Progress
 
 if TYPE_CHECKING:
@@ -26,7 +28,18 @@ MOST = 100
 """Packs that are listed, the newest."""
 MIME = {"markdown": "text/markdown", "xml": "application/xml", "json": "application/json"}
 
-_URI = re.compile(re.escape(SCHEME) + r"([a-z0-9][a-z0-9-]{0,63})")
+MANIFEST = "/manifest"
+"""What follows the address of a pack in that of its manifest."""
+_TOKENS = 2_000
+"""The manifest in an answer has at most so many tokens."""
+_IN_SHORT = ("schemaVersion", "excerptStrategy", "task", "maxFiles", "format", "hints", "queryTerms")
+"""What an answer has of a manifest beside its files."""
+_LONGEST_TASK = 400
+"""Characters of a task in such a manifest."""
+_MOST_NAMED = 20
+"""Entries of each list of a manifest that would have more tokens."""
+
+_URI = re.compile(re.escape(SCHEME) + r"([a-z0-9][a-z0-9-]{0,63})" + rf"({re.escape(MANIFEST)})?")
 
 
 class Text(NamedTuple):
@@ -61,7 +74,7 @@ def make_pack(
     else:
         notes.append("nothing in this tree answers the task: say it in other words")
     message = printable("; ".join(notes)) or None
-    values = _told(pack) | {"uri": SCHEME + pack.slug if kept else None, "message": message}
+    values = _told(pack, kept=kept) | {"message": message}
     return Reply(made.prompt if pack.files or pack.delta is not None else str(message), values)
 
 
@@ -91,7 +104,7 @@ def read_pack(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
         message = (
             f"it refers to {pack.delta.parent}, which is gone: pack with update {pack.slug} sends all again"
         )
-    return Reply(index.packs.prompt(pack), _told(pack) | {"uri": SCHEME + pack.slug, "message": message})
+    return Reply(index.packs.prompt(pack), _told(pack, kept=True) | {"message": message})
 
 
 def resources(index: RepositoryIndex) -> Sequence[Listed]:
@@ -100,11 +113,13 @@ def resources(index: RepositoryIndex) -> Sequence[Listed]:
 
 
 def read_resource(index: RepositoryIndex, uri: str) -> Text:
-    """What an address names: the text of a pack, and nothing else. Raises CtxError."""
+    """Return what an address names: the text of a pack or its manifest. Raises CtxError."""
     found = _URI.fullmatch(uri)
     if found is None or not index.packs.has(found[1]):
         raise CtxError(f"there is no resource {uri!r}: resources/list names those that are there")
     pack = index.packs.read(found[1])
+    if found[2]:
+        return Text(MIME["json"], encode(pack).decode())
     return Text(MIME[pack.options.format], index.packs.prompt(pack))
 
 
@@ -113,12 +128,13 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     return {ours: given[name] for name, ours in names.items() if name in given}
 
 
-def _told(pack: Pack) -> dict[str, Any]:
-    """A pack in plain values, without what its text says."""
-    return {
+def _told(pack: Pack, *, kept: bool) -> dict[str, Any]:
+    """Return a pack in plain values: of its manifest as much as fits; `manifestUri` has all of it."""
+    values = {
         "slug": pack.slug,
         "parentPack": pack.delta.parent if pack.delta is not None else None,
-        "revision": printable(pack.revision),
+        "revision": pack.commit or pack.tree,
+        "revisionName": printable(pack.revision),
         "tree": pack.tree,
         "rankedWith": [printable(one) for one in pack.ranked_with],
         "tokens": pack.tokens,
@@ -129,4 +145,54 @@ def _told(pack: Pack) -> dict[str, Any]:
             for file in pack.files
             if file.excerpts
         ],
+        "uri": SCHEME + pack.slug if kept else None,
+        "manifestUri": SCHEME + pack.slug + MANIFEST if kept else None,
     }
+    return values | _within_tokens(_harmless(_compact(manifest(pack))))
+
+
+def _compact(whole: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest without what only its resource has: evidence, hashes, and what was weighed."""
+    names = ("path", "state", "score", "tokens", "excerptRanges", "omissionReason")
+    compact: dict[str, Any] = {
+        "manifest": {
+            **{name: whole[name] for name in _IN_SHORT},
+            "files": [{name: file[name] for name in names} for file in whole["files"]],
+            "considered": len(whole["considered"]),
+            "truncated": False,
+        }
+    }
+    for name in ("changes", "staleReferences", "completeRefresh"):
+        compact[name] = whole.get(name)
+    return compact
+
+
+def _within_tokens(compact: dict[str, Any]) -> dict[str, Any]:
+    """Return a compact manifest, shortened where it has more than _TOKENS tokens; `truncated` says so."""
+    count = counter()
+    if count(as_json(compact)) <= _TOKENS:
+        return compact
+    short = compact["manifest"] | {"truncated": True, "hints": [], "queryTerms": []}
+    short["files"] = [file | {"excerptRanges": None} for file in short["files"]]
+    most = _MOST_NAMED
+    while most:
+        cut: dict[str, Any] = compact | {"manifest": short | {"files": short["files"][:most]}}
+        if cut["staleReferences"] is not None:
+            cut["staleReferences"] = cut["staleReferences"][:most]
+        if cut["changes"] is not None:
+            cut["changes"] = {state: own[:most] for state, own in cut["changes"].items()}
+        if len(short["task"]) > _LONGEST_TASK:
+            cut["manifest"]["task"] = short["task"][:_LONGEST_TASK] + "…"
+        if count(as_json(cut)) <= _TOKENS:
+            break
+        most //= 2
+    return cut
+
+
+def _harmless(value: Any) -> Any:
+    """Return plain values with `printable` texts."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {name: _harmless(one) for name, one in value.items()}
+    return [_harmless(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,10 @@ import ctx
 from ctx.citations import citation
 from ctx.counted import counted
 from ctx.engine import RepositoryIndex
-from ctx.errors import NotARepository, UsageError
+from ctx.errors import CtxError, NotARepository, UsageError
+from ctx.git.repository import Repository, open_repository
 from ctx.mcp.reading import read_lines
-from ctx.mcp.replies import Form, Reply, listed, numbered
+from ctx.mcp.replies import Form, Reply, listed, numbered, revision_values
 from ctx.mcp.tools import (
     CODE_SEARCH,
     EXPLAIN,
@@ -47,10 +49,17 @@ Report = Callable[[int, int, str], None]
 
 
 class Project:
-    """One project. Calls must not overlap."""
+    """One project. Calls must not overlap.
 
-    def __init__(self, root: str) -> None:
-        self.root = os.path.realpath(root)
+    It is the repository around `start`. As long as there is none, each call says so; the first call that
+    finds one opens it, and the project stays that one.
+    """
+
+    def __init__(self, start: str) -> None:
+        self._start = os.path.realpath(start)
+        self.root: str | None = None
+        with suppress(CtxError), open_repository(self._start) as repository:
+            self.root = _root(repository)
         self._index: RepositoryIndex | None = None
         self._places: list[tuple[int, int]] = []
         self._calls = 0
@@ -102,20 +111,29 @@ class Project:
 
     def _open(self) -> None:
         """Open the repository at the root, and no other one that the root may lie in since it is gone."""
-        if not os.path.isdir(self.root):
-            raise NotARepository(f"the project's directory {self.root} is not there any more")
-        index = ctx.open(self.root)
-        if os.path.realpath(index.repository.work_tree or index.repository.git_dir) != self.root:
+        place = self.root or self._start
+        if not os.path.isdir(place):
+            raise NotARepository(f"the project's directory {place} is not there any more")
+        try:
+            index = ctx.open(place)
+        except NotARepository as error:
+            raise NotARepository(
+                f"{error}. The server for agents was started in {place}: start it in a repository, name one "
+                "with `git-ctx -C PATH mcp`, or make one there with `git init`; the next call finds it"
+            ) from None
+        root = _root(index.repository)
+        if self.root not in (None, root):
             index.close()
             raise NotARepository(
                 f"{self.root} is no git repository any more: `git init` or a clone makes it one"
             )
-        self._index, self._places = index, _places(index, self.root)
+        self.root = root
+        self._index, self._places = index, _places(index, root)
 
     def _is_where_it_was(self) -> bool:
         """Whether what was opened still lies there: its git would go on reading what was moved or removed."""
         try:
-            return self._index is None or _places(self._index, self.root) == self._places
+            return self._index is None or self.root is None or _places(self._index, self.root) == self._places
         except OSError:
             return False
 
@@ -179,8 +197,7 @@ class Project:
     def _told(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
         """An answer within the tokens that were asked for, both of its forms counted."""
         values: dict[str, Any] = {
-            "revision": printable(answer.revision),
-            "tree": answer.tree.hex(),
+            **revision_values(answer.revision, answer.commit, answer.tree),
             "complete": answer.coverage.complete,
             "rankedWith": [printable(one) for one in answer.ranked_with],
         }
@@ -195,6 +212,10 @@ class Project:
         while shown >= 2 * _FEWEST_LINES:
             shown //= 2
             yield Form(value, _shown(hit, value, lines, shown))
+
+
+def _root(repository: Repository) -> str:
+    return os.path.realpath(repository.work_tree or repository.git_dir)
 
 
 def _places(index: RepositoryIndex, root: str) -> list[tuple[int, int]]:

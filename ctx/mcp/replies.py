@@ -24,6 +24,11 @@ class Reply(NamedTuple):
     values: dict[str, Any]
 
 
+def revision_values(name: str, commit: bytes | None, tree: bytes) -> dict[str, Any]:
+    """Return which revision a reply is about, in the words of `ctx.commands.json_output.revision_fields`."""
+    return {"revision": (commit or tree).hex(), "revisionName": printable(name), "tree": tree.hex()}
+
+
 class Form(NamedTuple):
     """One way to say a hit: its plain values and its text."""
 

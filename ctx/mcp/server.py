@@ -19,10 +19,12 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 
 from ctx._version import __version__
 from ctx.errors import CtxError, UsageError
 from ctx.mcp.arguments import checked
+from ctx.mcp.incoming import messages, take_stdin
 from ctx.mcp.project import Project
 from ctx.mcp.replies import Reply
 from ctx.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, instructions
@@ -52,7 +54,15 @@ async def _serve(root: str, minimal: bool) -> None:
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_end_with, os.getppid())
-            async with stdio_server() as (read, write):
+            refusals: list[Any] = []
+
+            async def refuse(error: types.JSONRPCError) -> None:
+                await refusals[0].send(SessionMessage(error))
+
+            # The SDK only iterates over what it calls a file.
+            given: Any = messages(take_stdin(), refuse)
+            async with stdio_server(stdin=given) as (read, write):
+                refusals.append(write)
                 await server.run(read, write, server.create_initialization_options())
             group.cancel_scope.cancel()
     finally:
@@ -117,10 +127,20 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
         )
 
     async def list_resources(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        from ctx.mcp.packs import MIME
+
         async with turn:
             packs = await _looked_up(project.packs)
         return types.ListResourcesResult(
-            resources=[types.Resource(uri=SCHEME + one.slug, name=one.slug, size=one.size) for one in packs]
+            resources=[
+                types.Resource(
+                    uri=SCHEME + one.slug,
+                    name=one.slug,
+                    mime_type=MIME[one.format],
+                    size=one.prompt_size,
+                )
+                for one in packs
+            ]
         )
 
     async def read_resource(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -132,10 +152,23 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
     async def list_templates(
         _: Any, __: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=SCHEME + "{slug}", name="pack", description="A pack that the tool pack has made."
+        from ctx.mcp.packs import MANIFEST, MIME
+
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    uri_template=SCHEME + "{slug}",
+                    name="pack",
+                    description="The text of a pack that the tool pack has made.",
+                ),
+                types.ResourceTemplate(
+                    uri_template=SCHEME + "{slug}" + MANIFEST,
+                    name="manifest",
+                    description="The whole manifest of a pack: reasons, hashes and lines of each file.",
+                    mime_type=MIME["json"],
+                ),
+            ]
         )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
 
     packs = PACK.name in tools
     return Server(

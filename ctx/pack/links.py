@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from ctx.dependencies.edges import Dependencies
 from ctx.dependencies.values import Edge
@@ -11,6 +11,29 @@ MOST_BYTES = 96 << 10
 """How much text is read in all for edges: looking at every identifier costs a quarter of a second a megabyte
 beside parsing, which what is shown needs anyway.
 """
+MOST_EDGES = 200
+"""Edges between the files of a pack that are written down."""
+
+
+def edges_between(dependencies: Dependencies, paths: Sequence[bytes]) -> tuple[Edge, ...]:
+    """Return the edges between some files of a tree, as far as MOST_BYTES of text and MOST_EDGES lead."""
+    left, wanted = MOST_BYTES, set(paths)
+    found: list[Edge] = []
+    for path in paths:
+        size = dependencies.size(path)
+        if size is None or size > left:
+            continue
+        left -= size
+        found += [edge for edge in dependencies.outgoing([path]) if edge.target_path in wanted - {path}]
+    return tuple(found[:MOST_EDGES])
+
+
+def has_edge(dependencies: Dependencies, edge: Edge) -> bool:
+    """Return whether one file of a tree still uses another one in the way that an edge says."""
+    return any(
+        (one.target_path, one.symbol) == (edge.target_path, edge.symbol)
+        for one in dependencies.by_names(edge.source_path, (edge.symbol,))
+    )
 
 
 class Links:

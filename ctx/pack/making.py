@@ -15,7 +15,7 @@ from ctx.errors import UsageError
 from ctx.opened import Mend, Opened, mending, open_tree, resolve_for_search
 from ctx.pack.candidates import Candidate, Shelves, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
-from ctx.pack.links import Links
+from ctx.pack.links import Links, edges_between
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, is_user, users
 from ctx.pack.render import FORMS, prompt
 from ctx.pack.report import read_report
@@ -38,7 +38,7 @@ from ctx.pack.values import (
 )
 from ctx.rank.explain import explain
 from ctx.rank.query import Query, prepare
-from ctx.rank.query_terms import query_terms
+from ctx.rank.query_terms import near_in_paths, near_terms, query_terms
 from ctx.search import corpus_of
 from ctx.tokens import TOKENIZERS, Count, counter
 from ctx.values import Change, Plan, Progress
@@ -126,7 +126,7 @@ def make(
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 
     def built(ranking: Ranking) -> Made:
-        return pack_of(ranking, index, task, options, hints, count)
+        return with_edges(ranking, pack_of(ranking, index, task, options, hints, count))
 
     return ranked(index, task, options, hints, built, progress, announce)
 
@@ -213,7 +213,7 @@ def blank(
         task,
         options,
         hints,
-        terms_of(ranking.query),
+        terms_of(ranking),
         about.revision,
         about.commit.hex() if about.commit else None,
         about.tree.hex(),
@@ -244,9 +244,12 @@ def query_of_task(task: str) -> Query:
     return query if asked is None else query._replace(asked=asked)
 
 
-def terms_of(query: Query) -> tuple[QueryTerm, ...]:
-    """What a task is searched by."""
-    return tuple(QueryTerm(*term) for term in query_terms(query))
+def terms_of(ranking: Ranking) -> tuple[QueryTerm, ...]:
+    """Return what a task is searched by, and what the paths of its likeliest files have that is near that."""
+    likely = sorted(ranking.found, key=lambda one: (-one.odds, one.path))
+    paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
+    near = near_terms(ranking.query, near_in_paths(ranking.query, paths))
+    return tuple(QueryTerm(*term) for term in query_terms(ranking.query) + near)
 
 
 def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
@@ -339,6 +342,12 @@ def pack_of(
     selection = selection_for(ranking, pack, count)
     choose(ranking, selection)
     return finished(ranking.sources, pack, selection, count)
+
+
+def with_edges(ranking: Ranking, made: Made) -> Made:
+    """A pack with the edges between the files that it shows."""
+    paths = [file.path for file in made.pack.files if file.excerpts]
+    return made._replace(pack=made.pack._replace(edges=edges_between(ranking.dependencies(), paths)))
 
 
 def finished(

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ctx.dependencies.values import Edge
 from ctx.errors import CtxError, Damaged, Decoding
 from ctx.pack.values import (
     ADDED,
@@ -44,7 +45,8 @@ def manifest(pack: Pack) -> dict[str, Any]:
         "excerptStrategy": pack.strategy,
         "slug": pack.slug,
         "task": pack.task,
-        "revision": pack.revision,
+        "revision": pack.commit or pack.tree,
+        "revisionName": pack.revision,
         "commit": pack.commit,
         "tree": pack.tree,
         "budget": options.budget,
@@ -61,6 +63,7 @@ def manifest(pack: Pack) -> dict[str, Any]:
         "considered": [
             {**_path("path", one.path), "blob": one.blob, "status": one.status} for one in pack.considered
         ],
+        "dependencies": [_edge(edge) for edge in pack.edges],
     }
     if pack.delta is not None:
         by_state = {
@@ -73,7 +76,8 @@ def manifest(pack: Pack) -> dict[str, Any]:
             **by_state,
             "removed": [{**_path("path", one.path), "reason": one.reason} for one in pack.delta.removed],
         }
-        found["staleReferences"] = [
+        found["staleReferences"] = [_edge(edge) for edge in pack.delta.lost]
+        found["staleCitations"] = [
             {**_path("path", one.path), "citation": one.citation} for one in pack.delta.stale
         ]
     return found
@@ -101,6 +105,16 @@ def _file(file: PackedFile) -> dict[str, Any]:
         "excerptRange": None if file.best is None else _lines(file.best),
         "omissionReason": file.omission,
         "tokens": file.tokens,
+    }
+
+
+def _edge(edge: Edge) -> dict[str, Any]:
+    return {
+        **_path("sourcePath", edge.source_path),
+        **_path("targetPath", edge.target_path),
+        "relation": edge.relation,
+        "symbol": edge.symbol,
+        "line": edge.line,
     }
 
 
@@ -142,8 +156,12 @@ def _decode(value: dict[str, Any]) -> Pack:
         delta = Delta(
             _str(value["parentPack"]),
             tuple(Gone(_bytes("path", one), _str(one["reason"])) for one in value["changes"]["removed"]),
-            tuple(Stale(_bytes("path", one), _str(one["citation"])) for one in value["staleReferences"]),
+            tuple(
+                Stale(_bytes("path", one), _str(one["citation"]))
+                for one in value.get("staleCitations", value["staleReferences"])  # where 0.1.0 had them
+            ),
             value.get("completeRefresh"),
+            tuple(_read_edge(one) for one in value["staleReferences"] if "citation" not in one),
         )
     if value["format"] not in FORMATS:
         raise ValueError("format")
@@ -160,8 +178,8 @@ def _decode(value: dict[str, Any]) -> Pack:
             options.get("in"),
         ),
         tuple(Hint(**one) for one in value["hints"]),
-        tuple(QueryTerm(**one) for one in value["queryTerms"]),
-        _str(value["revision"]),
+        tuple(QueryTerm(**one) for one in value.get("queryTerms", ())),
+        _str(value.get("revisionName", value["revision"])),  # older ones have the name in `revision`
         value.get("commit"),
         _str(value["tree"]),
         tuple(_read_file(one) for one in value["files"]),
@@ -175,6 +193,7 @@ def _decode(value: dict[str, Any]) -> Pack:
         _int(value["schemaVersion"]),
         strategy if isinstance(strategy, int) else None,
         tuple(_str(one) for one in value.get("rankedWith", ())),
+        tuple(_read_edge(one) for one in value.get("dependencies", ())),
     )
 
 
@@ -199,6 +218,16 @@ def _read_file(value: Mapping[str, Any]) -> PackedFile:
         value.get("omissionReason"),
         _int(value.get("tokens", 0)),
         value.get("state"),
+    )
+
+
+def _read_edge(value: Mapping[str, Any]) -> Edge:
+    return Edge(
+        _bytes("sourcePath", value),
+        _bytes("targetPath", value),
+        _str(value["relation"]),
+        _str(value["symbol"]),
+        _int(value["line"]),
     )
 
 

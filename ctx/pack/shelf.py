@@ -34,11 +34,16 @@ _HOW = "`git ctx pack --list` names those that are there"
 
 
 class Listed(NamedTuple):
-    """A pack on the shelf: `made` in nanoseconds since 1970, `size` in bytes."""
+    """A pack on the shelf: `made` in nanoseconds since 1970, `size` in bytes.
+
+    `format` and `prompt_size` are those of its text alone.
+    """
 
     slug: str
     made: int
     size: int
+    format: str
+    prompt_size: int
 
 
 def slug_for(task: str, identity: str) -> str:
@@ -168,9 +173,11 @@ class Shelf:
                 }
         except OSError:
             return None
-        if MANIFEST not in files or not files.keys() & set(PROMPTS.values()):
+        form = next((one for one, name in PROMPTS.items() if name in files), None)
+        if MANIFEST not in files or form is None:
             return None
-        return Listed(slug, files[MANIFEST].st_mtime_ns, sum(one.st_size for one in files.values()))
+        size = sum(one.st_size for one in files.values())
+        return Listed(slug, files[MANIFEST].st_mtime_ns, size, form, files[PROMPTS[form]].st_size)
 
     def _bytes(self, slug: str, name: str) -> bytes:
         if not _SLUG.fullmatch(slug):

@@ -9,9 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.dependencies.values import Edge
 from ctx.pack.candidates import Candidate
 from ctx.pack.hints import read_log, read_task
-from ctx.pack.making import Made, Ranking, blank, check, choose, finished, ranked, selection_for
+from ctx.pack.links import has_edge
+from ctx.pack.making import (
+    Made,
+    Ranking,
+    blank,
+    check,
+    choose,
+    finished,
+    ranked,
+    selection_for,
+    with_edges,
+)
 from ctx.pack.render import SHORT
 from ctx.pack.selection import Selection, in_order
 from ctx.pack.shelf import Shelf
@@ -30,9 +42,11 @@ from ctx.pack.values import (
     Options,
     Pack,
     PackedFile,
+    QueryTerm,
     Stale,
 )
 from ctx.pack.worth import LEAST
+from ctx.rank.query_terms import SYNONYM
 from ctx.tokens import Count, counter
 from ctx.values import Plan, Progress
 
@@ -93,17 +107,24 @@ def update(
 
     def built(ranking: Ranking) -> Made:
         pack = blank(ranking, index, task, options, hints, parent.slug)
-        pack = pack._replace(delta=Delta(parent.slug, (), (), complete))
-        if complete is None and same and pack.query_terms == parent.query_terms:
-            return _touched(ranking, pack, parent, count)
+        blobs = _blobs(ranking)
+        lost = _lost_edges(ranking, parent, blobs)
+        pack = pack._replace(delta=Delta(parent.slug, (), (), complete, lost))
+        if complete is None and same and _asked(pack) == _asked(parent):
+            return with_edges(ranking, _touched(ranking, pack, parent, blobs, count))
         selection = selection_for(ranking, pack, count)
         choose(ranking, selection)
-        blobs = _blobs(ranking)
-        return finished(
+        made = finished(
             ranking.sources, pack, selection, count, lambda made: _compared(made, parent, blobs, complete)
         )
+        return with_edges(ranking, made)
 
     return ranked(index, task, options, hints, built, progress, announce)
+
+
+def _asked(pack: Pack) -> list[QueryTerm]:
+    """Return the terms that the task alone decides."""
+    return [term for term in pack.query_terms if term.origin != SYNONYM]
 
 
 def _why_complete(shelf: Shelf, parent: Pack) -> str | None:
@@ -130,6 +151,18 @@ def _blobs(ranking: Ranking) -> dict[bytes, str]:
             segment, place = corpus.place(document)
             found[path] = segment.key(place)[0].hex()
     return found
+
+
+def _lost_edges(ranking: Ranking, parent: Pack, blobs: Mapping[bytes, str]) -> tuple[Edge, ...]:
+    """Return the edges between the files of the pack before that the tree has no more."""
+    before = {file.path: file.blob for file in parent.files}
+    dependencies = ranking.dependencies()
+    return tuple(
+        edge
+        for edge in parent.edges
+        if any(blobs.get(path) != before.get(path) for path in (edge.source_path, edge.target_path))
+        and not (edge.source_path in blobs and edge.target_path in blobs and has_edge(dependencies, edge))
+    )
 
 
 def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: str | None) -> Pack:
@@ -165,9 +198,8 @@ def _with_delta(made: Pack, before: Mapping[bytes, PackedFile], gone: list[Gone]
     return made._replace(delta=made.delta._replace(removed=tuple(gone), stale=tuple(stale)))
 
 
-def _touched(ranking: Ranking, pack: Pack, parent: Pack, count: Count) -> Made:
+def _touched(ranking: Ranking, pack: Pack, parent: Pack, blobs: Mapping[bytes, str], count: Count) -> Made:
     """The files of the pack before as they are now, and files that were touched and belong to it now."""
-    blobs = _blobs(ranking)
     before = {file.path: file for file in parent.files if file.excerpts}
     kept = [file._replace(state=UNCHANGED) for file in before.values() if blobs.get(file.path) == file.blob]
     gone = [Gone(path, DELETED) for path in before if path not in blobs]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ctx.dependencies.values import Edge
 from ctx.tokens import O200K
 
 SCHEMA = 1
@@ -130,19 +131,23 @@ class Gone(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """A citation of the pack before that no longer shows what the tree has."""
+    """A citation of the pack before that no longer shows what its file has."""
 
     path: bytes
     citation: str
 
 
 class Delta(NamedTuple):
-    """What an update says of the pack before; `complete` tells why everything is sent again, if it is."""
+    """What an update says of the pack before; `complete` tells why everything is sent again, if it is.
+
+    `stale` are citations of what changed since, `lost` the edges between its files that the tree has no more.
+    """
 
     parent: str
     removed: tuple[Gone, ...]
     stale: tuple[Stale, ...]
     complete: str | None
+    lost: tuple[Edge, ...] = ()
 
 
 class Considered(NamedTuple):
@@ -156,7 +161,8 @@ class Considered(NamedTuple):
 class Pack(NamedTuple):
     """A pack: all that its manifest says. `tokens` are those of its prompt, in its format.
 
-    `ranked_with` names the evidence from outside the tree that had a part in the choice.
+    `ranked_with` names the evidence from outside the tree that had a part in the choice. `edges` are those
+    between its files.
     """
 
     slug: str
@@ -175,3 +181,4 @@ class Pack(NamedTuple):
     schema: int = SCHEMA
     strategy: int | None = STRATEGY
     ranked_with: tuple[str, ...] = ()
+    edges: tuple[Edge, ...] = ()

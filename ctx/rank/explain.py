@@ -66,10 +66,15 @@ def explain(
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
     deep: int = 0,
+    most_files: int | None = None,
 ) -> list[Explained]:
-    """The answer of `ranker.rank` with the reasons of each hit; of the `deep` best files it has all rows."""
+    """Return the answer of `ranker.rank` with the reasons of each hit.
+
+    Of the `deep` best files it has all rows. `most_files` is the number of files that are wanted, where
+    that is not the limit: files are weighed beside each other, so more candidates could change their order.
+    """
     query = settled(corpus, tuning.read(query))
-    pool = pool_of(corpus, query, allowed, limit, only, tuning)
+    pool = pool_of(corpus, query, allowed, limit if most_files is None else most_files, only, tuning)
     placed = place_rows(corpus, query, pool, limit, only)
     if deep:
         placed = _deepened(corpus, query, pool, placed, deep)

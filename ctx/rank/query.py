@@ -129,6 +129,15 @@ def prepare(text: str, embedder: Embedder) -> Query:
     )
 
 
+def words_that_ask(text: str, flag: int) -> list[str]:
+    """Return the words of a query, in English, that ask for files with a path flag; lower case, each once."""
+    text = without_frames(text)[:MAX_LENGTH]
+    rendering = render(text)
+    pattern = dict(_ASKS_FOR)[flag]
+    found = pattern.finditer(rendering.text if rendering else text)
+    return list(dict.fromkeys(one[0].lower() for one in found))
+
+
 def plain_words(terms: list[Term], weights: npt.NDArray[np.float64]) -> list[int]:
     """The places of the terms that are words, no compounds, and weigh as much as words of the query do."""
     return [

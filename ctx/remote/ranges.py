@@ -40,10 +40,10 @@ def search_ranges(
         if finds is None:
             return local[:most], message
         near, has_words = _near(index, sides, finds, text, count, filters)
-        similarity = {place_of(hit): hit.agreement for hit in near}
+        agreement = {place_of(hit): max(0.0, hit.agreement) for hit in near}
         # Without a word of the query in the trees the local order is one of vague likeness alone.
         found = fuse_hits([near, local] if has_words else [near])
-        return [hit._replace(agreement=similarity.get(place_of(hit), 0.0)) for hit in found[:most]], message
+        return [hit._replace(agreement=agreement.get(place_of(hit), 0.0)) for hit in found[:most]], message
 
     searched = [
         Searched(side.view, [Part(index, side.view)], {side.view.cluster_of(file) for file in side.chunks})

@@ -221,12 +221,12 @@ def of_view(index: RepositoryIndex, view: View, filters: Filters) -> Retrieve:
             corpus: Corpus, prepared: Query, allowed: Mask, only: Mask, local: list[Ranked], most: int
         ) -> list[Ranked]:
             near = find(allowed, max(most, POOL), only)
-            similarity = {one.row: one.similarity for one in near}
+            agreement = {one.row: max(0.0, one.similarity) for one in near}
             lists = [[(one.row, one.file) for one in near]]
             # Without a word of the query in the whole tree the local order is one of vague likeness alone.
             if len(corpus.find(prepared.hashes).row):
                 lists.append([(one.row, one.file) for one in local])
-            return [one._replace(agreement=similarity.get(one.row, 0.0)) for one in fuse(corpus, lists, most)]
+            return [one._replace(agreement=agreement.get(one.row, 0.0)) for one in fuse(corpus, lists, most)]
 
         return search(view, records, query, limit, filters, refine=refine, tuning=index.tuning)
 

@@ -23,6 +23,8 @@ _KEPT_TIPS = 8
 _KEPT_OVERLAYS = 2
 _OPEN = 8
 """Views that one process keeps open, with the segments that they name."""
+_READY = 4
+"""Of these, views that are kept ready for scoring."""
 _VIEW, _OVERLAY, _SEGMENT = "view-", "overlay-", "segment-"
 _GRACE = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""
@@ -64,6 +66,8 @@ class Catalog:
         """Keep a view open, and let go of the one that was used least recently if there are too many."""
         self._views.pop(tree, None)
         self._views[tree] = view
+        for rested in list(self._views.values())[:-_READY]:
+            rested.corpus = None
         if len(self._views) > _OPEN:
             del self._views[next(iter(self._views))]
             named = {name for kept in self._views.values() for name in kept.names}
@@ -129,10 +133,18 @@ class Catalog:
         return self._keep(tree, view)
 
     def forget(self, tree: bytes) -> None:
-        """Let go of the view of a tree, so that it is read or made anew."""
-        self._views.pop(tree, None)
+        """Let go of the view of a tree, so that the next question reads or makes it again."""
+        if (view := self._views.pop(tree, None)) is not None:
+            view.corpus = None
         for prefix in (_VIEW, _OVERLAY):
             _remove(self._file(prefix + tree.hex()))
+
+    def close(self) -> None:
+        """Let go of what is kept in memory."""
+        for view in self._views.values():
+            view.corpus = None  # which refers to its view: neither would go by itself
+        self._views.clear()
+        self._segments.clear()
 
     def clear(self) -> None:
         """Remove all views and segments, and borrow none any more: a new one has nothing wrong with it."""

@@ -121,6 +121,8 @@ class View:
         if any(not isinstance(count, int) for count in self.skipped.values()):
             raise Damaged("a view does not count what is left out")
         self.segments = list(segments)
+        self.corpus: Any = None
+        """The view made ready for scoring (`ctx.search.corpus_of`); None until it is searched."""
         self.records: Mapping[Key, bytes] = {}
         """Records of documents whose clusters are not stored, in a view of borrowed rows."""
         self.scanned = self.uncovered = 0

@@ -45,7 +45,8 @@ def test_json_has_all_of_it(git_ctx, project):
     run = git_ctx("evaluate", "-n", "1", "--compare", "words=off", "--json-output", cwd=project.path)
     found = run.json
     assert list(found) == [
-        "type", "revision", "commit", "commits", "lookedAt", "leftOut", "interrupted", "settings", "fit",
+        "type", "revision", "revisionName", "commit", "tree", "commits", "lookedAt", "leftOut",
+        "interrupted", "settings", "fit",
     ]  # fmt: skip
     assert found["type"] == "evaluation"
     assert (found["commits"], found["lookedAt"]) == (1, 2)

@@ -44,6 +44,7 @@ def test_json_has_what_the_manual_says(git_ctx, project):
         "rankedWith",
         "furtherQueries",
         "revision",
+        "revisionName",
         "commit",
         "tree",
         "resolvedBy",
@@ -190,6 +191,7 @@ def test_how_far_behind_is_told(git_ctx, project):
         "tree": project.git("rev-parse", "HEAD~1^{tree}"),
         "commit": before,
         "commits": 1,
+        "ahead": 0,
         "files": 1,
     }
     run = git_ctx("search", "brand new session", "--no-overlay", cwd=project.path)

@@ -53,7 +53,8 @@ def test_json_tells_the_lines_and_the_other_tree(git_ctx: GitCtx, changed: Proje
     assert hit["change"] == {"state": "modified", "side": "new", "changedLines": [[5, 5], [8, 8], [13, 13]]}
     assert answer["comparison"] == {
         "range": "HEAD^!",
-        "revision": "HEAD^",
+        "revision": changed.git("rev-parse", "HEAD~1"),
+        "revisionName": "HEAD^",
         "commit": changed.git("rev-parse", "HEAD~1"),
         "tree": changed.git("rev-parse", "HEAD~1^{tree}"),
         "files": 2,

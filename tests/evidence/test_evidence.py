@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent
+import email
+import http
+import importlib
+import json
+import logging
+import multiprocessing
+import unittest
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +21,7 @@ import ctx
 from ctx.evidence import answering
 from ctx.evidence.values import FileAnswer, FileHit
 from ctx.history.answer import Filters
+from ctx.rank import query_terms
 
 SHOP = {
     "server/sessions.py": "from server.users import User\n\n\nclass SessionStore:\n"
@@ -125,10 +136,21 @@ def test_edges_between_answers_are_evidence(repo: Repo) -> None:
 def test_whether_tests_are_asked_for(repo: Repo) -> None:
     repo.commit(SHOP)
     test = hit(answer(repo, "renew the session"), "tests/test_sessions.py")
-    assert said(test, "test_intent") == [{"kind": "test_intent", "asked": False, "isTest": True}]
+    assert said(test, "test_intent") == [
+        {"kind": "test_intent", "asked": False, "isTest": True, "matchedConcepts": []}
+    ]
     assert "loses as a test" in test.reasons
     test = hit(answer(repo, "test that a session is renewed"), "tests/test_sessions.py")
-    assert said(test, "test_intent") == [{"kind": "test_intent", "asked": True, "isTest": True}]
+    (intent,) = said(test, "test_intent")
+    assert intent == {"kind": "test_intent", "asked": True, "isTest": True, "matchedConcepts": ["test"]}
+    code = hit(answer(repo, "tests and fixtures of Sessions, and the TESTS of users"), "server/sessions.py")
+    (intent,) = said(code, "test_intent")
+    assert intent == {
+        "kind": "test_intent",
+        "asked": True,
+        "isTest": False,
+        "matchedConcepts": ["tests", "fixtures"],
+    }
 
 
 def test_what_the_past_says_is_named(repo: Repo) -> None:
@@ -221,3 +243,56 @@ def test_commits_are_told_where_the_history_is_indexed(repo: Repo) -> None:
     assert [dict(one) for one in explained.hit.evidence if one["kind"] == "history"] == [told, *others]
     # Nobody has asked about the commit before.
     assert said(hit(older, "server/sessions.py"), "history") == []
+
+
+ORIGINS = {
+    "literal": ("user", ("user", "user")),
+    "stem": ("renewing", ("renew", "renewing")),
+    "identifier": ("session store", ("session_store", "session_store")),
+    "synonym": ("delete the token", ("remov", "delete")),
+    "translation": ("erneuert", ("renew", "erneuert")),
+}
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_every_origin_of_a_term_occurs(repo: Repo, origin: str) -> None:
+    """In a search by file, in an explanation, and in the manifest of a pack."""
+    query, (word, source) = ORIGINS[origin]
+    repo.commit({**SHOP, "server/remove.py": "def remove_token(token):\n    return token.remove()\n"})
+    found = answer(repo, query)
+    with ctx.open(repo.path) as index:
+        terms = {
+            "search": found.terms,
+            "explain": index.explain("server/remove.py", query).terms,
+            "pack": index.pack(query).pack.query_terms,
+        }
+    for command, said_terms in terms.items():
+        named = {(one.term, one.source): one for one in said_terms if one.origin == origin}
+        assert (word, source) in named, (command, said_terms)
+        assert named[word, source].weight > 0
+    assert {one.origin for one in found.terms} <= set(query_terms.ORIGINS)
+    if origin == "synonym":
+        (asked,) = [one for one in found.terms if one.source == source and one.origin != origin]
+        (near,) = [one for one in found.terms if (one.term, one.source) == (word, source)]
+        assert 0.4 * asked.weight <= near.weight < asked.weight
+
+
+def test_the_order_of_files_does_not_depend_on_how_many_are_asked_for(repo: Repo) -> None:
+    """Up to fifty, as docs/ranker.md promises; the sources are foreign ones, more than fifty files."""
+    for package in (asyncio, concurrent, email, http, importlib, json, logging, multiprocessing, unittest):
+        folder = Path(next(iter(package.__path__)))
+        repo.write({f"{package.__name__}/{file.name}": file.read_bytes() for file in folder.glob("*.py")})
+    repo.commit()
+    with ctx.open(repo.path) as index:
+        for query in (
+            "cancel a task",
+            "parse a header",
+            "run the event loop",
+            "decode a payload",
+            "a policy",
+        ):
+            fifty = [one.path for one in index.search_files(query, limit=50, content=False).hits]
+            assert len(fifty) > 20
+            for limit in (5, 10, 20):
+                fewer = [one.path for one in index.search_files(query, limit=limit, content=False).hits]
+                assert fewer == fifty[:limit], (query, limit)

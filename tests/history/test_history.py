@@ -343,3 +343,15 @@ def test_a_collection_keeps_what_branches_need(repo: Repo, told: dict[str, bytes
 def test_nothing_need_be_writable(repo: Repo, told: dict[str, bytes]):
     (repo.path / ".git/ctx").write_text("in the way\n")
     assert found(ask(repo.path, "cache lookup", asks=FIRST, limit=1)) == [told["come"]]
+
+
+def test_the_similarity_of_a_commit_that_says_it_everywhere_is_at_most_one(repo: Repo):
+    repo.commit({"readme.md": "# A parser of invoices\n"}, "Start")
+    best = repo.commit({"retry_request.py": "retry_request = retry_request\n" * 3}, "retry request")
+    half = repo.commit({"other.py": "def parse(invoice):\n    return invoice\n"}, "Parse a request")
+    answer = ask(repo.path, "retry request", timeline=True)
+    scores = {hit.commit: hit.score for hit in answer.hits}
+    assert 0.5 < scores[best] <= 1
+    assert 0 < scores[half] < scores[best]
+    assert all(0 <= place.score <= 1 for hit in answer.hits for place in hit.places)
+    assert sum(month.strength for month in answer.timeline) <= sum(month.commits for month in answer.timeline)

@@ -11,7 +11,7 @@ def test_pinned_trees_are_kept(repo: Repo) -> None:
     tree, commit = repo.id("other^{tree}").hex(), repo.id("other").hex()
     expected = answers(repo.path, commit)
     pinned = done(repo.path, "pin", "other")["pinned"]
-    assert [(pin["tree"], pin["revision"]) for pin in pinned] == [(tree, "other")]
+    assert [(pin["tree"], pin["revisionName"]) for pin in pinned] == [(tree, "other")]
     forget(repo, "other")
     age(repo)
     report = done(repo.path, "gc")
@@ -37,7 +37,7 @@ def test_what_is_pinned_is_indexed_first(repo: Repo) -> None:
     assert trees(repo) == {repo.id("v1^{tree}").hex()}
     assert git_ctx(repo.path, "pin").out.split()[2] == "v1"
     again = done(repo.path, "pin", "v1^{commit}")["pinned"]
-    assert [pin["revision"] for pin in again] == ["v1"]
+    assert [pin["revisionName"] for pin in again] == ["v1"]
     assert git_ctx(repo.path, "pin", "--remove", repo.id("v1^{tree}").hex()[:8]).status == 0
     none = git_ctx(repo.path, "pin")
     assert (none.status, none.out) == (0, "")

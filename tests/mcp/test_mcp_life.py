@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conversations import FILES, HELLO, ROOT, call, lines, start, text
+from conversations import FILES, HELLO, ROOT, call, lines, start, talk, text
+from mcp import ClientSession
 from repositories import Repo
 
 READY = {"method": "notifications/initialized"}
@@ -223,8 +224,87 @@ def test_the_root_is_the_project_around_a_directory_that_is_named(
     process.communicate(timeout=60)
 
 
-def test_outside_of_a_repository(tmp_path: Path) -> None:
-    process = start(tmp_path)
-    out, err = process.communicate(b"", timeout=60)
-    assert (process.returncode, out) == (128, b"")
-    assert b"git repository" in err
+def test_outside_of_a_repository_it_starts_and_finds_one_that_appears(tmp_path: Path) -> None:
+    place = Repo(tmp_path / "later")
+    place.path.mkdir()
+
+    def appear() -> None:
+        place.git("init", "--quiet")
+        place.commit(FILES)
+
+    async def conversation(session: ClientSession) -> Any:
+        offered = [tool.name for tool in (await session.list_tools()).tools]
+        before = await session.call_tool("code_search", SEARCH["arguments"])
+        appear()
+        return offered, before, await session.call_tool("code_search", SEARCH["arguments"])
+
+    offered, before, after = talk(place.path, conversation)
+    assert "code_search" in offered
+    assert before.is_error
+    for words in ("git repository", str(place.path), "git-ctx -C PATH mcp", "git init"):
+        assert words in text(before)
+    assert after.structured_content["hits"][0]["path"] == "src/session.py"
+
+
+def asked(process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:
+    """The reply to one line."""
+    say(process, line)
+    return reply(process)
+
+
+def request(arguments: str, given: str = "7", name: str = '"code_search"') -> bytes:
+    """A call of a tool, with arguments as JSON text."""
+    params = f'{{"name":{name},"arguments":{arguments}}}'
+    return f'{{"jsonrpc":"2.0","id":{given},"method":"tools/call","params":{params}}}'.encode()
+
+
+DEEP = 100_000
+INVALID_REQUEST, INVALID_PARAMS, PARSE_ERROR = -32600, -32602, -32700
+MALFORMED: list[tuple[bytes, object, int, str]] = [
+    (request('{"text":"\\ud800"}'), 7, INVALID_PARAMS, "half of a surrogate pair"),
+    (request('{"text":"x","\\udfff":1}', '"a"'), "a", INVALID_PARAMS, "half of a surrogate pair"),
+    (request('{"text":"x"}', '"\\ud800"'), None, INVALID_REQUEST, "half of a surrogate pair"),
+    (request('{"text":"x","limit":' + "9" * 5_000 + "}"), 7, INVALID_PARAMS, "number out of range"),
+    (request('{"text":' + "[" * 300 + "]" * 300 + "}"), 7, INVALID_PARAMS, "recursion limit"),
+    (request('{"text":' + "[" * DEEP + "]" * DEEP + "}"), 7, PARSE_ERROR, "nested too deeply"),
+    (request('{"text":"x"'), 7, PARSE_ERROR, "no JSON"),
+    (b"{", None, PARSE_ERROR, "no JSON"),
+    (b"\xff\xfe", None, PARSE_ERROR, "no JSON"),
+    (b"[]", None, INVALID_REQUEST, "one JSON object"),
+    (b"7", None, INVALID_REQUEST, "one JSON object"),
+    (b'{"id":7,"method":"ping"}', 7, INVALID_REQUEST, '"jsonrpc"'),
+    (b'{"jsonrpc":"2.0","id":7}', 7, INVALID_REQUEST, "a method"),
+    (b'{"jsonrpc":"2.0","id":7,"method":5}', 7, INVALID_REQUEST, "a method"),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None, INVALID_REQUEST, "id has to be"),
+    (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', None, INVALID_REQUEST, "id has to be"),
+    (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', None, INVALID_REQUEST, "id has to be"),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', 7, INVALID_PARAMS, "an object"),
+    (request("[1]"), 7, INVALID_PARAMS, ""),
+    (request("{}", name="5"), 7, INVALID_PARAMS, ""),
+]
+
+
+def test_each_malformed_request_is_answered(project: Repo) -> None:
+    process = start(project.path)
+    say(process, HELLO, READY)
+    assert reply(process)["id"] == 1
+    for line, given, code, words in MALFORMED:
+        answer = asked(process, line)
+        assert (answer["id"], answer["error"]["code"]) == (given, code), (line[:80], answer)
+        assert words in answer["error"]["message"], (line[:80], answer)
+    # What nobody waits for is not answered: blank lines, bad notifications, bad responses.
+    say(process, b"", b'{"jsonrpc":"2.0","method":5}', b'{"jsonrpc":"2.0","id":3,"result":"\\ud800"}')
+    answer = asked(process, request('{"text":"x","colour":1,"limit":2}', "8"))
+    assert answer["id"] == 8
+    assert "has no argument 'colour'" in answer["result"]["content"][0]["text"]
+    for arguments, words in {
+        '{"text":"x","limit":10000000000000000000000000}': "limit has to be 1 to",
+        '{"text":"x","limit":1.5}': "limit has to be a whole number",
+        '{"text":["x"]}': "text has to be a text",
+        '{"text":"x\\u0000"}': "NUL",
+        '{"text":"\\ud83d\\ude00 renew a session"}': "renew_session",
+    }.items():
+        answer = asked(process, request(arguments, "9"))
+        assert words in answer["result"]["content"][0]["text"], answer
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, b"Traceback" in err) == (0, False)

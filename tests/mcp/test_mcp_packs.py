@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from typing import Any
 
@@ -12,6 +13,8 @@ from mcp import ClientSession
 from mcp.shared.exceptions import MCPError
 from repositories import Repo
 
+import ctx
+from ctx.pack.values import FORMATS, Options
 from ctx.tokens import counter
 
 TASK = "push the expiry of an expired session into the future in renew_session"
@@ -170,4 +173,82 @@ def test_resources_lead_nowhere_else(project: Repo) -> None:
     refused, templates = talk_here(project.path, conversation)
     assert len(refused) == 10
     assert all("there is no resource" in message for _, message in refused), refused
-    assert [one.uri_template for one in templates.resource_templates] == ["context://packs/{slug}"]
+    assert [one.uri_template for one in templates.resource_templates] == [
+        "context://packs/{slug}",
+        "context://packs/{slug}/manifest",
+    ]
+
+
+def test_resources_have_their_true_sizes_and_kinds(project: Repo) -> None:
+    """Each as it is read, in bytes, whatever the format; the task has letters of several bytes."""
+    with ctx.open(project.path) as index:
+        for form in FORMATS:
+            made = index.pack(f"{TASK} – größer, {form}", Options(format=form))
+            index.packs.write(made.pack, made.prompt)
+
+    async def conversation(session: ClientSession) -> Any:
+        listed = (await session.list_resources()).resources
+        return [(one, (await session.read_resource(one.uri)).contents[0]) for one in listed]
+
+    found = talk_here(project.path, conversation)
+    assert {one.mime_type for one, _ in found} == {"text/markdown", "application/xml", "application/json"}
+    for one, content in found:
+        assert one.size == len(content.text.encode())
+        assert one.mime_type == content.mime_type
+
+
+STORE = (
+    "from src.session import renew_session\n\n\ndef store_session(token):\n    return renew_session(token)\n"
+)
+
+
+def test_answers_carry_the_manifest_and_what_became_of_the_pack_before(project: Repo) -> None:
+    project.commit({"src/store.py": STORE})
+    source = str(FILES["src/session.py"])
+
+    async def conversation(session: ClientSession) -> Any:
+        made = await session.call_tool("pack", {"task": TASK, "max_files": 5})
+        project.write({"src/session.py": source.replace("def renew_session", "def prolong_session")})
+        project.write({"src/store.py": STORE.replace("renew_session", "prolong_session")})
+        updated = await session.call_tool("pack", {"update": "latest"})
+        read = await session.call_tool("read_pack", {"slug": "latest"})
+        uri = updated.structured_content["manifestUri"]
+        return made, updated, read, (await session.read_resource(uri)).contents[0]
+
+    made, updated, read, resource = talk_here(project.path, conversation)
+    first = made.structured_content
+    assert (first["changes"], first["staleReferences"]) == (None, None)
+    shown = {file["path"]: file for file in first["manifest"]["files"]}
+    assert shown["src/session.py"]["excerptRanges"]
+    assert shown["src/session.py"]["tokens"] > 0
+    assert first["manifest"]["task"] == TASK
+    assert first["manifest"]["truncated"] is False
+    values = updated.structured_content
+    assert set(values["changes"]["changed"]) == {"src/session.py", "src/store.py"}
+    (stale,) = values["staleReferences"]
+    assert (stale["sourcePath"], stale["targetPath"]) == ("src/store.py", "src/session.py")
+    assert stale["symbol"] == "renew_session"
+    assert {**read.structured_content, "message": None} == {**values, "message": None}
+    assert resource.mime_type == "application/json"
+    whole = json.loads(resource.text)
+    assert whole["staleReferences"] == values["staleReferences"]
+    assert whole["files"][0]["sourceHash"]
+    assert whole["considered"]
+
+
+def test_the_manifest_of_an_answer_keeps_to_its_tokens(repo: Repo) -> None:
+    repo.commit(
+        {
+            f"src/{'very_' * 8}long_name_{n}.py": f"def renew_session_{n}(token):\n    return token + {n}\n"
+            for n in range(150)
+        }
+    )
+    (made,) = call_here(
+        repo.path, ("pack", {"task": "renew_session " * 300, "budget_tokens": 60_000, "max_files": 500})
+    )
+    values = made.structured_content
+    kept = {name: values[name] for name in ("manifest", "changes", "staleReferences", "completeRefresh")}
+    assert counter()(json.dumps(kept, ensure_ascii=False)) <= 2_000
+    assert values["manifest"]["truncated"] is True
+    assert values["manifest"]["files"]
+    assert len(values["files"]) > len(values["manifest"]["files"])

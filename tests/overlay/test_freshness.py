@@ -141,7 +141,33 @@ def test_a_snapshot_of_another_history_or_of_none(make_repo: Callable[..., Repo]
     repo.git("checkout", "-q", "--orphan", "fresh")
     repo.commit({"fresh.py": source("fresh", 1)})
     repo.git("branch", "-q", "-m", "main", "other")
-    assert ask(repo).behind == Behind(repo.id("other^{tree}"), main, 1, 1)
+    assert ask(repo).behind == Behind(repo.id("other^{tree}"), main, 1, 1, 1)
+
+
+def test_a_snapshot_that_is_ahead_is_not_called_behind(make_repo: Callable[..., Repo]) -> None:
+    repo = grown(make_repo)
+    repo.git("config", "ctx.catchUp", "never")
+    with ctx.open(repo.path) as index:
+        index.remove()
+        index.index()
+    tip = repo.id()
+    repo.branch("older", "HEAD~1")
+    answer = ask(repo)
+    assert answer.behind == Behind(repo.id("main^{tree}"), tip, 0, 22, 1)
+    assert answer.message is not None
+    assert f"{tip.hex()[:12]}, is 1 commit ahead of older, 22 files differ" in answer.message
+    repo.commit({"topic.py": source("topic", 3)})
+    repo.commit({"topic.py": source("topic", 4)})
+    answer = ask(repo)
+    assert answer.behind == Behind(repo.id("main^{tree}"), tip, 2, 23, 1)
+    assert answer.message is not None
+    assert "is 2 commits behind older and 1 ahead of it, 23 files differ" in answer.message
+    repo.git("checkout", "-q", "main")
+    repo.write({"untracked.py": source("untracked", 1)})
+    with ctx.open(repo.path) as index:
+        answer = index.search(QUERY)
+    assert answer.message is not None
+    assert f"{tip.hex()[:12]}, is at main, 1 file differs" in answer.message
 
 
 def test_nothing_is_behind_where_nothing_is_indexed(make_repo: Callable[..., Repo]) -> None:

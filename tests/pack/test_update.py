@@ -64,7 +64,64 @@ def test_what_is_gone_and_what_is_new(index, parent, shop):
     assert written["changes"]["removed"] == [{"path": "shop/login.py", "reason": "deleted"}]
     assert "shop/login.py (deleted)" in made.prompt
     assert "def renew_session_again" in made.prompt
-    assert [one["path"] for one in written["staleReferences"]] == ["shop/login.py"]
+    assert [one["path"] for one in written["staleCitations"]] == ["shop/login.py"]
+    assert {(one["sourcePath"], one["targetPath"], one["symbol"]) for one in written["staleReferences"]} >= {
+        ("shop/login.py", "shop/session.py", "SessionStore")
+    }
+    assert all(
+        "shop/login.py" in (one["sourcePath"], one["targetPath"]) for one in written["staleReferences"]
+    )
+
+
+def test_edges_of_the_selection_that_are_gone_are_told(index, parent, shop):
+    recorded = {(one.source_path, one.target_path, one.symbol) for one in parent.edges}
+    used = (b"shop/session.py", b"shop/clock.py", "monotonic_seconds")
+    kept = (b"shop/login.py", b"shop/session.py", "SessionStore")
+    assert recorded >= {used, kept}
+    assert decode(encode(parent)) == parent
+    # The text of both files changes; only what is used no more is told.
+    changed = SESSION.replace("from shop.clock import monotonic_seconds\n", "").replace(
+        "monotonic_seconds()", "0.0"
+    )
+    shop.write({"shop/session.py": changed})
+    made = index.update_pack(parent)
+    assert {(one.source_path, one.target_path, one.symbol) for one in made.pack.delta.lost} == {used}
+    (stale,) = manifest(made.pack)["staleReferences"]
+    assert (stale["sourcePath"], stale["targetPath"]) == ("shop/session.py", "shop/clock.py")
+    assert (stale["relation"], stale["symbol"]) == ("imports", "monotonic_seconds")
+    assert decode(encode(made.pack)) == made.pack
+    # The next update compares with this one, which has the edge no more.
+    index.packs.write(made.pack, made.prompt)
+    assert index.update_pack(made.pack).pack.delta.lost == ()
+
+
+def test_a_definition_that_is_renamed_is_a_stale_reference(index, parent, shop):
+    calls = (b"shop/login.py", b"shop/session.py", "renew_session")
+    assert calls in {(one.source_path, one.target_path, one.symbol) for one in parent.edges}
+    shop.write({"shop/session.py": SESSION.replace("def renew_session", "def prolong_session")})
+    lost = index.update_pack(parent).pack.delta.lost
+    assert calls in {(one.source_path, one.target_path, one.symbol) for one in lost}
+    assert all(one.symbol == "renew_session" for one in lost)
+
+
+def test_a_comment_makes_no_reference_stale(index, parent, shop):
+    shop.write({"shop/clock.py": "# Time.\n" + str(FILES["shop/clock.py"])})
+    assert index.update_pack(parent).pack.delta.lost == ()
+
+
+def test_an_older_manifest_is_read(index, parent, shop):
+    """As 0.1.0 wrote them: a name in `revision`, no terms, no edges, citations as stale references."""
+    shop.write({"shop/login.py": None})
+    made = index.update_pack(parent)
+    value = json.loads(encode(made.pack))
+    value["revision"] = value.pop("revisionName")
+    value["staleReferences"] = value.pop("staleCitations")
+    del value["queryTerms"], value["dependencies"]
+    old = decode(json.dumps(value).encode())
+    assert old == made.pack._replace(query_terms=(), edges=(), delta=made.pack.delta._replace(lost=()))
+    assert old.delta.stale
+    index.packs.write(old, made.prompt)
+    assert index.update_pack(index.packs.read(old.slug)).pack.delta.lost == ()
 
 
 def test_a_file_is_compared_by_hash_when_size_and_time_are_equal(index, parent, shop):

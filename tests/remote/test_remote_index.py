@@ -61,6 +61,20 @@ def test_both_models_answer_side_by_side(project: Repo, service: Service) -> Non
     assert len(service.texts()) == 8 + 1 + len(TEXTS) + 1  # the probe, the centre, and the query
 
 
+@pytest.mark.parametrize("within", [(), ("--in", "HEAD~1..HEAD")])
+def test_an_agreement_is_never_negative(project: Repo, service: Service, within: tuple[str, ...]) -> None:
+    project.commit({"src/more.py": source("more", 2)})
+    git_ctx(project.path, "index")
+    git_ctx(project.path, "search", "invoice of a candle", "--json-output", *within)
+    service.faults[len(service.requests) + 1] = turned
+    found = git_ctx(project.path, "search", "more of a bridge", "--json-output", *within).json
+    assert found["rankedWith"] == ["bag-of-words"]
+    assert found["results"]
+    for hit in found["results"]:
+        assert 0 <= hit["agreement"] <= 1
+        assert 0 <= hit["result"]["scoredText"]["similarity"] <= 1
+
+
 def test_programs_are_told_what_the_model_did(project: Repo, service: Service) -> None:
     run = git_ctx(project.path, "index", "--json-output")
     assert run.json["remote"] == {"model": "bag-of-words", "embedded": 8, "reused": 0, "cut": 0}

@@ -1,0 +1,92 @@
+"""`revision` is an id and `revisionName` what was asked for, in every object that a program reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from small_project import GitCtx, Project
+
+QUESTION = ("renew", "a", "session")
+
+
+@pytest.fixture
+def tagged(project: Project) -> Project:
+    project.git("tag", "-a", "v1.2", "-m", "a release")
+    return project
+
+
+def said(git_ctx: GitCtx, project: Project, *arguments: str) -> Any:
+    return git_ctx(*arguments, cwd=project.path).json
+
+
+COMMANDS: list[tuple[str, ...]] = [
+    ("search", "--json-output", "--revision", "{}", *QUESTION),
+    ("search", "--json", "--revision", "{}", *QUESTION),
+    ("related", "--json-output", "--revision", "{}", "{code}:5"),
+    ("explain", "{code}", "--json", "--revision", "{}", "--task", " ".join(QUESTION)),
+    ("pack", "--json", "--revision", "{}", "--task", " ".join(QUESTION)),
+    ("plan", "--json-output", "{}"),
+]
+
+
+def given(command: tuple[str, ...], name: str, code: str) -> list[str]:
+    return [word.replace("{code}", code).replace("{}", name) for word in command]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
+def test_every_command_says_the_id_and_the_name(
+    git_ctx: GitCtx, tagged: Project, command: tuple[str, ...]
+) -> None:
+    code = tagged.git("ls-files", "*.py").split("\n")[0]
+    commit, tree = tagged.git("rev-parse", "HEAD"), tagged.git("rev-parse", "HEAD^{tree}")
+    found = said(git_ctx, tagged, *given(command, "v1.2", code))
+    assert (found["revision"], found["revisionName"]) == (commit, "v1.2")
+    assert (found["commit"], found["tree"]) == (commit, tree)
+    found = said(git_ctx, tagged, *given(command, tree, code))
+    assert (found["revision"], found["revisionName"], found["commit"]) == (tree, tree, None)
+
+
+def test_history_ranges_and_the_log_do_too(git_ctx: GitCtx, tagged: Project) -> None:
+    commit, tree = tagged.git("rev-parse", "HEAD"), tagged.git("rev-parse", "HEAD^{tree}")
+    ids = {"revision": commit, "revisionName": "v1.2", "commit": commit, "tree": tree}
+    found = said(git_ctx, tagged, "history", "--json-output", "--revision", "v1.2", *QUESTION)
+    assert ids.items() <= found.items()
+    found = said(git_ctx, tagged, "search", "--json-output", "--in", "v1.2", *QUESTION)
+    assert ids.items() <= found["comparison"].items()
+    said(git_ctx, tagged, "index", "v1.2", "--json-output")
+    (snapshot,) = said(git_ctx, tagged, "status", "--json-output")["snapshots"]
+    assert snapshot["provenance"]
+    assert all(ids.items() <= line.items() for line in snapshot["provenance"])
+    (pin,) = said(git_ctx, tagged, "pin", "v1.2", "--json-output")["pinned"]
+    assert (pin["revision"], pin["revisionName"]) == (tree, "v1.2")
+
+
+def test_uncommitted_files_lie_on_the_commit_of_head(git_ctx: GitCtx, tagged: Project) -> None:
+    commit = tagged.git("rev-parse", "HEAD")
+    clean = said(git_ctx, tagged, "search", "--json-output", *QUESTION)
+    assert (clean["revision"], clean["revisionName"], clean["message"]) == (commit, "main", None)
+    tagged.repo.write({"fresh.py": "def renew_a_session():\n    pass\n"})
+    found = said(git_ctx, tagged, "search", "--json-output", *QUESTION)
+    assert (found["revision"], found["revisionName"]) == (commit, "main")
+    assert found["tree"] != clean["tree"]
+    assert found["message"] == "main with 1 file not committed"
+    tagged.git("checkout", "-q", "--detach")
+    assert said(git_ctx, tagged, "search", "--json-output", *QUESTION)["revisionName"] == "HEAD"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("search", "--json-output", "--lang", "rust"), "no file of this tree is in rust"),
+        (("search", "--json", "--lang", "rust"), "no file of this tree is in rust"),
+        (("history", "--json-output", "--author", "nobody"), "no commit of main did this"),
+        (("related", "--json-output", "--in", "HEAD"), "nothing in main answers this"),
+    ],
+)
+def test_where_nothing_is_found_the_message_says_so(
+    git_ctx: GitCtx, tagged: Project, command: tuple[str, ...], message: str
+) -> None:
+    words = () if command[0] == "related" else QUESTION
+    found = git_ctx(*command, *words, cwd=tagged.path)
+    assert (found.status, found.json["message"]) == (1, message)
