@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ctx.agents.catalog import NAMES, USER
+from ctx.agents.catalog import NAMES, PROJECT, USER
+from ctx.agents.pieces import SERVER
 from ctx.commands import options
 from ctx.errors import CtxError
 
@@ -106,14 +107,12 @@ def command(
     chosen = list(agents) or catalog.detected(root)
     if not chosen:
         raise CtxError(f"no agent was found here; name one with --agent ({', '.join(NAMES)})")
-    wish = wishes.Wish(scope, root, chosen, frozenset(components), program(), strong, mcp_minimal)
+    wish = wishes.Wish(scope, root, chosen, frozenset(components), program(scope), strong, mcp_minimal)
     for agent, component in wishes.lacking(wish):
         if named[component]:
             click.echo(f"note: {agent} has no place for {component} with --{scope}", err=True)
     if which("git-ctx") is None:
-        click.echo(
-            "note: git-ctx is not on the PATH, so agents cannot run `git ctx`: add its directory", err=True
-        )
+        click.echo("note: git-ctx is not on the PATH, so agents cannot start it: add its directory", err=True)
     quiet = dry_run or dump_auto
     return set_up(wish, dry_run=quiet, yes=yes, as_json=json_output or dump_auto)
 
@@ -194,8 +193,10 @@ def server_is_there() -> bool:
     return find_spec("mcp") is not None and find_spec("bpe_openai") is not None
 
 
-def program() -> str:
-    """The absolute path of git-ctx, for hooks and servers."""
+def program(scope: str) -> str:
+    """Return what hooks and servers start: the name in a project, whose files are for other machines too."""
+    if scope == PROJECT:
+        return SERVER
     from ctx.githooks.registration import program as find
 
     return find()
