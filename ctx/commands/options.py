@@ -159,11 +159,13 @@ _GIVEN, _UNTRACKED = "overlays", "untracked"
 
 def overlay(command: Command) -> Command:
     """Add the options that say what lies on top of HEAD; `one_overlay` has what was given."""
-    text = "Untracked files too, where status.showUntrackedFiles hides them."
-    option = click.option(
-        "--untracked", is_flag=True, expose_value=False, callback=_show_untracked, help=text
-    )
-    command = option(command)
+    command = click.option(
+        "--untracked",
+        is_flag=True,
+        expose_value=False,
+        callback=_show_untracked,
+        help="Untracked files too, where status.showUntrackedFiles hides them.",
+    )(command)
     for option, (_, text) in reversed(_OVERLAYS.items()):
         add = click.option(option, is_flag=True, expose_value=False, callback=_note_overlay, help=text)
         command = add(command)

@@ -258,6 +258,20 @@ def test_instructions_are_printed_without_a_project(git_ctx, tmp_path):
     assert (done.status, done.err, list(tmp_path.glob("*.md"))) == (0, "", [])
 
 
+def test_instructions_are_printed_with_the_plan(repo, git_ctx):
+    text = git_ctx("setup-agent", "--print-instructions").out.rstrip("\n")
+    plan = git_ctx("setup-agent", "--agent", "claude", "--dump-auto").json
+    for option in ("--dump-auto", "--json-output"):
+        both = git_ctx("setup-agent", "--agent", "claude", option, "--print-instructions")
+        assert both.status == 0
+        assert both.json == {**plan, "instructions": text}
+    shown = git_ctx("setup-agent", "--agent", "claude", "--dry-run").out
+    assert git_ctx("setup-agent", "--agent", "claude", "--dry-run", "--print-instructions").out == (
+        f"{shown}\n{text}\n"
+    )
+    assert tree(repo.path) == {}
+
+
 def test_agents_are_found(repo, git_ctx, tmp_path, monkeypatch):
     assert "no agent was found" in git_ctx("setup-agent", "--dry-run").err
     (repo.path / ".cursor").mkdir()
