@@ -188,8 +188,18 @@ class Snapshots:
                 commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
                 committed = None if entry["committer_time"] is None else int(entry["committer_time"])
                 created = int(entry["created_at"])
-                words = (str(entry[name]) for name in ("tool_version", "trigger"))
-                found.append(Provenance(commit, str(entry["revision"]), committed, created, *words))
+                user = entry.get("user")
+                one = Provenance(
+                    commit,
+                    str(entry["revision"]),
+                    committed,
+                    created,
+                    str(entry["tool_version"]),
+                    str(entry["trigger"]),
+                    user if isinstance(user, str) else None,
+                    *(_count(entry.get(name)) for name in Provenance._fields[7:]),
+                )
+                found.append(one)
             except (ValueError, KeyError, TypeError, OverflowError):
                 continue
         return found
@@ -209,6 +219,10 @@ class Snapshots:
                     self._store.permissions.give(file.fileno())
         except OSError as error:
             raise unusable(self._store.path, error) from error
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

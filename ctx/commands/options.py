@@ -23,6 +23,12 @@ def enter(context: click.Context, _parameter: click.Parameter, path: str | None)
         raise CtxError(f"cannot change to '{path}': {error.strerror}") from None
 
 
+def set_for_this_run(setting: str) -> None:
+    """Set `<name>=<value>` for this process and those that it starts, as `git -c` does."""
+    before = os.environ.get("GIT_CONFIG_PARAMETERS", "")
+    os.environ["GIT_CONFIG_PARAMETERS"] = f"{before} '{setting}'".lstrip()
+
+
 def root(command: Command) -> Command:
     """Add `-C/--root`, which is taken before the command and after it; two of them add up as in git."""
     option = click.option(
@@ -178,11 +184,9 @@ def _note_overlay(context: click.Context, parameter: click.Parameter, given: boo
 
 
 def _show_untracked(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
-    """Set for this process what hides untracked files otherwise, as `git -c` does."""
     if given and not context.resilient_parsing:
         context.meta[_UNTRACKED] = True
-        before = os.environ.get("GIT_CONFIG_PARAMETERS", "")
-        os.environ["GIT_CONFIG_PARAMETERS"] = f"{before} 'status.showUntrackedFiles=all'".lstrip()
+        set_for_this_run("status.showUntrackedFiles=all")
 
 
 def one_overlay(context: click.Context, named: str | None) -> str | None:

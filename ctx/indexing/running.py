@@ -31,7 +31,7 @@ def run(
     started = time.monotonic()
     record = index.snapshots.covered(asked.tree)
     if record is not None:
-        log_snapshot(index.repository, index.snapshots, asked, trigger)
+        log_snapshot(index.repository, index.snapshots, asked, trigger, record.totals)
         remote = _embed(index, asked.tree, progress, ask_model)
         # Somebody waited for a remote model: there is more to say than that nothing was done.
         skipped = None if remote is not None and remote.embedded else ALREADY_INDEXED
