@@ -20,6 +20,19 @@ def commit() -> str:
     return checkout_commit(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) or "unknown"
 
 
+def channel(commit: str) -> str:
+    """Return where this code comes from, given what `commit` says.
+
+    "package": built from that commit (a wheel, a source archive); "checkout": run from a work tree that has
+    it; "modified": either, with changes on top; "unknown".
+    """
+    if commit == "unknown":
+        return commit
+    if commit.endswith("-dirty"):
+        return "modified"
+    return "checkout" if COMMIT.startswith("$") else "package"
+
+
 def checkout_commit(checkout: str) -> str | None:
     """The commit of a checkout as `commit` gives it; None where it has none or git cannot tell.
 

@@ -76,7 +76,11 @@ def search_changes(
             found.files,
             *(found.count(state) for state in STATES),
         )
-        lacking = lacks_in_words(new.about, partial_clone) or lacks_in_words(old.about, partial_clone)
+        lacking = (
+            not_compared(found, old, new)
+            or lacks_in_words(new.about, partial_clone)
+            or lacks_in_words(old.about, partial_clone)
+        )
         if not sides and not lacking:
             ranked = ranked._replace(message=_nothing(found, wanted, within))
         about = new.about._replace(comparison=comparison, seconds=time.monotonic() - started)
@@ -139,14 +143,30 @@ def compare(index: RepositoryIndex, old: Opened, new: Opened) -> Differing:
     except GitFailed:
         if not index.repository.settings.is_partial_clone:
             raise
-    lacking = [end.about for end in (old, new) if end.about.coverage.skipped.get(MISSING)]
-    names = [_resolvable(about) for about in lacking or [old.about, new.about]]
+    names = _lacking(old, new)
     raise GitFailed(
         f"{' and '.join(names)} cannot be compared, since this partial clone lacks objects of "
-        f"{'them' if len(names) > 1 else 'it'}: "
-        + " and ".join(f"`git ctx index --fetch {shlex.quote(name)}`" for name in names)
-        + f" get{'' if len(names) > 1 else 's'} them"
+        f"{'them' if len(names) > 1 else 'it'}: {_getting(names)} them"
     )
+
+
+def not_compared(found: Differing, old: Opened, new: Opened) -> str | None:
+    """Return what to tell the user of files that differ and are not in this clone."""
+    if not found.absent:
+        return None
+    files = counted_and(found.absent, "file", "that differs is", "that differ are")
+    return f"{files} not in this clone and not compared: {_getting(_lacking(old, new))} what is missing"
+
+
+def _lacking(old: Opened, new: Opened) -> list[str]:
+    """Return the names of those of two trees that lack objects here."""
+    lacking = [end.about for end in (old, new) if end.about.coverage.skipped.get(MISSING)]
+    return [_resolvable(about) for about in lacking or [old.about, new.about]]
+
+
+def _getting(names: Sequence[str]) -> str:
+    commands = " and ".join(f"`git ctx index --fetch {shlex.quote(name)}`" for name in names)
+    return f"{commands} get{'' if len(names) > 1 else 's'}"
 
 
 def _resolvable(about: Answer) -> str:

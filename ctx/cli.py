@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ctx import local_log
 from ctx.commands import options, streams
 from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError, Ended
 from ctx.printable import printable_lines
@@ -87,13 +88,19 @@ class LazyGroup(click.Group):
 
 
 def print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Print version, commit and descriptor, and end."""
+    """Print the version and what it was built from, and end."""
     if not wanted or context.resilient_parsing:
         return
     from ctx.commands.version import version_text
 
     click.echo(version_text())
     context.exit()
+
+
+def enable_logging(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Have this run logged, as `ctx.localLogging` has all of them."""
+    if wanted and not context.resilient_parsing:
+        options.set_for_this_run("ctx.localLogging=true")
 
 
 @click.group(
@@ -109,7 +116,14 @@ def print_version(context: click.Context, _parameter: click.Parameter, wanted: b
     is_eager=True,
     expose_value=False,
     callback=print_version,
-    help="Print version, commit and index descriptor.",
+    help="Print version, commit, index descriptor and channel.",
+)
+@click.option(
+    "--enable-local-logging",
+    is_flag=True,
+    expose_value=False,
+    callback=enable_logging,
+    help="Log this run in the index directory: command, time, user and exit status.",
 )
 def program() -> None:
     """Semantic code search that lives inside git."""
@@ -139,6 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     streams.finish()
+    local_log.current.write(status)
     return status
 
 
@@ -170,7 +185,10 @@ def run(arguments: list[str]) -> int:
     """Parse and call the command; its errors pass through."""
     try:
         with program.make_context("git ctx", arguments) as context:
-            status = program.invoke(context)
+            try:
+                status = program.invoke(context)
+            finally:
+                local_log.current.command = context.invoked_subcommand or ""
     except click.exceptions.Exit as end:
         return end.exit_code
     return status if isinstance(status, int) else 0

@@ -33,11 +33,15 @@ class Side(NamedTuple):
 
 
 class Differing(NamedTuple):
-    """For files of each view what became of their chunks, by number, and how many files differ."""
+    """For files of each view what became of their chunks, by number, and how many files differ.
+
+    Of these `absent` could not be compared, since they are not in this clone.
+    """
 
     old: dict[int, dict[int, Change]]
     new: dict[int, dict[int, Change]]
     files: int
+    absent: int
 
     def count(self, state: str) -> int:
         """How many chunks have a state."""
@@ -56,7 +60,8 @@ def differing(repository: Repository, old: Side, new: Side) -> Differing:
         return change.old_path in old.files or change.new_path in new.files
 
     changes = changed_files(repository, old.view.tree, new.view.tree, is_indexed)
-    found = Differing({}, {}, len([change for change in changes if change.hunks != []]))
+    differ = len([change for change in changes if change.hunks != []])
+    found = Differing({}, {}, differ, len([change for change in changes if change.absent]))
     for change in changes:
         if not change.hunks:
             continue

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ctx import words
+from ctx import local_log, words
 from ctx.contents import MISSING
 from ctx.coverage import lacks_in_words
 from ctx.descriptor import Descriptor, embedded_model
@@ -88,6 +88,8 @@ class RepositoryIndex:
         lenders = self.repository.lenders(DIRECTORY)
         self.store = Store(self.repository.common_dir, lenders, self.repository.permissions)
         self.store.check_layout()
+        if self.repository.settings.get_bool("ctx.localLogging", False):
+            local_log.current.wanted(self.store.path, self.repository.settings.user_name)
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self.uncommitted = Uncommitted(self.repository)
         self._joined: Joined | None = None

@@ -51,7 +51,7 @@ def _committed(index: RepositoryIndex, answer: Answer, hit: Hit) -> tuple[Questi
     for change in [] if of_old else changed_files(_reader(index, answer), tree, answer.tree):
         if change.new_path == hit.path and change.new_blob == hit.blob:
             lines = old_lines(change.hunks or (), first, last) if change.old_path is not None else None
-            if change.old_path is None or lines is None:
+            if change.old_path is None or change.absent or lines is None:
                 return None, True
             differs = any(
                 hunk.new_start <= last and first < hunk.new_start + max(1, hunk.new_count)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ctx import likeness
-from ctx.changes import compare, open_ends
+from ctx.changes import compare, not_compared, open_ends
 from ctx.citations import look_up, read_citation, read_place
 from ctx.contents import to_text
 from ctx.counted import counted
@@ -99,7 +99,8 @@ def related_changes(
     corpus = corpus_of(new.view)
     records = partial(index.record, new.view)
     filters = Filters(index.repository, paths, languages)
-    for file, changes in sorted(compare(index, old, new).new.items(), key=lambda one: new.view.path(one[0])):
+    differing = compare(index, old, new)
+    for file, changes in sorted(differing.new.items(), key=lambda one: new.view.path(one[0])):
         for number, change in sorted(changes.items()):
             if change.state not in (ADDED, MODIFIED):
                 continue
@@ -114,7 +115,8 @@ def related_changes(
             others = [one for one in _alike(index, new, code, limit, filters)[0] if _is_much(one)]
             if others:
                 found.append((hit, others))
-    return new.about._replace(seconds=time.monotonic() - started), found
+    message = not_compared(differing, old, new)
+    return new.about._replace(message=message, seconds=time.monotonic() - started), found
 
 
 def _code_of(index: RepositoryIndex, hit: Hit) -> Code | None:

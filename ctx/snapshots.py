@@ -275,9 +275,21 @@ def _provenance(line: str) -> Provenance:
     entry = json.loads(line)
     commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
     committed = None if entry["committer_time"] is None else int(entry["committer_time"])
-    created = int(entry["created_at"])
-    words = (str(entry[name]) for name in ("tool_version", "trigger"))
-    return Provenance(commit, str(entry["revision"]), committed, created, *words)
+    user = entry.get("user")
+    return Provenance(
+        commit,
+        str(entry["revision"]),
+        committed,
+        int(entry["created_at"]),
+        str(entry["tool_version"]),
+        str(entry["trigger"]),
+        user if isinstance(user, str) else None,
+        *(_count(entry.get(name)) for name in Provenance._fields[7:]),
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

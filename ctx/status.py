@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ctx.chunking.languages import display_name
@@ -36,9 +37,21 @@ def status(index: RepositoryIndex) -> Status:
         index.store.lent,
         tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
         tuple(models_of(index)),
-        # To read a whole history only to say that it can be read would make this slow.
-        index.past_unread if index.repository.settings.is_partial_clone else None,
+        "; ".join(_warnings(index)) or None,
     )
+
+
+def _warnings(index: RepositoryIndex) -> Iterator[str]:
+    settings = index.repository.settings
+    # To read a whole history only to say that it can be read would make this slow.
+    if settings.is_partial_clone and index.past_unread is not None:
+        yield index.past_unread
+    for name, _ in settings.sections("remote", "mirror"):
+        if settings.get_bool(f"remote.{name}.mirror", False):
+            yield (
+                f"`git push {name}` mirrors (remote.{name}.mirror) and so deletes the index that is "
+                f"published there, or sets it back: `git ctx push {name}` publishes it again"
+            )
 
 
 def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:

@@ -337,7 +337,11 @@ class IndexReport(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """One line of a snapshot's log: for which commit, when, by what. Times in seconds since 1970."""
+    """One line of a snapshot's log: for which commit, when, by what and by whom. Times in seconds since 1970.
+
+    The log is local: nothing of it is published. The user and the numbers, of what the tree has and of what
+    was made of it in this run, are None in lines of git-ctx 0.1.0.
+    """
 
     commit: bytes | None
     revision: str
@@ -345,6 +349,11 @@ class Provenance(NamedTuple):
     created_at: int
     tool_version: str
     trigger: str
+    user: str | None = None
+    files: int | None = None
+    new_clusters: int | None = None
+    embedded_chunks: int | None = None
+    reused_chunks: int | None = None
 
 
 class SnapshotStatus(NamedTuple):

@@ -5,7 +5,9 @@ Texts only; files are read and written elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ctx.agents import blocks, json_edits
@@ -104,6 +106,59 @@ def _is_server(value: Any) -> bool:
     return len(words) > 1 and str(words[0]).rsplit("/", 1)[-1] == SERVER and "mcp" in words
 
 
+def _is_of_another_machine(there: Any, piece: Piece) -> bool:
+    """True if a server or hook of ours starts a program that is not here, as after setting up elsewhere.
+
+    Raises Unwanted where something else in it is the user's.
+    """
+    gone = _gone_program(there)
+    if gone is None:
+        return False
+    if _portable(there) != _portable(piece.value):
+        raise Unwanted(f"{'.'.join(piece.keys)} starts {gone}, which is not here")
+    return True
+
+
+def _gone_program(value: Any) -> str | None:
+    """Return the absolute path by which a server or hook starts git-ctx if there is no such program."""
+    paths = (word for text in _texts(value) for word in _words(text) if os.path.isabs(word))
+    programs = (path for path in paths if os.path.basename(path) == SERVER)
+    return next((path for path in programs if not os.access(path, os.X_OK)), None)
+
+
+def _portable(value: Any) -> Any:
+    """Return a server or hook without what depends on the machine and on the options of set-up."""
+    if isinstance(value, dict):
+        return {key: _portable(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        if value[:1] == ["-C"] and os.path.isabs("".join(map(str, value[1:2]))):
+            value = value[2:]
+        return [_portable(inner) for inner in value if inner != "--minimal"]
+    if isinstance(value, str) and f" {HOOK} " in value:
+        return value[value.index(HOOK) :].removesuffix(" mcp")
+    if isinstance(value, str) and os.path.basename(value) == SERVER:
+        return SERVER
+    return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a shell command, or the text itself where it is the path of a program."""
+    if f" {HOOK} " not in command:
+        return [command]
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
 def _put_member(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str, Trace]:
     found = json_edits.value_at(text, piece.keys) if text.strip("\ufeff \t\r\n") else None
     if found is None:
@@ -113,9 +168,11 @@ def _put_member(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, s
         return text, KEEP, {}
     if recorded is not None and found.plain == recorded.value:
         return json_edits.replace(text, piece.keys, piece.value), UPDATE, {}
-    if recorded is not None or _is_server(found.plain):
-        return text, KEEP, {}  # changed by the user, or theirs from the beginning
-    raise Unwanted(f"it has a {'.'.join(piece.keys)} of its own")
+    if not _is_server(found.plain) and recorded is None:
+        raise Unwanted(f"it has a {'.'.join(piece.keys)} of its own")
+    if _is_of_another_machine(found.plain, piece):
+        return json_edits.replace(text, piece.keys, piece.value), UPDATE, {"found": found.plain}
+    return text, KEEP, {}  # changed by the user, or theirs from the beginning
 
 
 def _put_base(text: str, piece: Piece, _: Piece | None) -> tuple[str, str, Trace]:
@@ -132,8 +189,12 @@ def _put_item(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str
         return text, KEEP, {}
     if recorded is not None and recorded.value in there:
         return json_edits.replace_item(text, piece.keys, _equals(recorded.value), piece.value), UPDATE, {}
-    if any(map(is_hook, there)):
-        return text, KEEP, {}
+    ours = next(filter(is_hook, there), None)
+    if ours is not None:
+        if not _is_of_another_machine(ours, piece):
+            return text, KEEP, {}
+        text = json_edits.replace_item(text, piece.keys, _equals(ours), piece.value)
+        return text, UPDATE, {"found": ours}
     text, trace = json_edits.put(text, piece.keys, piece.value, append=True)
     return text, PUT, trace._asdict()
 
@@ -148,7 +209,10 @@ def _put_block(text: str, piece: Piece, _: Piece | None) -> tuple[str, str, Trac
         action, trace = UPDATE, {"found": found.body}
     else:
         if piece.form == TABLE and _table(blocks.read_toml(text), piece.keys) is not None:
-            if _is_server(_table(blocks.read_toml(text), piece.keys)):
+            there = _table(blocks.read_toml(text), piece.keys)
+            if _is_server(there):
+                if gone := _gone_program(there):
+                    raise Unwanted(f"{'.'.join(piece.keys)} starts {gone}, which is not here")
                 return text, KEEP, {}
             raise Unwanted(f"it has a {'.'.join(piece.keys)} of its own")
         new, before = blocks.put(text, sentinels, piece.value)

@@ -90,7 +90,8 @@ def command_rules(one: Agent, name: str, program: str) -> str:
     quoted = [_quoted(command) for command in READ_ONLY]
     examples = ", ".join(_quoted(f"git ctx {command}") for command in READ_ONLY)
     commands = f"[{', '.join(quoted)}]"
-    return fill(template(one.name, name), program=_quoted(program), commands=commands, examples=examples)
+    programs = f"[{', '.join(map(_quoted, dict.fromkeys(('git-ctx', program))))}]"
+    return fill(template(one.name, name), programs=programs, commands=commands, examples=examples)
 
 
 def server_table(one: Agent, name: str, program: str, arguments: Sequence[str]) -> str:

@@ -24,7 +24,10 @@ DEFAULT = frozenset(COMPONENTS) - {HOOKS}
 
 
 class Wish(NamedTuple):
-    """What the user asked for. `root` is the top of the work tree, `program` the path of git-ctx."""
+    """What the user asked for. `root` is the top of the work tree.
+
+    `program` starts git-ctx: in files of a project, which may be committed, its name, otherwise its path.
+    """
 
     scope: str
     root: str
@@ -140,8 +143,8 @@ def _hooks(one: Agent, wish: Wish, words: texts.Wording) -> Iterator[Piece]:
             yield Piece(BASE, SESSION_HOOKS, tuple(one.base["keys"]), one.base["value"])
         first = False
         program = shlex.quote(wish.program)
-        # Where the program is gone, or on another machine, a hook does nothing.
-        command = f"[ ! -x {program} ] || {program} {HOOK} {one.name} {hook['does']}"
+        # Where there is no such program, a hook does nothing.
+        command = f"! command -v {program} >/dev/null 2>&1 || {program} {HOOK} {one.name} {hook['does']}"
         if component == HOOKS and words.server:
             command += " mcp"
         yield Piece(ITEM, component, tuple(hook["keys"]), _filled(hook["entry"], hook=command))

@@ -38,8 +38,8 @@ def print_plan(plan: Plan, scope: str, root: str) -> None:
             click.echo(f"  {WORDS[action]}: {components} ({agents}){printable(reason)}")
 
 
-def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool) -> None:
-    """Print the plan as JSON."""
+def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool, **more: str) -> None:
+    """Print the plan as JSON, with `more` fields."""
     print_json(
         {
             "type": kind,
@@ -57,6 +57,7 @@ def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool) 
                 }
                 for step in plan.steps
             ],
+            **more,
         }
     )
 

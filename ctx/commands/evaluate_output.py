@@ -125,8 +125,9 @@ def _fit_lines(fitted: Fitted | None) -> list[str]:
     )
     lines = [f"fit: learned from {counted(fitted.learned, 'older commit')} ({weights})", tried]
     if fitted.stored:
-        helps = "it helps" if fitted.difference.low > 0 else "it seems to help, which may be chance"
-        lines.append(f"{helps}: it is stored, and `git config ctx.fit true` lets searches use it")
+        lines.append("it helps: it is stored, and `git config ctx.fit true` lets searches use it")
+    elif fitted.difference.mean > 0:
+        lines.append("that may be chance, since the interval includes 0, so it is not stored")
     else:
         lines.append("it does not help, so it is not stored")
     return lines

@@ -17,6 +17,9 @@ from ctx.printable import printable
 if TYPE_CHECKING:
     from ctx.share.take import FetchReport, Taken
 
+NOTHING_PUBLISHED = 1
+"""The exit status where the remote has no index."""
+
 
 @click.command(
     cls=options.WithPathspecs,
@@ -50,7 +53,8 @@ def command(
     """Take from REMOTE what its published index has of HEAD, or of what is named, and this one lacks.
 
     Everything is checked before it is taken. What the remote lacks is made by the next search or
-    `git ctx index`. Nothing is fetched of what is here already.
+    `git ctx index`. Nothing is fetched of what is here already. The exit status is 1 where REMOTE has no
+    index.
     """
     import ctx
     from ctx.share.fetch import fetch
@@ -68,7 +72,7 @@ def command(
                 for revision in revisions or (None,):
                     index.index(revision, trigger="fetch", progress=reporter.progress, ask_model=False)
     tell(report, silent=silent, json_output=json_output)
-    return 0
+    return 0 if report.published else NOTHING_PUBLISHED
 
 
 def warn(report: FetchReport) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ctx import local_log
 from ctx.background import log
 from ctx.background.turn import current
 from ctx.commands.json_output import print_json
@@ -19,18 +20,20 @@ SKIPPED = {ALREADY_INDEXED: "indexed already", INDEXING_IN_PROGRESS: "left to th
 
 
 def print_log(directory: str, *, as_json: bool) -> None:
-    """Print the last runs, oldest first, and the one that goes on."""
+    """Print the last runs, oldest first, the one that goes on, and the commands that were logged."""
     start, alive = current(directory)
     runs = log.read(directory)
     if start is not None and not alive:
         runs.append(log.killed(start))
     running = start if alive else None
+    commands = local_log.read(directory)[-SHOWN:]
     if as_json:
         print_json(
             {
                 "type": "log_result",
                 "runs": [run_object(run) for run in runs[-SHOWN:]],
                 "running": running and running._asdict(),
+                "commands": [entry._asdict() for entry in commands],
             }
         )
         return
@@ -39,6 +42,7 @@ def print_log(directory: str, *, as_json: bool) -> None:
         lines.append(f"{when(running.time)}  {running.trigger}: going on, process {running.pid}")
     if not lines:
         lines = ["no hook has run yet; `git ctx init` installs them where they are not"]
+    lines += [command_line(entry) for entry in commands]
     sys.stdout.write("\n".join(map(printable, lines)) + "\n")
 
 
@@ -77,6 +81,12 @@ def run_lines(run: log.Run) -> list[str]:
     seconds = "" if run.outcome == log.KILLED else f" ({run.seconds:.1f} s)"
     first, *rest = told or ["nothing to do"]
     return [f"{head}: {first}{seconds}", *(f"    {line}" for line in rest)]
+
+
+def command_line(entry: local_log.Entry) -> str:
+    """Return one logged command as a line."""
+    by = f", {entry.user}" if entry.user else ""
+    return f"{when(entry.time)}  git ctx {entry.command}: status {entry.status}{by} ({entry.seconds:.1f} s)"
 
 
 def tree_text(tree: log.Covered) -> str:

@@ -23,6 +23,12 @@ def enter(context: click.Context, _parameter: click.Parameter, path: str | None)
         raise CtxError(f"cannot change to '{path}': {error.strerror}") from None
 
 
+def set_for_this_run(setting: str) -> None:
+    """Set `<name>=<value>` for this process and those that it starts, as `git -c` does."""
+    before = os.environ.get("GIT_CONFIG_PARAMETERS", "")
+    os.environ["GIT_CONFIG_PARAMETERS"] = f"{before} '{setting}'".lstrip()
+
+
 def root(command: Command) -> Command:
     """Add `-C/--root`, which is taken before the command and after it; two of them add up as in git."""
     option = click.option(
@@ -154,11 +160,18 @@ _OVERLAYS = {
     "--no-overlay": ("committed", "Search HEAD as it is committed."),
 }
 """Each option with the name that ctx.engine has for it; it is imported only when something is searched."""
-_GIVEN = "overlays"
+_GIVEN, _UNTRACKED = "overlays", "untracked"
 
 
 def overlay(command: Command) -> Command:
     """Add the options that say what lies on top of HEAD; `one_overlay` has what was given."""
+    command = click.option(
+        "--untracked",
+        is_flag=True,
+        expose_value=False,
+        callback=_show_untracked,
+        help="Untracked files too, where status.showUntrackedFiles hides them.",
+    )(command)
     for option, (_, text) in reversed(_OVERLAYS.items()):
         add = click.option(option, is_flag=True, expose_value=False, callback=_note_overlay, help=text)
         command = add(command)
@@ -170,11 +183,21 @@ def _note_overlay(context: click.Context, parameter: click.Parameter, given: boo
         context.meta.setdefault(_GIVEN, []).append(parameter.opts[0])
 
 
+def _show_untracked(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        context.meta[_UNTRACKED] = True
+        set_for_this_run("status.showUntrackedFiles=all")
+
+
 def one_overlay(context: click.Context, named: str | None) -> str | None:
     """What lies on top of HEAD, None for the default; refuses two of them, and one beside a revision."""
     given: list[str] = context.meta.get(_GIVEN, [])
     if len(given) > 1:
         raise click.UsageError(f"{' and '.join(given)} exclude each other; give one of them.")
+    if context.meta.get(_UNTRACKED) and (named is not None or given not in ([], ["--work-tree"])):
+        raise click.UsageError(
+            "--untracked goes with the work tree alone; leave out what names another tree."
+        )
     if not given:
         return None
     if named is not None and given != ["--no-overlay"]:

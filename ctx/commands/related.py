@@ -13,6 +13,7 @@ from ctx.commands.progress import reporter_for
 from ctx.commands.search import LIMIT_FOR_EYES, announce
 from ctx.counted import counted
 from ctx.errors import NO_HITS
+from ctx.printable import printable
 
 if TYPE_CHECKING:
     from ctx.commands.answer_text import TextOf
@@ -80,6 +81,8 @@ def command(
                 print_json(changes_object(within, answer, found, text_of))
             else:
                 print_changes(found, text_of, prefix)
+                if answer.message:
+                    click.echo(f"note: {printable(answer.message)}", err=True)
             return 0 if found else NO_HITS
         code = sys.stdin.buffer.read().decode("utf-8", "replace") if place == "-" else None
         answer = index.related(
@@ -124,6 +127,7 @@ def changes_object(
             }
             for changed, hits in found
         ],
+        "message": answer.message,
     }
 
 

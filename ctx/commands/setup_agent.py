@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ctx.agents.catalog import NAMES, USER
+from ctx.agents.catalog import NAMES, PROJECT, USER
+from ctx.agents.pieces import SERVER
 from ctx.commands import options
 from ctx.errors import CtxError
 
@@ -91,12 +92,15 @@ def command(
         components = set(wishes.COMPONENTS)
     if no_session_hooks:
         components.discard(wishes.SESSION_HOOKS)
+    instructions_text = None
     if print_instructions:
         from ctx.agents import texts
 
         words = texts.Wording(wishes.MCP in components, mcp_minimal, wishes.SUBAGENTS in components, strong)
-        click.echo(texts.instructions(words))
-        return 0
+        instructions_text = texts.instructions(words)
+        if not (dump_auto or dry_run or json_output):
+            click.echo(instructions_text)
+            return 0
     if wishes.MCP in components and not server_is_there():
         if mcp or mcp_minimal:
             raise CtxError("the server for agents needs more packages: `pip install 'git-ctx[mcp]'`")
@@ -106,20 +110,23 @@ def command(
     chosen = list(agents) or catalog.detected(root)
     if not chosen:
         raise CtxError(f"no agent was found here; name one with --agent ({', '.join(NAMES)})")
-    wish = wishes.Wish(scope, root, chosen, frozenset(components), program(), strong, mcp_minimal)
+    wish = wishes.Wish(scope, root, chosen, frozenset(components), program(scope), strong, mcp_minimal)
     for agent, component in wishes.lacking(wish):
         if named[component]:
             click.echo(f"note: {agent} has no place for {component} with --{scope}", err=True)
     if which("git-ctx") is None:
-        click.echo(
-            "note: git-ctx is not on the PATH, so agents cannot run `git ctx`: add its directory", err=True
-        )
-    quiet = dry_run or dump_auto
-    return set_up(wish, dry_run=quiet, yes=yes, as_json=json_output or dump_auto)
+        click.echo("note: git-ctx is not on the PATH, so agents cannot start it: add its directory", err=True)
+    return set_up(
+        wish,
+        dry_run=dry_run or dump_auto or print_instructions,
+        yes=yes,
+        as_json=json_output or dump_auto,
+        instructions=instructions_text,
+    )
 
 
-def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool) -> int:
-    """Plan, show, ask and write."""
+def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool, instructions: str | None) -> int:
+    """Plan, show, ask and write. Print `instructions` with the plan."""
     from ctx.agents.setup import carry_out, plan_setup
     from ctx.commands.agent_output import plan_object, print_plan
 
@@ -137,12 +144,15 @@ def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool) -> int:
                 raise CtxError("a file was changed meanwhile, and nothing was written: run the command again")
             carry_out(plan, record)
     if as_json:
-        plan_object("setup_agent_result", plan, scope=wish.scope, root=wish.root, dry_run=dry_run)
+        more = {} if instructions is None else {"instructions": instructions}
+        plan_object("setup_agent_result", plan, scope=wish.scope, root=wish.root, dry_run=dry_run, **more)
     elif not plan.changes:
         click.echo("nothing has to be changed" if plan.is_whole else "nothing was changed")
     elif not dry_run:
         undo = "git ctx remove-agent" + (" --user" if wish.scope == USER else "")
         click.echo(f"done; `{undo}` takes it out again")
+    if instructions is not None and not as_json:
+        click.echo(f"\n{instructions}")
     return status
 
 
@@ -194,8 +204,10 @@ def server_is_there() -> bool:
     return find_spec("mcp") is not None and find_spec("bpe_openai") is not None
 
 
-def program() -> str:
-    """The absolute path of git-ctx, for hooks and servers."""
+def program(scope: str) -> str:
+    """Return what hooks and servers start: the name in a project, whose files are for other machines too."""
+    if scope == PROJECT:
+        return SERVER
     from ctx.githooks.registration import program as find
 
     return find()

@@ -87,6 +87,11 @@ def provenance_object(line: Provenance, tree: bytes) -> dict[str, Any]:
         "createdAt": line.created_at,
         "toolVersion": line.tool_version,
         "trigger": line.trigger,
+        "user": line.user,
+        "files": line.files,
+        "processedNewClusters": line.new_clusters,
+        "embeddedChunks": line.embedded_chunks,
+        "reusedChunks": line.reused_chunks,
     }
 
 
@@ -158,9 +163,13 @@ def short_name(revision: str) -> str:
 
 
 def origin(line: Provenance) -> str:
-    """For what, by which version and why a snapshot was made."""
+    """Return for what, by which version, why and by whom a snapshot was made, and how much was made."""
     commit = f" ({line.commit.hex()[:12]})" if line.commit else ""
-    return f"{line.revision}{commit} by git-ctx {line.tool_version}, {line.trigger}"
+    user = f", by {line.user}" if line.user else ""
+    counts = ""
+    if line.embedded_chunks is not None and line.reused_chunks is not None:
+        counts = f": {counted(line.embedded_chunks, 'chunk')} embedded, {line.reused_chunks:,} reused"
+    return f"{line.revision}{commit} by git-ctx {line.tool_version}, {line.trigger}{user}{counts}"
 
 
 def catch_up(head: CatchUp) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ctx.share.verify import VerifyReport
 
 DIFFERS = 1
-"""The exit status where a cluster is not what it should be."""
+"""The exit status where a cluster is not what it should be, or where no cluster could be made again."""
 
 
 @click.command(short_help="Check what was fetched, by making some of it anew.")
@@ -39,7 +39,8 @@ def command(revision: str | None, sample: int | None, seed: int | None, json_out
     vectors have to be nearly the same.
 
     `git ctx fsck` finds what was damaged here; this finds what somebody else has published wrongly. Exits
-    with 1 where anything differs; `git ctx remove-index` and `git ctx index` make all anew.
+    with 1 where anything differs, or where nothing could be checked since no file is in this clone.
+    `git ctx remove-index` and `git ctx index` make everything again.
     """
     import ctx
     from ctx.share.verify import verify, verify_remote
@@ -61,7 +62,8 @@ def command(revision: str | None, sample: int | None, seed: int | None, json_out
     else:
         for one in filter(None, (report, remote)):
             _print(one)
-    return DIFFERS if report.differing or report.words or (remote is not None and remote.differing) else 0
+    differs = report.differing or report.words or (remote is not None and remote.differing)
+    return DIFFERS if differs or (report.impossible and not report.verified) else 0
 
 
 def _object(report: VerifyReport) -> dict[str, Any]:

@@ -6,7 +6,15 @@ from ctx import _version
 
 
 def version_text() -> str:
-    """Version, commit and the descriptor of a new index, a line each."""
+    """Return version, commit, the descriptor of a new index, and the channel, a line each."""
     from ctx.descriptor import embedded_model
 
-    return f"git-ctx {_version.__version__}\ncommit {_version.commit()}\ndescriptor {embedded_model()}"
+    commit = _version.commit()
+    return "\n".join(
+        (
+            f"git-ctx {_version.__version__}",
+            f"commit {commit}",
+            f"descriptor {embedded_model()}",
+            f"channel {_version.channel(commit)}",
+        )
+    )

@@ -71,6 +71,8 @@ def evaluate(
 ) -> Evaluation:
     """Replay the commits that lead to a revision. With `fitting`, learn a correction and keep it if it helps.
 
+    It helps where the whole interval of the gain lies above 0.
+
     A keyboard interrupt ends it early, with what was graded until then. Raises UsageError, and CtxError
     where the history that it shall learn from cannot be read.
     """
@@ -138,7 +140,7 @@ def _fit(
     corrected = replay.again([one.task for one in newer], Setting("fit", PLAIN._replace(correct=tried)))
     both = [Graded(one.task, [one.shown[0], shown]) for one, shown in zip(newer, corrected, strict=True)]
     gained = difference(both, 0, 1)
-    helps = gained.mean > 0
+    helps = gained.low > 0
     if helps:
         index.store.write_file(path, kept.encoded())
     weights = dict(zip(FEATURES, tried.weights.tolist(), strict=True))

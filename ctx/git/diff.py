@@ -50,7 +50,7 @@ class Hunk(NamedTuple):
 class FileChange(NamedTuple):
     """A file that differs, was renamed, or is in one of the trees only (then the other path and id are None).
 
-    `hunks` is None where git does not compare by lines.
+    `hunks` is None where git does not compare by lines, and where it cannot since a blob is `absent` here.
     """
 
     old_path: bytes | None
@@ -58,6 +58,11 @@ class FileChange(NamedTuple):
     new_path: bytes | None
     new_blob: bytes | None
     hunks: list[Hunk] | None
+    absent: bool = False
+
+
+_PATH_BYTES = 100_000
+"""Paths of this many bytes together are put on one command line; a system takes 128 kB at least."""
 
 
 def changed_files(
@@ -65,13 +70,19 @@ def changed_files(
 ) -> list[FileChange]:
     """The files that differ between two trees, in git's order; a rename alone has no hunks.
 
-    `wanted` says of which files that git takes for binary the lines are needed all the same. Raises
-    GitFailed.
+    `wanted` says of which files that git takes for binary the lines are needed all the same. Files of which a
+    blob is not in this clone are `absent`. Raises GitFailed, also where that is so of all of them.
     """
     if old == new:
         return []
-    found = _diff(repository, old, new)
-    left = [change for change in found if change.hunks is None and wanted(change)]
+    try:
+        found = _diff(repository, old, new)
+    except GitFailed:
+        present = _diff_of_present(repository, old, new)
+        if present is None:
+            raise
+        found = present
+    left = [change for change in found if change.hunks is None and not change.absent and wanted(change)]
     if not left:
         return found
     paths = [path for change in left for path in (change.old_path, change.new_path) if path is not None]
@@ -90,6 +101,52 @@ def _diff(repository: Repository, old: bytes, new: bytes, paths: Sequence[bytes]
         ) from error
     records, patches = _records(output)
     return list(_with_hunks(records, patches))
+
+
+def _diff_of_present(repository: Repository, old: bytes, new: bytes) -> list[FileChange] | None:
+    """Return what differs if some blobs, but not all, are here to be compared; None otherwise.
+
+    The ids of the blobs, which are in the trees, say which files differ. One that was moved and is not here
+    is left out, as it is the same.
+    """
+    options = ("-r", "-z", "--raw", "--full-index", "--no-renames", "--ignore-submodules=all")
+    try:
+        changes = _records(repository.git("diff-tree", *options, old.hex(), new.hex(), "--"))[0]
+    except GitFailed:
+        return None
+    files = [change for _, change in changes]
+    blobs = {blob for file in files for blob in (file.old_blob, file.new_blob) if blob is not None}
+    absent = set(repository.objects.absent(sorted(blobs)))
+    left = [file for file in files if not absent.isdisjoint((file.old_blob, file.new_blob))]
+    present = [file for file in files if absent.isdisjoint((file.old_blob, file.new_blob))]
+    if not left or not present:
+        return None
+    found: list[FileChange] = []
+    for paths in _batches([file.new_path or file.old_path or b"" for file in present]):
+        arguments: list[str | bytes] = [*_OPTIONS, old.hex(), new.hex(), "--", *paths]
+        found += _with_hunks(*_records(repository.git("--literal-pathspecs", "diff-tree", *arguments)))
+    moved = {file.old_blob for file in left if file.new_blob is None}
+    moved &= {file.new_blob for file in left if file.old_blob is None}
+    found += [
+        file._replace(hunks=None, absent=True)
+        for file in left
+        if (file.old_blob or file.new_blob) not in moved
+    ]
+    return sorted(found, key=lambda file: file.new_path or file.old_path or b"")
+
+
+def _batches(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """Part paths into lists that a command line takes."""
+    batch: list[bytes] = []
+    size = 0
+    for path in paths:
+        if batch and size + len(path) + 1 > _PATH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += len(path) + 1
+    if batch:
+        yield batch
 
 
 def _records(output: bytes) -> tuple[list[tuple[bytes, FileChange]], bytes]:

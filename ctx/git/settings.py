@@ -73,6 +73,19 @@ class Settings:
         return self.get_bool("ctx.offline", False)
 
     @property
+    def user_name(self) -> str:
+        """The name of the user as `user.name` has it, else that of the account; "" if there is neither."""
+        name = self.get("user.name")
+        if name:
+            return name
+        import pwd
+
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:
+            return ""
+
+    @property
     def remotes(self) -> list[str]:
         """The names of the configured remotes."""
         pattern = re.compile(r"remote\.(.+)\.(?:url|pushurl|fetch)", re.DOTALL)

@@ -4,8 +4,9 @@ That is what `git add -A` and `git write-tree` would make.
 
 Git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges mean what they
 always mean: in a copy of the index, with a scratch object directory that is removed afterwards. Left out are
-large files and untracked ones beyond MOST_UNTRACKED. The repository is only read, none of its locks is taken,
-and nothing is hashed that git's stat cache knows to be unchanged.
+large files and untracked ones beyond MOST_UNTRACKED, and all untracked ones where `status.showUntrackedFiles`
+has git hide them. The repository is only read, none of its locks is taken, and nothing is hashed that git's
+stat cache knows to be unchanged.
 """
 
 from __future__ import annotations
@@ -201,6 +202,12 @@ def has_work_tree(repository: Repository) -> bool:
     return os.path.isfile(_index_file(repository)) or repository.checked_out() is None
 
 
+def shows_untracked(repository: Repository) -> bool:
+    """False where the user has git hide untracked files, as in a home directory that is a work tree."""
+    mode = repository.settings.get("status.showUntrackedFiles")
+    return mode is None or mode.lower() not in ("no", "false", "off", "0", "")
+
+
 def _in_memory() -> str | None:
     """A place for scratch files that no disk is behind: removing a few dozen directories costs time there."""
     if "TMPDIR" not in os.environ:
@@ -250,11 +257,12 @@ def _differing(repository: Repository, root: str, variables: process.Variables) 
 
 def _changes(repository: Repository, root: str, largest: int, variables: process.Variables) -> _Changes:
     """What `git status` says (porcelain format 2, see git-status(1)); submodules are left as they are."""
+    untracked_files = "all" if shows_untracked(repository) else "no"
     command = [
         "status",
         "--porcelain=v2",
         "-z",
-        "--untracked-files=all",
+        f"--untracked-files={untracked_files}",
         "--no-renames",
         "--ignore-submodules=all",
     ]

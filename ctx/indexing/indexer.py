@@ -126,7 +126,7 @@ class Indexer:
             with suppress(BlobsMissing):  # what can be searched of it, a search finds out
                 self.prepare(asked.tree, root)
         if covered.complete and self._committed:
-            self._log(asked, trigger)
+            self._log(asked, trigger, covered)
         return covered
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
@@ -278,9 +278,10 @@ class Indexer:
                         pass  # whoever wished for it will be told when asking again
                 lock.granted(tree)
 
-    def _log(self, asked: Resolution, trigger: str) -> None:
+    def _log(self, asked: Resolution, trigger: str, covered: Covered) -> None:
+        made = covered.new_clusters, covered.embedded_chunks
         try:
-            log_snapshot(self._repository, self._snapshots, asked, trigger)
+            log_snapshot(self._repository, self._snapshots, asked, trigger, covered.totals, made)
         except StoreUnusable:
             if not self._store.may_use_memory:
                 raise

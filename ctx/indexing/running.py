@@ -34,7 +34,7 @@ def run(
     started = time.monotonic()
     record = index.snapshots.covered(asked.tree)
     if record is not None:
-        log_snapshot(index.repository, index.snapshots, asked, trigger)
+        log_snapshot(index.repository, index.snapshots, asked, trigger, record.totals)
         remote = _embed(index, asked.tree, progress, ask_model)
         skipped = _left(remote)
         if remote is None or not (remote.embedded or skipped):

@@ -48,6 +48,8 @@ _OWN = frozenset(
         "remote.lock",
     )
 )
+_COMMANDS = re.compile(r"commands-[0-9]+\.log(?:\.old)?")
+"""The logs of `ctx.local_log`."""
 _OF_OTHERS = frozenset(("share.git", "words", "agents"))
 """Directories that other parts of git-ctx look after."""
 OF_MODELS = (PROBE, MODEL, CUT)
@@ -81,7 +83,8 @@ def inventory(store: Store) -> Iterator[Stored]:
         if entry.name in _OF_OTHERS:
             continue
         if not entry.is_dir(follow_symlinks=False):
-            kind = FIT if entry.name == FIT else OWN if entry.name in _OWN else FOREIGN
+            own = entry.name in _OWN or _COMMANDS.fullmatch(entry.name)
+            kind = FIT if entry.name == FIT else OWN if own else FOREIGN
             yield from _found(entry, kind, "", entry.name)
         elif entry.name == TMP:
             yield from _all(entry.path, TEMPORARY)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from configurations import FILES, SCRIPT, lay, tree
@@ -124,11 +125,7 @@ def test_as_a_user_would(repo, git_ctx):
         assert f"{name}\n" in done.out or f"{name} (new)\n" in done.out
     assert git_ctx("setup-agent", *ALL, "--yes").out.endswith("nothing has to be changed\n")
     assert tree(repo.path) == after
-    assert (
-        parse(after[".vscode/mcp.json"][0].decode())
-        .root.plain["servers"]["git-ctx"]["command"]
-        .startswith("/")
-    )
+    assert _entry(after[".vscode/mcp.json"][0], "servers")["command"] == "git-ctx"
     assert list(after).count("CLAUDE.md") == 1
     assert after["AGENTS.md"][0].count(b"git-ctx-instructions-start") == 1
     removed = git_ctx("remove-agent", "--yes")
@@ -136,6 +133,82 @@ def test_as_a_user_would(repo, git_ctx):
     assert tree(repo.path) == before
     assert not (repo.path / ".git" / "ctx" / "agents").exists()
     assert git_ctx("remove-agent").out == "nothing of git-ctx is set up here\n"
+
+
+def _entry(content: bytes, *keys: str) -> dict[str, Any]:
+    """The server of git-ctx in a configuration file."""
+    found = parse(content.decode()).root.plain
+    for key in (*keys, "git-ctx"):
+        found = found[key]
+    return found
+
+
+def test_what_may_be_committed_names_nothing_of_this_machine(repo, git_ctx):
+    git_ctx("setup-agent", *ALL, "--strong", "--yes")
+    here = (os.path.dirname(SCRIPT).encode(), bytes(repo.path), os.environ["HOME"].encode())
+    for name, kept in tree(repo.path).items():
+        if isinstance(kept, tuple):
+            assert not [path for path in here if path in kept[0]], name
+    hooks = json.loads((repo.path / ".claude" / "settings.json").read_text())["hooks"]
+    command = hooks["SessionStart"][0]["hooks"][0]["command"]
+    for path, ran in ((os.path.dirname(SCRIPT) + ":/usr/bin:/bin", True), ("/usr/bin:/bin", False)):
+        # An unknown word makes the hook do nothing; only the trace tells that the program was started.
+        done = subprocess.run(
+            ["sh", "-xc", command.replace(" session", " nothing")],
+            cwd=repo.path,
+            env={**os.environ, "PATH": path},
+            input=b"{}",
+            capture_output=True,
+        )
+        assert done.returncode == 0
+        assert (b"+ git-ctx agent-hook claude nothing" in done.stderr) == ran
+
+
+def test_without_the_program_on_the_path_it_is_said(repo, git_ctx, monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    done = git_ctx("setup-agent", "--agent", "claude", "--yes")
+    assert (done.status, "git-ctx is not on the PATH" in done.err) == (0, True)
+
+
+def test_files_that_were_set_up_on_another_machine_are_repaired(make_repo, git_ctx, tmp_path):
+    """A clone has the files of a colleague whose git-ctx lay elsewhere; what he chose himself is named."""
+    there = make_repo("there")
+    place = "/home/colleague/bin/git-ctx"
+    set_up(there.path, Record(str(tmp_path / "his")), catalog.NAMES, COMPONENTS, program=place)
+    for name in (".mcp.json", ".junie/mcp/mcp.json"):
+        text = (there.path / name).read_text().replace('"mcp"', f'"-C",\n"{there.path}", "mcp"')
+        (there.path / name).write_text(text if "junie" in name else text.replace(place, SCRIPT))
+    there.commit()
+    before = tree(there.path)
+    done = git_ctx("setup-agent", *ALL, "--strong", "--yes", "--json-output", cwd=there.path)
+    assert done.status == 0, done.out
+    updated = {
+        os.path.relpath(step["path"], there.path) for step in done.json["steps"] if step["action"] == "update"
+    }
+    after = tree(there.path)
+    assert updated == {name for name, kept in after.items() if kept != before[name]}
+    assert {".codex/config.toml", ".cursor/mcp.json", ".vscode/mcp.json", ".claude/settings.json"} <= updated
+    for name, kept in after.items():
+        assert not isinstance(kept, tuple) or place.encode() not in kept[0], name
+    assert _entry(after[".junie/mcp/mcp.json"][0], "mcpServers")["args"] == ["mcp"]
+    # A program that is here is the user's choice.
+    assert _entry(after[".mcp.json"][0], "mcpServers")["command"] == SCRIPT
+    again = git_ctx("setup-agent", *ALL, "--strong", "--yes", cwd=there.path)
+    assert again.out.endswith("nothing has to be changed\n")
+    assert git_ctx("remove-agent", "--yes", cwd=there.path).status == 0
+    assert tree(there.path) == before
+
+
+def test_what_a_colleague_made_of_it_is_named(make_repo, git_ctx):
+    there = make_repo("there")
+    server = {"command": "/gone/git-ctx", "args": ["-C", "sub", "mcp"]}
+    table = '[mcp_servers.git-ctx]\ncommand = "/gone/git-ctx"\nargs = ["mcp"]\n'
+    there.write({".mcp.json": json.dumps({"mcpServers": {"git-ctx": server}}), ".codex/config.toml": table})
+    before = tree(there.path)
+    done = git_ctx("setup-agent", "--agent", "claude", "--agent", "codex", "--mcp", "--yes", cwd=there.path)
+    assert done.status == 1
+    assert done.out.count("starts /gone/git-ctx, which is not here") == 2
+    assert tree(there.path) == before
 
 
 def test_in_the_home_of_a_user(repo, git_ctx, monkeypatch):
@@ -185,6 +258,20 @@ def test_instructions_are_printed_without_a_project(git_ctx, tmp_path):
     assert (done.status, done.err, list(tmp_path.glob("*.md"))) == (0, "", [])
 
 
+def test_instructions_are_printed_with_the_plan(repo, git_ctx):
+    text = git_ctx("setup-agent", "--print-instructions").out.rstrip("\n")
+    plan = git_ctx("setup-agent", "--agent", "claude", "--dump-auto").json
+    for option in ("--dump-auto", "--json-output"):
+        both = git_ctx("setup-agent", "--agent", "claude", option, "--print-instructions")
+        assert both.status == 0
+        assert both.json == {**plan, "instructions": text}
+    shown = git_ctx("setup-agent", "--agent", "claude", "--dry-run").out
+    assert git_ctx("setup-agent", "--agent", "claude", "--dry-run", "--print-instructions").out == (
+        f"{shown}\n{text}\n"
+    )
+    assert tree(repo.path) == {}
+
+
 def test_agents_are_found(repo, git_ctx, tmp_path, monkeypatch):
     assert "no agent was found" in git_ctx("setup-agent", "--dry-run").err
     (repo.path / ".cursor").mkdir()
@@ -210,7 +297,7 @@ def test_another_program_is_brought_up_to_date(repo):
     settings_of_claude = json.loads((repo.path / ".claude" / "settings.json").read_text())
     command = settings_of_claude["hooks"]["SessionStart"][0]["hooks"][0]["command"]
     quoted = "'/opt/git ctx/bin/git-ctx'"
-    assert command == f"[ ! -x {quoted} ] || {quoted} agent-hook claude session"
+    assert command == f"! command -v {quoted} >/dev/null 2>&1 || {quoted} agent-hook claude session"
     # Where the program is gone the agent does not notice.
     assert subprocess.run(["sh", "-c", command], capture_output=True).stderr == b""
     assert subprocess.run(["sh", "-c", command]).returncode == 0

@@ -55,13 +55,16 @@ def test_help_loads_nothing_heavy(environment, tmp_path, command):
 
 def test_version(git_ctx):
     run = git_ctx("--version")
-    version, commit, descriptor = (line.split() for line in run.lines)
+    version, commit, descriptor, channel = (line.split() for line in run.lines)
     assert run.status == 0
     assert version[0] == "git-ctx"
     assert commit[0] == "commit"
     assert commit[1] == "unknown" or len(commit[1].removesuffix("-dirty")) in (40, 64)
     assert descriptor[0] == "descriptor"
     assert descriptor[1].startswith("CODE_BLOCKS-")
+    known = {"unknown": {"unknown"}}.get(commit[1], {"checkout", "modified"})
+    assert channel[0] == "channel"
+    assert channel[1] in known
 
 
 @pytest.mark.skipif(

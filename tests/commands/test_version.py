@@ -42,6 +42,18 @@ def test_what_git_cannot_tell_is_unknown(broken, repo, tmp_path, monkeypatch):
     assert _version.checkout_commit(str(place)) is None
 
 
+def test_channel_says_where_the_code_comes_from(repo, monkeypatch):
+    commit = repo.commit({"a": "1"}).hex()
+    assert _version.channel(_version.checkout_commit(str(repo.path))) == "checkout"
+    repo.write({"a": "2"})
+    assert _version.channel(_version.checkout_commit(str(repo.path))) == "modified"
+    assert _version.channel("unknown") == "unknown"
+    monkeypatch.setattr(_version, "COMMIT", commit)
+    assert _version.channel(_version.commit()) == "package"
+    monkeypatch.setattr(_version, "COMMIT", f"{commit}-dirty")
+    assert _version.channel(_version.commit()) == "modified"
+
+
 def test_stamp_wins(monkeypatch):
     monkeypatch.setattr(_version, "COMMIT", "f" * 40)
     assert _version.commit() == "f" * 40

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from repositories import FIRST_SECOND, Repo
+from ways import program
 
 import ctx
 from ctx.arrays import encode, map_file
@@ -127,20 +128,39 @@ def test_the_past_ends_before_the_commits_that_are_searched(project):
         assert before < changed[b"src/account.py"]
 
 
-def test_a_fit_that_helps_is_stored_and_named_by_searches(project):
+def test_a_fit_that_may_be_chance_is_not_stored(project):
+    """It gains on one commit of 24, so the interval of the gain begins at 0."""
     with ctx.open(project.path) as index:
-        found = evaluate(index, most=48, fitting=True)
-        fitted = found.fitted
+        fitted = evaluate(index, most=48, fitting=True).fitted
+        assert fitted.difference.low == 0 < fitted.difference.mean
+        assert not fitted.stored
+        assert load(fit_path(index.store.path)) is None
+    said = program("evaluate", "-n", "48", "--fit", cwd=project.path).out.decode().splitlines()
+    assert said[-1] == "that may be chance, since the interval includes 0, so it is not stored"
+
+
+def test_a_fit_that_helps_is_stored_and_named_by_searches(repo):
+    """Every other commit says the same of one file, which only the past knows."""
+    lines = dict.fromkeys(NOUNS, 1)
+    stream = commit(0, "Begin with what there is", lines)
+    for number in range(48):
+        noun, said = NOUNS[number % len(NOUNS)], f"Renew it in step {number} as well"
+        if number % 2:
+            noun, said = "account", f"Obey the auditors of department {number} in Zürich"
+        lines[noun] += 1
+        stream += commit(number + 1, said, {noun: lines[noun]})
+    repo.git("fast-import", "--quiet", stdin=stream)
+    repo.git("reset", "--quiet", "--hard")
+    with ctx.open(repo.path) as index:
+        fitted = evaluate(index, most=48, fitting=True).fitted
         assert fitted.learned + fitted.tried == 48
         assert set(fitted.weights) == set(FEATURES)
-        assert fitted.stored is (fitted.difference.mean > 0)
-        assert load(fit_path(index.store.path)) is None or fitted.stored
-        correction = load(fit_path(index.store.path)) or Correction(
-            History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 1
-        )
-        index.store.write_file(fit_path(index.store.path), correction.encoded())
+        assert fitted.difference.low > 0
+        assert fitted.stored
+        assert load(fit_path(index.store.path)) is not None
         plain = index.search("obey the auditors")
         assert plain.ranked_with == ()
+    project = repo
     project.git("config", "ctx.fit", "true")
     with ctx.open(project.path) as index:
         answer = index.search("obey the auditors")

@@ -49,7 +49,7 @@ def test_every_sort_of_change(repo: Repo) -> None:
     )
     found = differing(repo)
     assert found[b"edited"].hunks == [Hunk(4, 1, 4, 1), Hunk(8, 2, 7, 0), Hunk(20, 0, 19, 1)]
-    assert found[b"gone"][2:] == (None, None, [Hunk(1, 3, 0, 0)])
+    assert found[b"gone"][2:5] == (None, None, [Hunk(1, 3, 0, 0)])
     assert found[b"come"][:2] == (None, None)
     assert found[b"come"].hunks == [Hunk(0, 0, 1, 2)]
     assert found[b"empty"].hunks == []

@@ -301,7 +301,7 @@ def test_status_before_any_hook_has_run(alive, git_ctx):
     assert (done.status, done.err) == (0, "")
     assert done.out == "no hook has run yet; `git ctx init` installs them where they are not\n"
     assert json.loads(git_ctx("status", "--log", "--json-output").out) == {
-        "type": "log_result", "runs": [], "running": None,
+        "type": "log_result", "runs": [], "running": None, "commands": [],
     }  # fmt: skip
     assert not Path(store_of(alive)).exists()
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import configparser
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from waiting import ROOT
@@ -35,3 +39,41 @@ def test_a_built_package_has_the_same_bytes(tmp_path):
     path, _, text = found.stdout.partition("\n")
     assert path.startswith(str(built))
     assert text == shims.shim("post-merge").decode() + "\n"
+
+
+def test_what_is_imported_is_declared():
+    """A package that only comes along with another one may go with its next release."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg", encoding="utf-8")
+    extras = config["options.extras_require"]
+    always = declared(config["options"]["install_requires"])
+    for_server = always | declared(extras["pack"]) | declared(extras["mcp"])
+    counted: set[str] = set()
+    for path in sorted((ROOT / "ctx").rglob("*.py")):
+        found = imported(path)
+        counted |= found
+        allowed = for_server if "mcp" in path.relative_to(ROOT / "ctx").parts else always
+        if path.name == "tokens.py":
+            allowed = allowed | declared(extras["pack"])
+        if path.name == "_stamp.py":
+            allowed = allowed | {"setuptools"}  # runs in a build alone
+        assert found <= allowed, (path, found - allowed)
+    assert for_server == counted - {"setuptools"}, "declared and not imported"
+
+
+def declared(text: str) -> set[str]:
+    """The modules of requirements, one a line; an extra of this package is none."""
+    names = [re.match(r"[A-Za-z0-9_-]+", line) for line in text.splitlines()]
+    found = {name[0].replace("-", "_").lower() for name in names if name}
+    return found - {"git_ctx"}
+
+
+def imported(path: Path) -> set[str]:
+    """The packages of others that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(str(node.module).partition(".")[0])
+    return found - sys.stdlib_module_names - {"ctx", "tomllib"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from repositories import Repo
+from ways import program
 
 import ctx
 from ctx.engine import WORK_TREE
@@ -114,3 +116,87 @@ def test_files_that_may_not_be_read_are_left_out(make_repo: Callable[..., Repo])
         env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
     )
     assert done.stdout == "[b'a.py', b'plain.py']\n", done.stderr
+
+
+@pytest.fixture
+def dotfiles(make_repo: Callable[..., Repo], tmp_path: Path) -> tuple[Repo, dict[str, str]]:
+    """A bare repository of a few dotfiles whose work tree is a home directory full of private files."""
+    repo, home = make_repo("dotfiles", "--bare"), tmp_path / "home"
+    home.mkdir()
+    variables = {"GIT_DIR": str(repo.path), "GIT_WORK_TREE": str(home)}
+    (home / "profile.py").write_text(BEFORE)
+    for command in (["add", "profile.py"], ["commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=home, env={**os.environ, **variables}, check=True)
+    (home / "profile.py").write_text(AFTER)
+    (home / "private").mkdir()
+    (home / "private" / "letter.py").write_text("def private_lantern():\n    return 3\n")
+    return Repo(home), variables
+
+
+def symbols(repo: Repo, variables: dict[str, str], *arguments: str) -> list[str]:
+    run = program("search", "--json-output", *arguments, "lantern", cwd=repo.path, env=variables)
+    assert run.status == 0, run.err
+    return sorted(hit["symbol"] for hit in json.loads(run.out)["results"])
+
+
+def set_mode(variables: dict[str, str], mode: str) -> None:
+    """Set `status.showUntrackedFiles`; git before 2.45 takes no truth values."""
+    environment = {**os.environ, **variables}
+    subprocess.run(["git", "config", "status.showUntrackedFiles", mode], env=environment, check=True)
+    if subprocess.run(["git", "status"], env=environment, capture_output=True).returncode:
+        pytest.skip(f"this git does not know the mode {mode}")
+
+
+@pytest.mark.parametrize("mode", ["no", "false", "0"])
+def test_what_git_status_hides_is_not_searched(dotfiles: tuple[Repo, dict[str, str]], mode: str) -> None:
+    home, variables = dotfiles
+    set_mode(variables, mode)
+    assert symbols(home, variables) == ["other_lantern"]
+    # A range up to the work tree has the same files, and the option brings the others.
+    assert symbols(home, variables, "--in", "HEAD") == ["first_lantern", "other_lantern"]
+    assert symbols(home, variables, "--untracked") == ["other_lantern", "private_lantern"]
+    assert "private_lantern" in symbols(home, variables, "--in", "HEAD", "--untracked")
+
+
+@pytest.mark.parametrize("mode", ["normal", "all", "true"])
+def test_what_git_status_shows_is_searched(dotfiles: tuple[Repo, dict[str, str]], mode: str) -> None:
+    home, variables = dotfiles
+    set_mode(variables, mode)
+    assert symbols(home, variables) == ["other_lantern", "private_lantern"]
+
+
+def test_each_linked_work_tree_may_hide_its_own(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+    repo = make_repo()
+    repo.commit({"a.py": BEFORE})
+    repo.git("config", "extensions.worktreeConfig", "true")
+    repo.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    side = Repo(tmp_path / "side")
+    side.git("config", "--worktree", "status.showUntrackedFiles", "no")
+    for one in (repo, side):
+        one.git("update-index", "--untracked-cache")
+        one.write({"b.py": AFTER})
+    assert {hit.symbol for hit in ask(repo).hits} == {"first_lantern", "other_lantern"}
+    assert {hit.symbol for hit in ask(side).hits} == {"first_lantern"}
+
+
+def test_untracked_files_that_the_user_ignores_everywhere(
+    make_repo: Callable[..., Repo], tmp_path: Path
+) -> None:
+    repo = make_repo()
+    repo.commit({"a.py": BEFORE})
+    (tmp_path / "excludes").write_text("private*\n")
+    repo.git("config", "core.excludesFile", str(tmp_path / "excludes"))
+    repo.git("config", "core.untrackedCache", "true")
+    repo.write({"private.py": AFTER, "shown.py": "def shown_lantern():\n    return 4\n"})
+    assert {hit.symbol for hit in ask(repo).hits} == {"first_lantern", "shown_lantern"}
+    (tmp_path / "excludes").write_text("shown*\n")
+    assert {hit.symbol for hit in ask(repo).hits} == {"first_lantern", "other_lantern"}
+
+
+def test_untracked_names_the_work_tree_only(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo()
+    repo.commit({"a.py": BEFORE})
+    for other in (["--staged"], ["--revision", "HEAD"], ["--no-overlay"]):
+        run = program("search", "lantern", "--untracked", *other, cwd=repo.path)
+        assert run.status == 129
+        assert "--untracked goes with the work tree alone" in run.err

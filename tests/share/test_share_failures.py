@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from repositories import Repo
-from teams import answers, done, git, git_ctx, published, start
+from teams import answers, clone, done, git, git_ctx, published, start
 
 
 def test_what_is_wrong_with_a_remote_is_said(ada: Repo, remote: Path, tmp_path: Path) -> None:
@@ -40,6 +40,44 @@ def test_what_is_wrong_with_a_remote_is_said(ada: Repo, remote: Path, tmp_path: 
     ada.git("remote", "remove", "origin")
     run = git_ctx(ada.path, "fetch")
     assert (run.status, "no remote" in run.err) == (129, True)
+
+
+def test_a_script_can_tell_that_nothing_is_published(ada: Repo, bob: Repo) -> None:
+    run = git_ctx(bob.path, "fetch")
+    assert (run.status, run.out, run.err) == (1, "the remote has no index\n", "")
+    run = git_ctx(bob.path, "fetch", "--json-output")
+    assert (run.status, run.json["published"]) == (1, False)
+    assert git_ctx(bob.path, "fetch", "--silent") == (1, "", "")
+    done(ada.path, "push")
+    assert git_ctx(bob.path, "fetch").status == 0
+    assert git_ctx(bob.path, "fetch").status == 0, "nothing is lacking"
+
+
+def test_a_script_can_tell_that_nothing_was_checked(ada: Repo, remote: Path, tmp_path: Path) -> None:
+    done(ada.path, "push")
+    bare = clone(remote.as_uri(), tmp_path / "bare", "--filter=blob:none", "--no-checkout")
+    done(bare.path, "fetch")
+    run = git_ctx(bare.path, "verify")
+    assert run.status == 1
+    assert run.out.startswith("0 clusters made anew, 0 differ; the files of ")
+
+
+def test_status_warns_of_a_remote_that_a_push_mirrors(ada: Repo, remote: Path) -> None:
+    """Git deletes what a mirroring push does not find here, the published index too."""
+    done(ada.path, "push")
+    assert done(ada.path, "status")["message"] is None
+    ada.git("config", "remote.origin.mirror", "true")
+    said = done(ada.path, "status")["message"]
+    assert "`git push origin`" in said
+    assert f"note     {said}" in git_ctx(ada.path, "status").out
+    # What it says is so, and what it names brings the index back.
+    ada.git("push", "--quiet", "origin")
+    assert published(remote) == {}
+    assert "`git ctx push origin`" in said
+    done(ada.path, "push", "origin")
+    assert published(remote)
+    ada.git("config", "remote.origin.mirror", "false")
+    assert done(ada.path, "status")["message"] is None
 
 
 def test_a_damaged_repository_of_ours_is_made_anew(ada: Repo, remote: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -250,16 +251,52 @@ def test_a_partial_clone_says_what_it_lacks(project: Repo, tmp_path: Path) -> No
     other = partial.parent / "other"
     subprocess.run([*command[:-1], str(other)], check=True)
     assert program("index", "--fetch", cwd=other).status == 0
-    with pytest.raises(CtxError, match=f"^HEAD~1 cannot be compared.*{fetch} 'HEAD~1'` gets them$"):
-        ask(Repo(other), "HEAD~1..HEAD")
+    lacks = "2 files that differ are not in this clone and not compared: `git ctx index --fetch {}` gets"
     base = project.git("rev-parse", "--short=12", "HEAD~1").decode()
-    with pytest.raises(CtxError, match=f"{fetch} {base}` gets them$"):
-        ask(Repo(other), "HEAD~1...HEAD")
+    for within, name in (("HEAD~1..HEAD", "'HEAD~1'"), ("HEAD~1...HEAD", base)):
+        answer = ask(Repo(other), within)
+        assert shown(answer) == {("fresh_price", ADDED, NEW)}
+        assert answer.message == f"{lacks.format(name)} what is missing"
+        assert answer.comparison is not None
+        assert answer.comparison.files == 3
     # What git itself then brings, filter or not.
     repo = Repo(partial.parent / "whole")
     subprocess.run([*command[:-1], str(repo.path)], check=True)
     repo.git(*FETCH_ALL.split()[1:])
     assert shown(ask(repo, "HEAD~1..HEAD")) == EXPECTED
+
+
+def test_files_that_are_here_are_compared_where_others_are_not(repo: Repo, tmp_path: Path) -> None:
+    """A clone without its large blobs, some of which were changed, added, removed and moved."""
+    large = "".join(f"large_{number} = {number}\n" for number in range(9000))
+    names = [f"data/{name}.py" for name in ("changed", "gone", "moved", "kept")]
+    # Further apart than one command line reaches, so that not all of them can be named on it.
+    deep = "/".join(["many" * 50] * 10)
+    many = {f"{deep}/{number}.py": f"def f{number}_price():\n    a = 1\n" for number in range(60)}
+    repo.commit({**BEFORE, **many, **{name: f"{large}# {name}\n" for name in names}})
+    repo.write({"data/moved.py": None, "data/gone.py": None})
+    fresh = {"data/fresh.py": f"{large}# fresh\n", "data/changed.py": f"{large}# other\n"}
+    moved = {"place/large.py": f"{large}# data/moved.py\n"}
+    less = {name: text.replace("a = 1", "a = 2") for name, text in many.items()}
+    for name, text in AFTER.items():
+        repo.write({name: text})
+    repo.commit({**fresh, **moved, **less})
+    repo.git("config", "uploadpack.allowFilter", "true")
+    command = ["git", "clone", "-q", "--filter=blob:limit=60k", "--no-checkout", f"file://{repo.path}"]
+    subprocess.run([*command, str(tmp_path / "partial")], check=True)
+    command = ["search", "--in", "HEAD~1..HEAD", "price", "-n", "90", "--json-output"]
+    run, whole = program(*command, cwd=tmp_path / "partial"), program(*command, cwd=repo.path)
+    assert run.status == 0, run.err
+    told = [
+        {hit["result"]["sourcePosition"]["relativePath"] for hit in json.loads(found.out)["results"]}
+        for found in (run, whole)
+    ]
+    assert told[0] == {path for path in told[1] if not path.startswith("data/")}
+    assert len(told[0]) == len(many) + 3
+    message = json.loads(run.out)["message"]
+    assert message.startswith("3 files that differ are not in this clone and not compared: `git ctx index")
+    run = program("related", "--in", "HEAD~1..HEAD", "-n", "1", "--", "shop.py", cwd=tmp_path / "partial")
+    assert "note: 3 files that differ" in run.err
 
 
 def test_random_histories_show_only_lines_of_the_diff(repo: Repo) -> None:
