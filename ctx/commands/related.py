@@ -127,7 +127,6 @@ def changes_object(
             }
             for changed, hits in found
         ],
-        "message": answer.message,
     }
 
 
