@@ -10,7 +10,7 @@ from ctx.chunking.lines import has_long_line, split_lines
 from ctx.chunking.tiling import bounds, tile
 from ctx.values import Chunk
 
-VERSION = 2
+VERSION = 3
 """The version of the structure layer: raised whenever any chunk of any file would change."""
 
 

@@ -20,9 +20,9 @@ LANGUAGES = frozenset({"markdown", "rst", "org", "typst"})
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n?|\n|\Z)")
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 _PREFIXED = {
-    "markdown": re.compile(rb" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$"),
-    "typst": re.compile(rb"(={1,8})[ \t]+(.+?)[ \t]*$"),
-    "org": re.compile(rb"(\*{1,8})[ \t]+(.+?)[ \t]*$"),
+    "markdown": re.compile(rb" {0,3}(#{1,6})[ \t](.*)"),
+    "typst": re.compile(rb"(={1,8})[ \t](.+)"),
+    "org": re.compile(rb"(\*{1,8})[ \t](.+)"),
 }
 _UNDERLINE = {
     "markdown": re.compile(rb" {0,3}(=+|-{2,})[ \t]*$"),
@@ -31,7 +31,11 @@ _UNDERLINE = {
 _FRONT_MATTER = re.compile(
     rb"---[ \t]*\r?\n(?:(?!---|\.\.\.)[^\n]*\n){0,400}(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
 )
+_CLOSING = {"markdown": b" \t#", "typst": b" \t", "org": b" \t"}
+"""What may follow a title on its line."""
 _TITLE_LIMIT = 100
+_TITLE_BYTES = 1000
+"""Bytes of a title that are read: `_MARKUP` takes quadratic time."""
 _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[`*]+|<[^>]*>|(?<!\w)_+|_+(?!\w)")
 
 
@@ -75,7 +79,7 @@ def _headings(source: bytes, language: str, start: int, end: int) -> Iterator[tu
         elif fenced is not None:
             fence, line = fenced.group(1), b""
         elif prefixed is not None and (heading := prefixed.match(line)) is not None:
-            yield here, len(heading.group(1)), _title(heading.group(2))
+            yield here, len(heading.group(1)), _title(heading.group(2).rstrip(_CLOSING[language]))
             line = b""
         elif underlined is not None and (rule := underlined.match(line)) is not None:
             if before_text and (language == "markdown" or len(rule.group(1)) >= len(before_text.rstrip())):
@@ -100,7 +104,7 @@ def _headings(source: bytes, language: str, start: int, end: int) -> Iterator[tu
 
 
 def _title(raw: bytes) -> str:
-    text = _MARKUP.sub(r"\1", raw.decode("utf-8", "replace"))
+    text = _MARKUP.sub(r"\1", raw[:_TITLE_BYTES].decode("utf-8", "replace"))
     return " ".join(text.split())[:_TITLE_LIMIT]
 
 

@@ -6,14 +6,19 @@ Scripts and styles are cut by their own grammars, the markup around them by its 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from ctx.values import Chunk
 
 LANGUAGES = frozenset({"html", "vue", "svelte", "astro"})
 """The languages whose scripts and styles are looked into."""
 
-_BLOCK = re.compile(rb"<(script|style)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_OPENING = re.compile(rb"<(script|style)\b", re.IGNORECASE)
+_CLOSING = {
+    b"script": re.compile(rb"</script\s*>", re.IGNORECASE),
+    b"style": re.compile(rb"</style\s*>", re.IGNORECASE),
+}
 _TYPE = re.compile(rb"(?:lang|type)\s*=\s*[\"']?(?:text/|application/)?([\w+-]+)", re.IGNORECASE)
 _TYPES = {
     b"ts": "typescript",
@@ -35,6 +40,18 @@ _DEFAULTS = {b"script": "javascript", b"style": "css"}
 _LEAST = 400
 """A script or style below this many bytes stays with the markup around it."""
 
+
+class _Block(NamedTuple):
+    """A script or style by offsets: the tag, the end of its name, the text between the tags, the end."""
+
+    tag: bytes
+    start: int
+    attributes: int
+    inner: int
+    close: int
+    end: int
+
+
 Split = Callable[[bytes, str], list[Chunk]]
 """Chunks of some source in some language, offsets from the beginning of that source."""
 
@@ -43,18 +60,39 @@ def split_embedded(source: bytes, language: str, split: Split) -> list[Chunk]:
     """Cut a file of one of `LANGUAGES`; tags go with the script or the style that they enclose."""
     pieces: list[Chunk] = []
     here = 0
-    for block in _BLOCK.finditer(source):
-        if block.end(3) - block.start(3) < _LEAST:
+    for block in _blocks(source):
+        if block.close - block.inner < _LEAST:
             continue
-        declared = _TYPE.search(block.group(2))
+        declared = _TYPE.search(source, block.attributes, block.inner - 1)
         name = declared.group(1).lower() if declared else b""
-        inner = _TYPES.get(name) if declared else _DEFAULTS[block.group(1).lower()]
+        inner = _TYPES.get(name) if declared else _DEFAULTS[block.tag]
         if inner is None:
             continue
-        pieces += _shifted(split(source[here : block.start()], language), here, here)
-        pieces += _shifted(split(block.group(3), inner), block.start(3), block.start())
-        here = block.end()
+        pieces += _shifted(split(source[here : block.start], language), here, here)
+        pieces += _shifted(split(source[block.inner : block.close], inner), block.inner, block.start)
+        here = block.end
     return pieces + _shifted(split(source[here:], language), here, here)
+
+
+def _blocks(source: bytes) -> Iterator[_Block]:
+    """Yield the scripts and styles that are closed, in order.
+
+    A search for a missing closing tag goes to the end of the file once, not from each opening tag.
+    """
+    unclosed: set[bytes] = set()
+    here = 0
+    while (opening := _OPENING.search(source, here)) is not None:
+        tag = opening.group(1).lower()
+        inner = source.find(b">", opening.end()) + 1
+        if inner == 0:
+            return
+        closing = None if tag in unclosed else _CLOSING[tag].search(source, inner)
+        if closing is None:
+            unclosed.add(tag)
+            here = opening.end()
+            continue
+        yield _Block(tag, opening.start(), opening.end(), inner, closing.start(), closing.end())
+        here = closing.end()
 
 
 def _shifted(chunks: list[Chunk], offset: int, first: int) -> list[Chunk]:

@@ -34,8 +34,14 @@ file, from each of thousands of places, reports no progress meanwhile."""
 _UNFIT = frozenset({"agda", "cobol"})
 """Grammars that take minutes for a few kilobytes of anything but their own language."""
 
-_TOO_DEEP = {"yaml": re.compile(rb"^ {100}|(?:[-?:][ \t]+){50}", re.MULTILINE)}
-"""Nesting that nobody writes, and that overflows the state of a grammar's scanner and ends the process."""
+_HOPELESS = {
+    # Nesting that nobody writes, and that overflows the state of the grammar's scanner and ends the process.
+    "yaml": re.compile(rb"^ {100}|(?:[-?:][ \t]+){50}", re.MULTILINE),
+    # These take time in the square of the file's size and more without reporting much progress.
+    "kotlin": re.compile(rb"(?:@\w{1,99}\s{1,99}){100}"),
+    "meson": re.compile(rb"(?:\w{1,99}\.){100}"),
+}
+"""Files that are not parsed, by language."""
 
 
 @cache
@@ -57,8 +63,8 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
     if loaded is None:
         return None
     parser, grammar = loaded
-    too_deep = _TOO_DEEP.get(language)
-    if too_deep is not None and too_deep.search(source):
+    hopeless = _HOPELESS.get(language)
+    if hopeless is not None and hopeless.search(source):
         return None
     view = memoryview(source)
     steps = FREE_STEPS + int(len(source) * STEPS_PER_BYTE)

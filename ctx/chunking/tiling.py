@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ctx.values import Chunk
 
 SPACES = b" \t\r\n\f\v"
 """What counts as blank: ASCII white space, nothing of Unicode's."""
 
-_CLOSERS = re.compile(rb"(?:[ \t\r\n]*[})\]]+[;,)]*[ \t]*(?=\r?\n))+")
+# No two neighbouring parts can match the same byte, so that a failure costs one pass.
+_CLOSERS = re.compile(rb"(?:[ \t\r\n]*[})\]]+(?:[;,][;,)]*)?[ \t]*(?=\r?\n))+")
 _TEXT = re.compile(rb"[^ \t\r\n\f\v]")
 
 
@@ -20,10 +21,19 @@ def bounds(source: bytes) -> tuple[int, int]:
     return (first.start(), len(source.rstrip(SPACES))) if first else (0, 0)
 
 
-def _after_closers(source: bytes, start: int) -> int:
-    """Past lines of nothing but closing brackets: they stay with what they close where syntax is broken."""
-    match = _CLOSERS.match(source, start)
-    return match.end() if match else start
+def _cuts(source: bytes, pieces: Sequence[Chunk], stop: int) -> Iterator[int]:
+    """Yield where each piece ends.
+
+    A piece ends where the next one starts, or after the lines of closing brackets there: they stay with what
+    they close where syntax is broken. Each line is read once, however many pieces start among the brackets.
+    """
+    reached = 0
+    for piece in pieces[1:]:
+        if piece.start >= reached:
+            match = _CLOSERS.match(source, piece.start)
+            reached = match.end() if match else piece.start
+        yield reached
+    yield stop
 
 
 def indentation(source: bytes, place: int) -> int:
@@ -42,10 +52,8 @@ def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
     if not pieces:
         return chunks
     edge, stop = bounds(source)
-    cuts = [_after_closers(source, piece.start) for piece in pieces[1:]]
-    cuts.append(stop)
     previous = 0
-    for piece, cut in zip(pieces, cuts, strict=True):
+    for piece, cut in zip(pieces, _cuts(source, pieces, stop), strict=True):
         if cut <= edge:
             continue
         text = source[edge:cut]

@@ -77,12 +77,12 @@ _STYLE = re.compile(rb"[\s,;()\\]+")
 """What formatters add and take away, besides exchanging quotes."""
 _NUMBER = re.compile(rb"\b[vV]?\d+(?:\.\d+)+(?:[-+.]?\w+)*|\b(?:19|20)\d\d\b|@v?\d+\b|\b[0-9a-f]{40,64}\b")
 _MANIFEST = re.compile(
-    rb"(^|/)(package(-lock)?\.json|(yarn|pnpm-lock|bun|composer|Cargo|poetry|uv|Pipfile|Gemfile|mix|pdm|flake)"
+    rb"(?:package(-lock)?\.json|(yarn|pnpm-lock|bun|composer|Cargo|poetry|uv|Pipfile|Gemfile|mix|pdm|flake)"
     rb"\.(lock|lockb|yaml)|npm-shrinkwrap\.json|Cargo\.toml|go\.(mod|sum|work)|composer\.json|pom\.xml"
     rb"|[^/]*\.gradle(\.kts)?|gradle[^/]*\.properties|[^/]*\.versions\.toml|requirements[^/]*\.(txt|in)"
     rb"|setup\.(cfg|py)|pyproject\.toml|Pipfile|Gemfile|[^/]*\.(gemspec|csproj|nuspec|props|targets|podspec)"
     rb"|packages\.config|global\.json|mix\.exs|deno\.json|pubspec\.(yaml|lock)|(CHANGE(S|LOG)|NEWS|HISTORY"
-    rb"|RELEASES?|VERSION)([.-][^/]*)?|[^/]*[vV]ersion\.[^/]+|_?_?version_?_?\.py)$",
+    rb"|RELEASES?|VERSION)([.-][^/]*)?|[^/]*[vV]ersion\.[^/]+|_?_?version_?_?\.py)",
     re.I,
 )
 _BUMPS = re.compile(
@@ -149,7 +149,9 @@ def _left_out(commit: Commit, patches: list[_Patch], changes: tuple[Change, ...]
             return FORMAT
         if all(_same(patch, _versions) for patch in patches):
             return BUMP
-    if all(_MANIFEST.search(patch.path) for patch in patches) and _BUMPS.search(commit.subject):
+    if all(_MANIFEST.fullmatch(patch.path.rpartition(b"/")[2]) for patch in patches) and _BUMPS.search(
+        commit.subject
+    ):
         return BUMP
     if len(patches) > MOST_CHANGES:
         return LARGE

@@ -16,7 +16,8 @@ FETCH_TREES = "git fetch --refetch --filter=blob:none"
 
 _SAYS_NOTHING = "Not a valid object name"
 _CANDIDATE = re.compile(r"^hint:   ([0-9a-f]+) (\w+)", re.MULTILINE)
-_STEPS = re.compile(r"(.+?)(?:[~^][0-9]*)+")
+_STEPS = "~^0123456789"
+"""What follows the name of a commit to go to its ancestors."""
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -35,14 +36,14 @@ def why_unknown(place: Place, revision: str) -> str:
             f"the object {name} ('{revision}') is not in this clone, or damaged: "
             "`git fetch <remote> <id>` brings it, `git fsck` looks for damage"
         )
-    steps = _STEPS.fullmatch(revision)
-    if steps is not None and _id_of(place, f"{steps[1]}^{{commit}}"):
+    base = _without_steps(revision)
+    if base and base != revision and _id_of(place, f"{base}^{{commit}}"):
         if os.path.isfile(os.path.join(place.common_dir, "shallow")):
             return (
                 f"'{revision}' lies beyond the end of this shallow clone: `git fetch --deepen=<n>` brings "
                 "<n> more commits, `git fetch --unshallow` all of them"
             )
-        return f"'{revision}' goes beyond the history of '{steps[1]}', which `git log {steps[1]}` shows"
+        return f"'{revision}' goes beyond the history of '{base}', which `git log {base}` shows"
     because = "" if said.startswith(_SAYS_NOTHING) else f" ({said})"
     return (
         f"'{revision}' names no commit and no tree in {place.git_dir}{because}; "
@@ -62,3 +63,9 @@ def _id_of(place: Place, revision: str) -> str | None:
     done = process.run(place.directory, arguments, variables=variables_of(place))
     name = os.fsdecode(done.stdout).strip()
     return name if _ID.fullmatch(name) else None
+
+
+def _without_steps(revision: str) -> str:
+    """Return the name of the commit that `~` and `^` at the end of a revision start from."""
+    name = revision.rstrip(_STEPS)
+    return name + revision[len(name) :].partition("~")[0].partition("^")[0]

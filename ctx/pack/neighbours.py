@@ -24,7 +24,7 @@ from ctx.words.vocabulary import compound_hashes
 TEST_OF, CALLER_OF, DEFINITION_OF = "test of", "caller of", "definition of"
 """What a neighbour is to the symbol that it was found by."""
 
-_NEEDED = re.compile(r"\b(?:([A-Za-z_$][\w$]{2,})\(|([A-Za-z]\w*(?:[a-z][A-Z]|_)\w*|[A-Z][a-z]\w+))")
+_NEEDED = re.compile(r"\b(?:([A-Za-z_$][\w$]{2,120})\(|([A-Za-z]\w*(?:[a-z][A-Z]|_)\w*|[A-Z][a-z]\w+))")
 """What a piece of code needs: what it calls, and names that are no plain words."""
 _PLAIN = re.compile(r"_*[A-Za-z][A-Za-z0-9_]{3,}")
 """Names that are one word of the index: no sentence in backticks, no operator, no letters beyond ASCII."""

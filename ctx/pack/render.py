@@ -22,7 +22,7 @@ _INTRODUCTION = (
     "which `git ctx show` prints; … stands for lines left out."
 )
 _UPDATE = "An update of pack {parent}: what is not named here still holds."
-_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 TextOf = Callable[[PackedFile, Excerpt], str]
 """Gives the text of an excerpt."""

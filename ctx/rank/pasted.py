@@ -49,10 +49,12 @@ def pasted(text: str) -> list[list[str]]:
     if not (_MESSAGE.search(text) or _CODE.search(text)):
         return []
     lines = []
-    for line in text.split("\n")[:_MOST_LINES]:
+    for line in text[:_MOST_READ].split("\n")[:_MOST_LINES]:
         said = line.strip()
-        while label := _LABEL.match(said):
-            said = said[label.end() :]
+        start = 0
+        while label := _LABEL.match(said, start):
+            start = label.end()
+        said = said[start:]
         found = [token.lower() for token in tokens(said)[:_MOST_TOKENS]]
         if len(found) >= LEAST:
             lines.append(found)

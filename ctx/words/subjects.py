@@ -13,8 +13,8 @@ _PREFIX = re.compile(
     r"^\s*(?:\[[^\]]{1,30}\]\s*|[a-z]+(?:\([^)]*\))?!?:\s+|#?\d+\s*[:-]\s*|[A-Z]{2,}-\d+\s*:?\s*)+"
 )
 _REFERENCE = re.compile(
-    r"\(?(?:\b(?:fix(?:es|ed)?|clos(?:es|ed?)|resolv(?:es|ed?)|refs?|see|gh|issue|pr|pull request)\b)?"
-    r"[\s:-]*#\d+\)?|\(gh-\d+\)|https?://\S+",
+    r"\(?(?:\b(?:fix(?:es|ed)?|clos(?:es|ed?)|resolv(?:es|ed?)|refs?|see|gh|issue|pr|pull request)\b"
+    r"|(?<![\s:-]))[\s:-]*#\d+\)?|\(gh-\d+\)|https?://\S+",
     re.I,
 )
 _DULL = re.compile(

@@ -17,8 +17,8 @@ _EXTENSIONS = tuple(".ts .tsx .mts .cts .js .jsx .mjs .cjs .d.ts .vue .svelte .j
 _WRITTEN_FOR = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
 """TypeScript names a module by what it is compiled to."""
 _MOST_PACKAGES = 300
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 """What stands in a string is neither."""
 
 _packages: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
