@@ -12,7 +12,7 @@ def start() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # No traceback for Ctrl-C while the program is loaded, and after its end; `main` has its own handlers.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from ctx.cli import main
+    from ctx.cli.main import main
 
     sys.exit(main())
 

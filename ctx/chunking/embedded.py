@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 LANGUAGES = frozenset({"html", "vue", "svelte", "astro"})
 """The languages whose scripts and styles are looked into."""

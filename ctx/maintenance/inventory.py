@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ctx.document_index import AREA as DOCUMENTS
-from ctx.rank.correction import fit_path
-from ctx.remote.file_names import ARRIVED, CONFIRMED, CUT, MODEL, PROBE
-from ctx.store import Store
-from ctx.views.vectors import PREFIX as VECTORS
+from ctx.models.file_names import ARRIVED, CONFIRMED, CUT, MODEL, PROBE
+from ctx.ranking.correction import fit_path
+from ctx.storage.document_index import AREA as DOCUMENTS
+from ctx.storage.store import Store
+from ctx.storage.views.vectors import PREFIX as VECTORS
 
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
 PARTIAL_CLUSTER, PARTIAL_TREE = "partial cluster", "partial tree"
@@ -49,7 +49,7 @@ _OWN = frozenset(
     )
 )
 _COMMANDS = re.compile(r"commands-[0-9]+\.log(?:\.old)?")
-"""The logs of `ctx.local_log`."""
+"""The logs of `ctx.maintenance.local_log`."""
 _OF_OTHERS = frozenset(("share.git", "words", "agents"))
 """Directories that other parts of git-ctx look after."""
 OF_MODELS = (PROBE, MODEL, CUT)

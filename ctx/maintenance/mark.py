@@ -11,7 +11,6 @@ from collections.abc import Iterable, Set
 from contextlib import suppress
 from typing import NamedTuple
 
-from ctx.arrays import map_file
 from ctx.errors import Damaged, Decoding
 from ctx.maintenance.inventory import (
     CLUSTER,
@@ -29,8 +28,9 @@ from ctx.maintenance.inventory import (
     WISH,
     Stored,
 )
-from ctx.snapshots import Snapshots
-from ctx.store import Store
+from ctx.storage.arrays import map_file
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.store import Store
 
 _OF_GROUPS = (CLUSTER, NODE, TREE, LOG, PARTIAL_CLUSTER, PARTIAL_TREE)
 UNNAMED_SEGMENT = 3600.0

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ctx.dependencies.values import Edge
 from ctx.errors import CtxError, Damaged, Decoding
 from ctx.pack.values import (
     ADDED,
@@ -30,6 +29,7 @@ from ctx.pack.values import (
     QueryTerm,
     Stale,
 )
+from ctx.search.dependencies.values import Edge
 
 
 def encode(pack: Pack) -> bytes:

@@ -9,21 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.dependencies.values import Edge
 from ctx.pack.candidates import Candidate
 from ctx.pack.hints import read_log, read_task
 from ctx.pack.links import has_edge
-from ctx.pack.making import (
-    Made,
-    Ranking,
-    blank,
-    check,
-    choose,
-    finished,
-    ranked,
-    selection_for,
-    with_edges,
-)
+from ctx.pack.making import Made, Ranking, blank, check, choose, finished, ranked, selection_for, with_edges
 from ctx.pack.render import SHORT
 from ctx.pack.selection import Selection, in_order
 from ctx.pack.shelf import Shelf
@@ -46,12 +35,13 @@ from ctx.pack.values import (
     Stale,
 )
 from ctx.pack.worth import LEAST
-from ctx.rank.query_terms import SYNONYM
-from ctx.tokens import Count, counter
-from ctx.values import Plan, Progress
+from ctx.ranking.query_terms import SYNONYM
+from ctx.search.dependencies.values import Edge
+from ctx.text.tokens import Count, counter
+from ctx.types import Plan, Progress
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 _SHOWN_BEFORE = -1.0
 """The logarithm of the odds of what the pack before showed and the ranking does not have any more."""

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 import ctx
-from ctx.embed.precision import encode_vectors, similarities
+from ctx.models.precision import encode_vectors, similarities
 
 DIMENSIONS, BATCH, CONCURRENCY = 1024, 32, 4
 PROGRAM = [sys.executable, "-m", "ctx"]

@@ -6,18 +6,18 @@ import pytest
 
 from ctx.chunking import chunk
 from ctx.chunking.language_table import EXTENSIONS
-from ctx.dependencies.resolving.javascript import _COMMENT, _LAST_COMMA
-from ctx.evaluation.commits import _MANIFEST
 from ctx.git.formats import parse_commit
 from ctx.git.unknown import _without_steps
 from ctx.git.wildmatch import compile_pattern
 from ctx.pack.hints import read_log, read_task
 from ctx.pack.neighbours import _NEEDED
 from ctx.pack.render import _FENCE
-from ctx.rank.pasted import pasted, without_frames
-from ctx.views.paths import TEST, flags
-from ctx.words.query import tokens
-from ctx.words.subjects import _REFERENCE
+from ctx.ranking.pasted import pasted, without_frames
+from ctx.search.dependencies.resolving.javascript import _COMMENT, _LAST_COMMA
+from ctx.search.evaluation.commits import _MANIFEST
+from ctx.storage.views.paths import TEST, flags
+from ctx.text.query import tokens
+from ctx.text.subjects import _REFERENCE
 
 MIB = 1 << 20
 """The size of the largest file that is indexed."""

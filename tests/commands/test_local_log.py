@@ -7,8 +7,8 @@ import stat
 import subprocess
 from pathlib import Path
 
-from ctx import local_log
-from ctx.store import decode_object
+from ctx.maintenance import local_log
+from ctx.storage.store import decode_object
 
 USER = "Zuleika Quill"
 

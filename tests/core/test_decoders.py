@@ -22,29 +22,29 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.arrays import decode as decode_arrays
-from ctx.background import log, turn
-from ctx.background.log import Run
-from ctx.clusters import cluster_records, decode_cluster
-from ctx.embed.precision import are_vectors
 from ctx.errors import CtxError, Damaged
 from ctx.git.formats import parse_commit, parse_tag, parse_tree
 from ctx.history.answer import Filters
 from ctx.history.block import check_block
+from ctx.maintenance.background import log, turn
+from ctx.maintenance.background.log import Run
 from ctx.maintenance.pins import pin, read_pin
+from ctx.models.embedder import vectors_of
+from ctx.models.ledger import Ledger
+from ctx.models.precision import are_vectors
 from ctx.pack.manifest import decode as decode_manifest
 from ctx.pack.manifest import encode as encode_manifest
-from ctx.records import decode_chunk, decode_record, encode_record, measure, stored_kinds
-from ctx.remote.embedder import vectors_of
-from ctx.remote.ledger import Ledger
 from ctx.share import layout
 from ctx.share.words import Words, decode_words
-from ctx.snapshots import decode_node
-from ctx.store import decode_object, encode_object
-from ctx.values import KINDS, Chunk
-from ctx.views import postings
-from ctx.views.segments import Segment
-from ctx.views.view import View
+from ctx.storage.arrays import decode as decode_arrays
+from ctx.storage.clusters import cluster_records, decode_cluster
+from ctx.storage.records import decode_chunk, decode_record, encode_record, measure, stored_kinds
+from ctx.storage.snapshots import decode_node
+from ctx.storage.store import decode_object, encode_object
+from ctx.storage.views import postings
+from ctx.storage.views.segments import Segment
+from ctx.storage.views.view import View
+from ctx.types import KINDS, Chunk
 
 NAME = "ab" * 20
 FILES: dict[str | bytes, str | bytes | None] = {

@@ -11,11 +11,11 @@ from repositories import Repo
 from ways import program
 
 import ctx
-from ctx.citations import look_up, paths_of
+from ctx.agents.mcp.reading import read_lines
 from ctx.errors import CtxError, GitFailed, UnknownRevision
 from ctx.git.repository import open_repository
-from ctx.mcp.reading import read_lines
-from ctx.trees import MOST_ENTRIES, Trees, check_size
+from ctx.indexing.tree_walk import MOST_ENTRIES, Trees, check_size
+from ctx.search.citations import look_up, paths_of
 
 SOURCE = "def exploded():\n    return 1\n"
 

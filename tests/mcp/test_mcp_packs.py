@@ -15,7 +15,7 @@ from repositories import Repo
 
 import ctx
 from ctx.pack.values import FORMATS, Options
-from ctx.tokens import counter
+from ctx.text.tokens import counter
 
 TASK = "push the expiry of an expired session into the future in renew_session"
 

@@ -9,9 +9,9 @@ from repositories import Repo
 from ways import program
 
 import ctx
-from ctx.engine import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE
 from ctx.errors import CtxError, NothingCommitted, UsageError
-from ctx.values import Answer
+from ctx.index import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE
+from ctx.types import Answer
 
 SIDES = {BASE: 1, OURS: 2, THEIRS: 3}
 

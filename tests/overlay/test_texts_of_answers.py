@@ -14,9 +14,9 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED, STAGED
-from ctx.search import corpus_of
-from ctx.views.view import View
+from ctx.index import COMMITTED, STAGED
+from ctx.search.hits import corpus_of
+from ctx.storage.views.view import View
 
 ALLOW = ("-c", "protocol.file.allow=always")
 QUERY = "open the session"

@@ -25,10 +25,10 @@ from service import (
 
 import ctx
 from ctx.errors import ServiceFailed
-from ctx.remote.embedder import RemoteEmbedder
-from ctx.remote.http import Patience
-from ctx.remote.ledger import Ledger
-from ctx.remote.settings import embedder_settings
+from ctx.models.embedder import RemoteEmbedder
+from ctx.models.http import Patience
+from ctx.models.ledger import Ledger
+from ctx.models.settings import embedder_settings
 
 QUERY = "invoice of a candle"
 

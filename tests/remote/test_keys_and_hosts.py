@@ -8,8 +8,8 @@ from repositories import Repo
 from service import Handler, Service
 
 from ctx.errors import UsageError
-from ctx.remote.addresses import is_loopback, origin
-from ctx.remote.settings import address
+from ctx.models.addresses import is_loopback, origin
+from ctx.models.settings import address
 
 QUERY = "invoice of a candle"
 

@@ -13,9 +13,9 @@ from repositories import Repo
 from service import Service, drop, status
 
 import ctx
-from ctx.arrays import decode, encode
 from ctx.git.settings import Settings
-from ctx.remote.settings import embedder_settings
+from ctx.models.settings import embedder_settings
+from ctx.storage.arrays import decode, encode
 
 QUERY = "invoice of a candle"
 

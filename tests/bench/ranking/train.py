@@ -19,9 +19,9 @@ import numpy.typing as npt
 from collect import NOT_CODE, SEED
 from pack import pack
 
-from ctx.rank.features import FEATURES
-from ctx.rank.rows import ROW_FEATURES
-from ctx.rank.trees import FORMAT, LEAVES
+from ctx.ranking.features import FEATURES
+from ctx.ranking.gbdt import FORMAT, LEAVES
+from ctx.ranking.rows import ROW_FEATURES
 
 TREES = 240
 PARAMETERS = {

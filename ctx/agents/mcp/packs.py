@@ -1,0 +1,198 @@
+"""The tools and resources of packs: making one, listing them, reading one; nothing beside the shelf is read.
+
+No argument names a file outside of the tree: an error log is for the command line alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctx.agents.mcp.replies import Reply, as_json
+from ctx.agents.mcp.tools import SCHEME
+from ctx.cli.commands.status_output import size, when
+from ctx.errors import CtxError, StoreUnusable, UsageError
+from ctx.index import RepositoryIndex
+from ctx.pack.manifest import encode, manifest
+from ctx.text.escaping import printable
+from ctx.text.tokens import counter
+from ctx.types import Progress
+
+if TYPE_CHECKING:
+    from ctx.pack.shelf import Listed
+    from ctx.pack.values import Pack
+
+MOST = 100
+"""Packs that are listed, the newest."""
+MIME = {"markdown": "text/markdown", "xml": "application/xml", "json": "application/json"}
+
+MANIFEST = "/manifest"
+"""What follows the address of a pack in that of its manifest."""
+_TOKENS = 2_000
+"""The manifest in an answer has at most so many tokens."""
+_IN_SHORT = ("schemaVersion", "excerptStrategy", "task", "maxFiles", "format", "hints", "queryTerms")
+"""What an answer has of a manifest beside its files."""
+_LONGEST_TASK = 400
+"""Characters of a task in such a manifest."""
+_MOST_NAMED = 20
+"""Entries of each list of a manifest that would have more tokens."""
+
+_URI = re.compile(re.escape(SCHEME) + r"([a-z0-9][a-z0-9-]{0,63})" + rf"({re.escape(MANIFEST)})?")
+
+
+class Text(NamedTuple):
+    """The text of a resource."""
+
+    mime_type: str
+    text: str
+
+
+def make_pack(
+    index: RepositoryIndex, given: dict[str, Any], progress: Callable[[Progress], None] | None
+) -> Reply:
+    """Make a pack, or what has changed since one, and keep it. Raises CtxError with the way out."""
+    from ctx.pack.updating import Wishes
+    from ctx.pack.values import Options
+
+    task, options = given.get("task"), _options(given)
+    if "update" in given:
+        parent = index.packs.read(index.packs.find(given["update"]))
+        made = index.update_pack(parent, Wishes(task, **options), progress=progress)
+    elif task is None:
+        raise UsageError("pack needs task, or update")
+    else:
+        made = index.pack(task, Options()._replace(**options), progress=progress)
+    pack, kept, notes = made.pack, False, [made.pack.message] if made.pack.message else []
+    if pack.files or pack.delta is not None:
+        try:
+            index.packs.write(pack, made.prompt)
+            kept = True
+        except StoreUnusable as error:
+            notes.append(f"the pack is not kept: {error}")
+    else:
+        notes.append("nothing in this tree answers the task: say it in other words")
+    message = printable("; ".join(notes)) or None
+    values = _told(pack, kept=kept) | {"message": message}
+    return Reply(made.prompt if pack.files or pack.delta is not None else str(message), values)
+
+
+def list_packs(index: RepositoryIndex) -> Reply:
+    """The newest packs that are kept."""
+    packs = index.packs.list()
+    lines = [f"{when(one.made // 10**9)}  {size(one.size)}  {one.slug}" for one in packs[:MOST]]
+    if len(packs) > MOST:
+        lines.append(f"[{len(packs) - MOST:,} older ones]")
+    values = [
+        {
+            "slug": one.slug,
+            "createdAt": one.made // 10**9,
+            "sizeBytes": one.size,
+            "uri": SCHEME + one.slug,
+        }
+        for one in packs[:MOST]
+    ]
+    return Reply("\n".join(lines) or "there is no pack yet", {"packs": values, "total": len(packs)})
+
+
+def read_pack(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
+    """The text of a pack that is kept. Raises CtxError with the way out."""
+    pack = index.packs.read(index.packs.find(given["slug"]))
+    message = None
+    if pack.delta is not None and pack.delta.complete is None and not index.packs.has(pack.delta.parent):
+        message = (
+            f"it refers to {pack.delta.parent}, which is gone: pack with update {pack.slug} sends all again"
+        )
+    return Reply(index.packs.prompt(pack), _told(pack, kept=True) | {"message": message})
+
+
+def resources(index: RepositoryIndex) -> Sequence[Listed]:
+    """The packs that are listed as resources."""
+    return index.packs.list()[:MOST]
+
+
+def read_resource(index: RepositoryIndex, uri: str) -> Text:
+    """Return what an address names: the text of a pack or its manifest. Raises CtxError."""
+    found = _URI.fullmatch(uri)
+    if found is None or not index.packs.has(found[1]):
+        raise CtxError(f"there is no resource {uri!r}: resources/list names those that are there")
+    pack = index.packs.read(found[1])
+    if found[2]:
+        return Text(MIME["json"], encode(pack).decode())
+    return Text(MIME[pack.options.format], index.packs.prompt(pack))
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    names = {"budget_tokens": "budget", "max_files": "max_files", "tokenizer": "tokenizer"}
+    return {ours: given[name] for name, ours in names.items() if name in given}
+
+
+def _told(pack: Pack, *, kept: bool) -> dict[str, Any]:
+    """Return a pack in plain values: of its manifest as much as fits; `manifestUri` has all of it."""
+    values = {
+        "slug": pack.slug,
+        "parentPack": pack.delta.parent if pack.delta is not None else None,
+        "revision": pack.commit or pack.tree,
+        "revisionName": printable(pack.revision),
+        "tree": pack.tree,
+        "rankedWith": [printable(one) for one in pack.ranked_with],
+        "tokens": pack.tokens,
+        "budgetTokens": pack.options.budget,
+        "tokenizer": pack.options.tokenizer,
+        "files": [
+            {"path": printable(os.fsdecode(file.path)), "state": file.state}
+            for file in pack.files
+            if file.excerpts
+        ],
+        "uri": SCHEME + pack.slug if kept else None,
+        "manifestUri": SCHEME + pack.slug + MANIFEST if kept else None,
+    }
+    return values | _within_tokens(_harmless(_compact(manifest(pack))))
+
+
+def _compact(whole: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest without what only its resource has: evidence, hashes, and what was weighed."""
+    names = ("path", "state", "score", "tokens", "excerptRanges", "omissionReason")
+    compact: dict[str, Any] = {
+        "manifest": {
+            **{name: whole[name] for name in _IN_SHORT},
+            "files": [{name: file[name] for name in names} for file in whole["files"]],
+            "considered": len(whole["considered"]),
+            "truncated": False,
+        }
+    }
+    for name in ("changes", "staleReferences", "completeRefresh"):
+        compact[name] = whole.get(name)
+    return compact
+
+
+def _within_tokens(compact: dict[str, Any]) -> dict[str, Any]:
+    """Return a compact manifest, shortened where it has more than _TOKENS tokens; `truncated` says so."""
+    count = counter()
+    if count(as_json(compact)) <= _TOKENS:
+        return compact
+    short = compact["manifest"] | {"truncated": True, "hints": [], "queryTerms": []}
+    short["files"] = [file | {"excerptRanges": None} for file in short["files"]]
+    most = _MOST_NAMED
+    while most:
+        cut: dict[str, Any] = compact | {"manifest": short | {"files": short["files"][:most]}}
+        if cut["staleReferences"] is not None:
+            cut["staleReferences"] = cut["staleReferences"][:most]
+        if cut["changes"] is not None:
+            cut["changes"] = {state: own[:most] for state, own in cut["changes"].items()}
+        if len(short["task"]) > _LONGEST_TASK:
+            cut["manifest"]["task"] = short["task"][:_LONGEST_TASK] + "…"
+        if count(as_json(cut)) <= _TOKENS:
+            break
+        most //= 2
+    return cut
+
+
+def _harmless(value: Any) -> Any:
+    """Return plain values with `printable` texts."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {name: _harmless(one) for name, one in value.items()}
+    return [_harmless(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,100 @@
+"""A tree of this repository as manifest nodes: where the partition gets its entries and path rules from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from ctx.errors import CtxError, GitFailed
+from ctx.git.formats import DIRECTORY_MODE, TreeEntry
+from ctx.git.repository import Repository
+from ctx.git.unknown import FETCH_ALL
+from ctx.indexing.path_rules import PathRules
+from ctx.storage.partition import Node, root_node
+
+MOST_ENTRIES = 5_000_000
+"""Files and directories that a tree which repeats itself may have, each counted as often as it is there."""
+_FEW_REPEATED = 10_000
+_READ_AT_ONCE = 1000
+
+
+class Trees:
+    """Reads trees in bulk; an entry list is kept from when it is announced until it is asked for.
+
+    `warnings` has a sentence for each rule file that was met and could not be used.
+    """
+
+    def __init__(self, repository: Repository, descriptor: str) -> None:
+        self._repository = repository
+        self._descriptor = descriptor
+        self.warnings: list[str] = []
+        self._announced: dict[bytes, Sequence[TreeEntry]] = {}
+
+    def root(self, tree: bytes) -> Node:
+        """The node of a whole tree. Raises `GitFailed` when a part of it is not here."""
+        return root_node(
+            self._descriptor,
+            tree,
+            lambda entries: PathRules.root(self._repository, entries, self.warnings),
+            self._bounded(tree),
+            self._fetch,
+        )
+
+    def _bounded(self, root: bytes) -> Callable[[bytes], Sequence[TreeEntry]]:
+        """The entries of trees on a walk from `root`.
+
+        The size of objects bounds what different trees hold. A few objects can name each other so often
+        that no walk ends, so the whole tree is counted as soon as some are met again and again.
+        """
+        met: set[bytes] = set()
+        repeated = 0
+
+        def entries(tree: bytes) -> Sequence[TreeEntry]:
+            nonlocal repeated
+            found = self._entries(tree)
+            if tree not in met:
+                met.add(tree)
+            elif repeated <= _FEW_REPEATED:
+                repeated += 1 + len(found)
+                if repeated > _FEW_REPEATED:
+                    check_size(self._repository, root)
+            return found
+
+        return entries
+
+    def _fetch(self, trees: Sequence[bytes]) -> None:
+        self._announced.update(self._repository.trees_entries(trees))
+
+    def _entries(self, tree: bytes) -> Sequence[TreeEntry]:
+        if tree in self._announced:
+            return self._announced.pop(tree)
+        try:
+            return self._repository.tree_entries(tree)
+        except KeyError:
+            way_out = (
+                "`git ctx index --fetch` of this revision gets all that it lacks"
+                if self._repository.settings.is_partial_clone
+                else f"`{FETCH_ALL}` may bring it, `git fsck` looks for damage"
+            )
+            raise GitFailed(f"the tree {tree.hex()} is not in this repository: {way_out}") from None
+
+
+def check_size(repository: Repository, tree: bytes) -> None:
+    """Raise CtxError where a tree has more than MOST_ENTRIES entries; equal trees are read once a level."""
+    level: Mapping[bytes, int] = {tree: 1}
+    total = 0
+    while level:
+        below: Counter[bytes] = Counter()
+        trees = list(level)
+        for start in range(0, len(trees), _READ_AT_ONCE):
+            for oid, entries in repository.trees_entries(trees[start : start + _READ_AT_ONCE]).items():
+                total += level[oid] * len(entries)
+                if total > MOST_ENTRIES:
+                    raise CtxError(
+                        f"the tree {tree.hex()} holds the same directories again and again, more than "
+                        f"{MOST_ENTRIES:,} entries in all: name a directory of it with <revision>:<path>"
+                    )
+                for entry in entries:
+                    if entry.mode == DIRECTORY_MODE:
+                        below[entry.oid] += level[oid]
+        level = below

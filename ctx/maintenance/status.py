@@ -1,0 +1,123 @@
+"""What is indexed, from the snapshots and their logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ctx.chunking.languages import display_name
+from ctx.errors import CtxError, Damaged
+from ctx.indexing.cost import plan
+from ctx.maintenance.models import models_of
+from ctx.maintenance.pins import pins
+from ctx.storage.sharing import storage
+from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+COMPLETE = "complete"
+DAMAGED = "damaged"
+
+
+def status(index: RepositoryIndex) -> Status:
+    """Gather everything that `git ctx status` shows."""
+    names = _names(index)
+    pinned = {pin.tree for pin in pins(index.store)}
+    found = [_snapshot(index, tree, names.get(tree, []), tree in pinned) for tree in index.snapshots.trees()]
+    found.sort(key=lambda one: (-max((entry.created_at for entry in one.provenance), default=0), one.tree))
+    return Status(
+        index.repository_id,
+        index.store.path,
+        index.store.size(),
+        found,
+        _catch_up(index),
+        storage(index.repository, index.store),
+        index.store.lent,
+        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
+        tuple(models_of(index)),
+        "; ".join(_warnings(index)) or None,
+    )
+
+
+def _warnings(index: RepositoryIndex) -> Iterator[str]:
+    settings = index.repository.settings
+    # To read a whole history only to say that it can be read would make this slow.
+    if settings.is_partial_clone and index.past_unread is not None:
+        yield index.past_unread
+    for name, _ in settings.sections("remote", "mirror"):
+        if settings.get_bool(f"remote.{name}.mirror", False):
+            yield (
+                f"`git push {name}` mirrors (remote.{name}.mirror) and so deletes the index that is "
+                f"published there, or sets it back: `git ctx push {name}` publishes it again"
+            )
+
+
+def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:
+    """The names of branches, tags and HEAD by the tree that they lead to."""
+    repository = index.repository
+    names: dict[bytes, list[str]] = {}
+    _, head = repository.head()
+    pairs = [(b"HEAD", head)] if head else []
+    pairs += list(repository.references())
+    covered = set(index.snapshots.trees())
+    for name, commit in pairs:
+        try:
+            tree = repository.commit_info(commit).tree
+        except KeyError:
+            continue
+        if tree in covered:
+            names.setdefault(tree, []).append(os.fsdecode(name))
+    return names
+
+
+def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
+    root = index.snapshots.tree(tree)
+    record = root and index.snapshots.node(root)
+    log = index.snapshots.log(tree)
+    descriptor = str(index.descriptor)
+    if not root or not record:
+        return SnapshotStatus(tree, DAMAGED, revisions, log, 0, 0, 0, 0, 0, {}, 0, descriptor, {}, pinned)
+    totals = record.totals
+    state, size = COMPLETE, 0
+    try:
+        for key in index.snapshots.cluster_keys(root):
+            size += index.clusters.size(key)
+    except (OSError, Damaged):
+        state = DAMAGED
+    lines = max(1, totals.lines)
+    languages = {
+        display_name(language or None): count / lines
+        for language, count in sorted(totals.languages.items(), key=lambda pair: (-pair[1], pair[0]))
+    }
+    return SnapshotStatus(
+        tree,
+        state,
+        revisions,
+        log,
+        totals.clusters,
+        totals.files,
+        totals.size,
+        totals.lines,
+        totals.chunks,
+        languages,
+        size,
+        descriptor,
+        dict(totals.skipped),
+        pinned,
+    )
+
+
+def _catch_up(index: RepositoryIndex) -> CatchUp:
+    try:
+        asked = index.resolve()
+    except CtxError:
+        return CatchUp(None, 0, 0, False)
+    tree = asked.tree
+    if index.snapshots.tree(tree) is not None:
+        return CatchUp(tree, 0, 0, True)
+    if (partial := index.snapshots.still_lacks(tree, index.repository)) is not None:
+        return CatchUp(tree, 0, 0, False, len(partial.missing))
+    cost = plan(index, asked)
+    return CatchUp(tree, cost.new_blobs, cost.chunks, False)

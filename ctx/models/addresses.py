@@ -1,0 +1,66 @@
+"""Addresses of services: the method behind a server's address, the origin, and what may be sent in clear."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from ctx.errors import CtxError
+from ctx.git.settings import Settings
+from ctx.models.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
+
+_EMBEDDING = {
+    OPENAI: "/v1/embeddings",
+    TEI: "/embed",
+    OLLAMA: "/api/embed",
+    JINA: "/v1/embeddings",
+    VOYAGE: "/v1/embeddings",
+}
+
+
+def embedding_address(url: str, dialect: str) -> str:
+    """Where an embedder of this dialect takes texts."""
+    return completed(url, _EMBEDDING[dialect])
+
+
+def completed(url: str, method: str) -> str:
+    """The address of a method, given by its path on a server, unless `url` names another one already."""
+    path = urlsplit(url).path.rstrip("/")
+    if not path:
+        return url + method
+    if method.startswith(f"{path}/"):
+        return url + method.removeprefix(path)
+    return url
+
+
+def origin(url: str) -> tuple[str, str, int]:
+    """Return protocol, host and port of an address in one form: what a key is bound to (RFC 6454).
+
+    All three are empty for what is no address.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return "", "", 0
+    return parts.scheme, (parts.hostname or "").removesuffix("."), port
+
+
+def is_loopback(url: str) -> bool:
+    """Return True if an address is of this machine itself: `localhost`, 127.0.0.0/8 or ::1."""
+    _, host, _ = origin(url)
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def refuse_clear_text(url: str, settings: Settings) -> None:
+    """Raise CtxError for an address to which all would go unencrypted, unless `ctx.allowInsecure` is set."""
+    scheme, _, _ = origin(url)
+    if scheme == "https" or is_loopback(url) or settings.get_bool("ctx.allowInsecure", False):
+        return
+    raise CtxError(
+        f"{url} is not asked: it is another machine, and with http:// your text and keys would be sent "
+        "unencrypted. Use https://, or permit it: `git config ctx.allowInsecure true`"
+    )

@@ -1,0 +1,435 @@
+"""Requests to a model service over HTTP: time limits, retries, and size limits on answers.
+
+A request has a minute from its first byte to the last byte of the answer. A failure that may pass (a lost
+connection, 408, 425, 429, 5xx) is tried again after each of `WAITS`, or after as long as the server asks
+for. A rate limit makes every request of the process wait. Redirects are never followed: text and key go to
+the configured address or nowhere.
+"""
+
+from __future__ import annotations
+
+import copy
+import email.utils
+import json
+import math
+import random
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctx.errors import CtxError, Damaged, Decoding, ServiceFailed
+from ctx.git.settings import Settings
+from ctx.models import secrets
+from ctx.models.addresses import is_loopback, refuse_clear_text
+from ctx.models.ledger import Ledger, host_of
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+TIMEOUT = 60.0
+"""Seconds for one request, to the last byte of its answer."""
+WAITS = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
+"""Seconds before each further try."""
+_JITTER = 0.1
+"""Each wait is longer by up to this part of itself, so that clients do not come back all at once."""
+_CONNECT = 20.0
+_LONGEST_ASKED = 600.0
+"""Seconds that a server may ask us to wait at most."""
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_LARGEST_ANSWER = 256 << 20
+_LARGEST_PER_TEXT = 1 << 20
+"""Bytes of an answer for each text of the request, and as much again for the rest of it."""
+_SHOWN = 300
+"""Characters of a service's own words that are shown."""
+
+
+class TooLarge(Exception):
+    """The service will not take so much in one request; the caller sends less."""
+
+
+class TooSlow(Exception):
+    """The service has not answered in time for so much in one request; the caller sends less."""
+
+
+class Silent(ServiceFailed):
+    """The service has not answered at all, however often it was asked."""
+
+
+class _Late(Exception):
+    """An answer was not complete when its time was over."""
+
+
+class _Answer(NamedTuple):
+    """A complete answer; the body is decompressed."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class Patience:
+    """The seconds that one search may wait for models, for all of them together.
+
+    Only the time in which at least one request is under way counts. May be used by several threads.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._spent = 0.0
+        self._under_way = 0
+        self._since = 0.0
+        self._lock = threading.Lock()
+
+    def left(self) -> float:
+        """Return the seconds that are left, at or below 0 when the time is over."""
+        with self._lock:
+            running = time.monotonic() - self._since if self._under_way else 0.0
+            return self.seconds - self._spent - running
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time of the block."""
+        with self._lock:
+            if not self._under_way:
+                self._since = time.monotonic()
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
+                if not self._under_way:
+                    self._spent += time.monotonic() - self._since
+
+
+class Service:
+    """One address with one purpose; may be used by several threads at once."""
+
+    def __init__(
+        self,
+        url: str,
+        purpose: str,
+        what: str,
+        directory: str,
+        settings: Settings,
+        ledger: Ledger,
+        *,
+        timeout: float = TIMEOUT,
+        patience: Patience | None = None,
+        at_once: int = 64,
+        sleep: Callable[[float], object] | None = None,
+    ) -> None:
+        """`what` says what is sent, in a few words for people; `at_once` bounds the requests under way.
+
+        With `patience` a user waits for an answer that can do without the service: there is one further try,
+        and all ends when the time is over. Raises CtxError where the settings forbid to send anything there.
+        """
+        settings.refuse_offline(host_of(url))
+        refuse_clear_text(url, settings)
+        self.url = url
+        self._purpose = purpose
+        self._ledger = ledger
+        self._timeout = timeout
+        self._patience = patience
+        self._stopped = threading.Event()
+        self._sleep = sleep or self._stopped.wait
+        self._gate = threading.Lock()
+        self._slots = threading.Semaphore(at_once)
+        self._not_before = 0.0
+        ledger.announce(url, purpose, what)
+        self._client = _client(url, settings)
+        self._variable = secrets.variable_for(purpose)
+        self._key = cache(lambda: secrets.key_for(directory, settings, purpose, url))
+
+    def within(self, patience: Patience) -> Service:
+        """Return the same service, with the same connections, for one search."""
+        other = copy.copy(self)
+        other._patience = patience
+        return other
+
+    def close(self) -> None:
+        """Close the connections and write down what was sent."""
+        self._client.close()
+        self.account()
+
+    def stop(self) -> None:
+        """Send nothing more: what is under way may end, and what waits for another try has failed."""
+        self._stopped.set()
+
+    def account(self) -> None:
+        """Write down what was sent."""
+        self._ledger.write()
+
+    def post(self, body: Any, texts: int, *, divisible: bool = False) -> Any:
+        """Return the JSON answer to a JSON request; `texts` is how many texts the request holds.
+
+        Raises `TooLarge`, and `ServiceFailed` with the service's own words; `TooSlow` for what is divisible.
+        """
+        if self._patience is None:
+            return self._post(body, texts, divisible)
+        with self._patience.waiting():
+            return self._post(body, texts, divisible)
+
+    def _post(self, body: Any, texts: int, divisible: bool) -> Any:
+        import httpx
+
+        waits = WAITS if self._patience is None else WAITS[:1]
+        failure, silent, tries = "", True, 0
+        for attempt in range(len(waits) + 1):
+            self._wait_for_turn()
+            if self._time_left() <= 0:
+                break
+            tries += 1
+            wait = backoff(attempt, random.random())
+            try:
+                answer = self._send(body, texts)
+                silent = False
+            except (_Late, httpx.ReadTimeout) as error:
+                failure = "no complete answer in time"
+                if divisible:
+                    raise TooSlow(failure) from error
+            except httpx.TransportError as error:
+                failure = _on_one_line(f"{type(error).__name__}: {error}")
+            else:
+                if answer.status == 200:
+                    return _json(answer, self.url)
+                said = _words(answer)
+                if answer.status == 413 or (answer.status in (400, 422) and _is_length(said)):
+                    raise TooLarge(said)
+                failure = f"status {answer.status}: {said}"
+                if answer.status not in _AGAIN:
+                    raise ServiceFailed(self._failed(failure, answer.status))
+                wait = _asked(answer) or wait
+                if self._patience is not None and wait > self._time_left():
+                    failure = f"{failure}; it asks to wait {wait:,.0f} seconds" if wait > 1 else failure
+                    raise ServiceFailed(self._failed(failure, answer.status))
+                if answer.status == 429:
+                    self._hold(wait)
+            if attempt < len(waits):
+                self._sleep(min(wait, max(self._time_left(), 0.0)) if self._patience else wait)
+        kind = Silent if silent else ServiceFailed
+        raise kind(self._failed(self._given_up(failure, tries), 0))
+
+    def _given_up(self, failure: str, tries: int) -> str:
+        """Return why the service is not asked any more."""
+        if not tries:
+            return "it was not asked, since the time for models was over (ctx.modelTimeout)"
+        often = f"{tries} times" if tries > 1 else "once"
+        if self._patience is not None and self._time_left() <= 0:
+            return f"{failure}; a search waits {self._patience.seconds:g} seconds (ctx.modelTimeout)"
+        return f"{failure} ({often})"
+
+    def _time_left(self) -> float:
+        """Return the seconds that a request may take now."""
+        if self._patience is None:
+            return self._timeout
+        return min(self._timeout, self._patience.left())
+
+    def _send(self, body: Any, texts: int) -> _Answer:
+        import httpx
+
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        with self._gate:
+            key = self._key()
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        most = min(_LARGEST_ANSWER, (texts + 1) * _LARGEST_PER_TEXT)
+        with self._slots:
+            if self._stopped.is_set():
+                raise ServiceFailed(f"{self.url} was asked no more, since this run ends")
+            limit = self._time_left()
+            if limit <= 0:
+                raise _Late
+            end = time.monotonic() + limit
+            times = httpx.Timeout(limit, connect=min(limit, _CONNECT))
+            request = self._client.build_request(
+                "POST", self.url, content=content, headers=headers, timeout=times
+            )
+            self._ledger.add(self.url, self._purpose, len(content), texts)
+            exchange = _Exchange(self._client, request, most)
+            exchange.start()
+            # A server that has begun to answer is free for the next request.
+            exchange.begun.wait(limit)
+        return exchange.result(end - time.monotonic())
+
+    def _wait_for_turn(self) -> None:
+        with self._gate:
+            wait = self._not_before - time.monotonic()
+        if wait > 0:
+            self._sleep(wait)
+
+    def _hold(self, wait: float) -> None:
+        with self._gate:
+            self._not_before = max(self._not_before, time.monotonic() + wait)
+
+    def _failed(self, what: str, status: int) -> str:
+        advice = ""
+        if status in (401, 403):
+            advice = f"; `git ctx login --url {self.url}` sets the key, or {self._variable}"
+        return f"{self.url} failed: {what}{advice}"
+
+
+class _Exchange(threading.Thread):
+    """One request in a thread of its own, since no time limit of a socket bounds a whole answer.
+
+    Looking up a name has no limit, and one for reading begins again with each byte. When the time is over
+    the thread is left alone: it ends with the next piece of the answer, or when the connection closes.
+    """
+
+    def __init__(self, client: httpx.Client, request: httpx.Request, most: int) -> None:
+        """`most` is the largest body in bytes, compressed or not."""
+        super().__init__(name="git-ctx request", daemon=True)
+        self._client = client
+        self._request = request
+        self._most = most
+        self._found: _Answer | BaseException = _Late()
+        self._is_left = False
+        self._done = threading.Event()
+        self.begun = threading.Event()
+
+    def run(self) -> None:
+        try:
+            response = self._client.send(self._request, stream=True)
+            self.begun.set()
+            try:
+                content = b"".join(self._body(response))
+            finally:
+                response.close()
+            self._found = _Answer(response.status_code, response.headers, content)
+        except BaseException as error:
+            # Raised again in the thread that waits.
+            self._found = error
+        finally:
+            self.begun.set()
+            self._done.set()
+
+    def result(self, seconds: float) -> _Answer:
+        """Return the answer. Raises `_Late` where it is not complete in time, and what the thread raised."""
+        if not self._done.wait(max(seconds, 0.0)):
+            self._is_left = True
+            raise _Late
+        if isinstance(self._found, BaseException):
+            raise self._found
+        return self._found
+
+    def _body(self, response: httpx.Response) -> Iterator[bytes]:
+        """Yield the body in pieces, decompressed. Raises ServiceFailed for one that is too large."""
+        encoding = response.headers.get("Content-Encoding", "").strip().lower()
+        unpack = None
+        if encoding in ("gzip", "x-gzip", "deflate"):
+            unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        elif encoding not in ("", "identity"):
+            raise ServiceFailed(f"{self._request.url} answered in an encoding that was not asked for")
+        arrived = size = 0
+        for piece in response.iter_raw():
+            if self._is_left:
+                raise _Late
+            arrived += len(piece)
+            if unpack is not None:
+                try:
+                    piece = unpack.decompress(piece, self._most + 1 - size)
+                except zlib.error as error:
+                    raise ServiceFailed(f"{self._request.url} sent damaged gzip data: {error}") from error
+            size += len(piece)
+            if max(arrived, size) > self._most:
+                raise ServiceFailed(f"{self._request.url} answered with more than {self._most:,} bytes")
+            yield piece
+
+
+def backoff(attempt: int, jitter: float) -> float:
+    """Return the seconds to wait after a failed attempt, counted from 0; `jitter` is in 0..1."""
+    return WAITS[min(attempt, len(WAITS) - 1)] * (1 + _JITTER * jitter)
+
+
+def _client(url: str, settings: Settings) -> httpx.Client:
+    """Return a client with the proxy and the certificates that git uses; TLS is always verified.
+
+    What goes to this machine itself never goes through a proxy.
+    """
+    import httpx
+
+    proxy = settings.get("http.proxy")
+    if is_loopback(url):
+        proxy = None
+    if proxy and "://" not in proxy:
+        proxy = f"http://{proxy}"
+    try:
+        verify = _certificates((url, proxy or ""), settings.get("http.sslCAInfo"))
+        # With a transport of its own a client does not look for proxies in the environment.
+        transport = httpx.HTTPTransport(verify=verify) if is_loopback(url) else None
+        return httpx.Client(proxy=proxy or None, verify=verify, transport=transport, follow_redirects=False)
+    except (OSError, ValueError) as error:
+        raise CtxError(f"{url} cannot be asked: {error} (http.proxy, http.sslCAInfo)") from error
+
+
+def _certificates(addresses: Sequence[str], file: str | None) -> ssl.SSLContext | bool:
+    import os
+    import ssl
+
+    if not file and not any(address.startswith("https:") for address in addresses):
+        # To read all certificates takes longer than a query; with none, nothing that has to be verified is.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not file:
+        return True
+    return ssl.create_default_context(cafile=os.path.expanduser(file))
+
+
+def _json(answer: _Answer, url: str) -> Any:
+    try:
+        with Decoding("an answer"):
+            return json.loads(answer.content)
+    except Damaged:
+        raise ServiceFailed(f"{url} did not answer with JSON: is it the address of a service?") from None
+
+
+def _words(answer: _Answer) -> str:
+    """Return what a service says is wrong, on one line of at most `_SHOWN` characters."""
+    text = answer.content.decode("utf-8", "replace")
+    with suppress(Damaged), Decoding("an answer"):
+        found = json.loads(answer.content)
+        error = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
+        text = str(error.get("message", error) if isinstance(error, dict) else error)
+    return _on_one_line(text) or "nothing more"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text[: 4 * _SHOWN].split())[:_SHOWN]
+
+
+def _is_length(said: str) -> bool:
+    words = said.lower()
+    return any(
+        part in words
+        for part in (
+            "too long",
+            "too large",
+            "maximum context",
+            "context length",
+            "max_length",
+            "too many tokens",
+            "max batch",
+            "batch size",
+            "input length",
+        )
+    )
+
+
+def _asked(answer: _Answer) -> float | None:
+    """Return the seconds that the server asks us to wait (RFC 9110, Retry-After)."""
+    value = answer.headers.get("Retry-After", "").strip()
+    try:
+        wait = float(value)
+    except ValueError:
+        try:
+            with Decoding("a time"):
+                wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except Damaged:
+            return None
+    return None if math.isnan(wait) else min(max(wait, 0.0), _LONGEST_ASKED)

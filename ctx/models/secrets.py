@@ -1,0 +1,88 @@
+"""Keys of services, through git's own credential helpers or an environment variable.
+
+A key is never written by git-ctx, and never stands in a setting, an argument of a process, a message or a
+log. It is bound to an origin (protocol, host, port): that of the setting which its variable belongs to, or
+that for which a credential helper has it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from urllib.parse import urlsplit
+
+from ctx.errors import CtxError
+from ctx.git import process
+from ctx.git.settings import Settings
+from ctx.models.addresses import origin
+
+VARIABLE = "GIT_CTX_API_KEY"
+"""The environment variable with the key for the host of `ctx.embedder.url`."""
+_OF_SERVICES = {"reranker": "GIT_CTX_RERANKER_API_KEY", "expander": "GIT_CTX_EXPANDER_API_KEY"}
+"""The variables with the keys for the hosts of `ctx.reranker.url` and `ctx.expander.url`."""
+_USER = "git-ctx"
+
+
+def variable_for(purpose: str) -> str:
+    """Return the name of the variable that has the key of a service with this purpose."""
+    return _OF_SERVICES.get(purpose, VARIABLE)
+
+
+def key_for(directory: str, settings: Settings, purpose: str, url: str) -> str | None:
+    """Return the key for an address, None where there is none; nobody is asked.
+
+    Raises CtxError for a key that cannot be sent.
+    """
+    pairs = [(_OF_SERVICES[purpose], f"ctx.{purpose}.url")] if purpose in _OF_SERVICES else []
+    for variable, setting in (*pairs, (VARIABLE, "ctx.embedder.url")):
+        key = os.environ.get(variable, "").strip()
+        configured = settings.get(setting)
+        if key and configured and origin(configured) == origin(url):
+            return _sendable(key, variable)
+    done = _credential(directory, "fill", url)
+    if done.returncode:
+        return None
+    for line in done.stdout.splitlines():
+        name, _, value = line.partition(b"=")
+        if name == b"password":
+            return _sendable(value.decode("utf-8", "replace").strip(), "git's credential helper") or None
+    return None
+
+
+def _sendable(key: str, source: str) -> str:
+    # The HTTP library would show what it refuses.
+    if not key.isascii() or not key.isprintable():
+        raise CtxError(f"the key from {source} has characters that no HTTP header may have")
+    return key
+
+
+def remember(directory: str, url: str, key: str) -> None:
+    """Hand a key to the credential helpers. Raises CtxError where there are none that could keep it."""
+    helpers = process.run(directory, ["config", "--get-urlmatch", "credential.helper", url])
+    if helpers.returncode or not helpers.stdout.strip():
+        raise CtxError(
+            "git has no credential helper that could keep the key: set one (`git config --global "
+            f"credential.helper …`, see gitcredentials(7)), or give the key in {VARIABLE}"
+        )
+    if _credential(directory, "approve", url, key).returncode:
+        raise CtxError("git's credential helper did not take the key")
+
+
+def forget(directory: str, url: str) -> None:
+    """Have the credential helpers forget the key for an address."""
+    _credential(directory, "reject", url)
+
+
+def _credential(
+    directory: str, action: str, url: str, key: str | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    parts = urlsplit(url)
+    lines = [f"protocol={parts.scheme}", f"host={parts.netloc}", f"username={_USER}"]
+    if key is not None:
+        lines.append(f"password={key}")
+    # git asks on the terminal or in a window where no helper knows: a search must never do that.
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
+    text = "\n".join(lines) + "\n\n"
+    return process.run(
+        directory, ["-c", "core.askPass=", "credential", action], stdin=text.encode(), variables=quiet
+    )

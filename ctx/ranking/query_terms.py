@@ -1,0 +1,115 @@
+"""The terms of a question as the ranker counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from ctx.models.static_embedding import word_table
+from ctx.ranking.query import Query
+from ctx.text import query as words
+from ctx.text.query import Term, tokens, words_of
+from ctx.text.stem import stem
+from ctx.text.terms import term_hash
+
+LITERAL, STEM, IDENTIFIER, TRANSLATION = "literal", "stem", "identifier", "translation"
+SYNONYM = "synonym"
+ORIGINS = (LITERAL, STEM, SYNONYM, IDENTIFIER, TRANSLATION)
+"""How a word of a question is in a file: as it was asked, in another form, by a word of like meaning, as a
+part of an identifier or joined to one, or in English where the question is not.
+"""
+NEAR = 0.4
+"""The cosine from which a word of a path or a text is said to be near one of the question."""
+_MOST_NEAR = 20
+
+Near = tuple[str, str, float]
+"""A word of a tree, the word of the query that it is near, and the cosine of both."""
+
+
+class QueryTerm(NamedTuple):
+    """A term that the ranker counts: the stem or the compound, where it comes from (one of ORIGINS), what
+    stands in the question, and what it weighs beside the others.
+    """
+
+    term: str
+    origin: str
+    source: str
+    weight: float
+
+
+def query_terms(query: Query) -> tuple[QueryTerm, ...]:
+    """The terms of a query that count, in their order; give one that is settled for those of a tree."""
+    return tuple(
+        QueryTerm(spelt(term), origin_of(term), term.source or term.word, weight)
+        for term, weight in zip(query.terms, query.weights.tolist(), strict=True)
+        if weight > 0
+    )
+
+
+def near_terms(query: Query, near: Iterable[Near]) -> tuple[QueryTerm, ...]:
+    """Return words of a tree that are near words of a query as terms, each once, the nearest first.
+
+    The ranker counts them in paths and vectors; such a term weighs what the word of the query does, times the
+    cosine.
+    """
+    weights = {
+        term.source or term.word: weight
+        for term, weight in zip(query.terms, query.weights.tolist(), strict=True)
+    }
+    best: dict[str, Near] = {}
+    for one in near:
+        term = stem(one[0])
+        if term not in best or one[2] > best[term][2]:
+            best[term] = one
+    ordered = sorted(best.items(), key=lambda pair: (-pair[1][2], pair[0]))[:_MOST_NEAR]
+    return tuple(
+        QueryTerm(term, SYNONYM, source, round(weights.get(source, 1.0) * cosine, 6))
+        for term, (_, source, cosine) in ordered
+    )
+
+
+def near_in_paths(query: Query, paths: Iterable[bytes]) -> list[Near]:
+    """Return the words of some paths that are near a plain word of a query, and none of its own words."""
+    own = set(query.hashes.tolist())
+    named = (
+        word
+        for path in paths
+        for token in tokens(path.decode("utf-8", "replace"))
+        for word in words_of(token)
+    )
+    found = [
+        word
+        for word in dict.fromkeys(named)
+        if word.isalpha() and len(word) > 2 and term_hash(word) not in own
+    ]
+    asked = [query.terms[place] for place in query.words]
+    if not asked or not found:
+        return []
+    table = word_table()
+    rows = [
+        np.array([table.row(word) for word in some], dtype=np.int64)
+        for some in ([term.word for term in asked], found)
+    ]
+    cosines = table.unit_vectors(rows[0]) @ table.unit_vectors(rows[1]).T
+    nearest = cosines.argmax(axis=0).tolist()
+    return [
+        (word, asked[at].source or asked[at].word, min(1.0, float(cosines[at, place])))
+        for place, (word, at) in enumerate(zip(found, nearest, strict=True))
+        if cosines[at, place] >= NEAR
+    ]
+
+
+def spelt(term: Term) -> str:
+    """What the index has of a term: the stem of a word, the compound as it is."""
+    return term.word if term.origin == words.IDENTIFIER or "_" in term.word else stem(term.word)
+
+
+def origin_of(term: Term) -> str:
+    """Where a term comes from."""
+    if term.origin == words.TRANSLATION:
+        return TRANSLATION
+    if term.origin == words.IDENTIFIER:
+        return IDENTIFIER
+    return LITERAL if stem(term.word) == term.word else STEM

@@ -1,0 +1,53 @@
+"""The uncommitted states that lie on HEAD in the trees that one index opens.
+
+The last one is kept between searches, an earlier one for as long as an answer from it is.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from ctx.search.opening import BASE, OURS, STAGED, THEIRS
+from ctx.text.contents import MAX_SIZE
+
+if TYPE_CHECKING:
+    from ctx.git.repository import Repository
+    from ctx.git.worktree import WorkTree
+
+
+class Uncommitted:
+    """The last state of uncommitted files that was asked for, and earlier ones that answers still read."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._state: WorkTree | None = None
+        self._opened: weakref.WeakSet[WorkTree] = weakref.WeakSet()
+
+    def now(self, overlay: str) -> WorkTree:
+        """The state that `overlay` names, as it is at this moment. Raises GitFailed and CtxError."""
+        from ctx.git.worktree import open_work_tree
+
+        side = overlay if overlay in (OURS, THEIRS, BASE) else None
+        state = open_work_tree(
+            self._repository, MAX_SIZE, staged=overlay == STAGED, side=side, earlier=self._state
+        )
+        if state is not self._state:
+            if self._state is not None:
+                # An answer may still read it; that starts another process.
+                self._state.repository.close()
+            self._opened.add(state)
+        self._state = state
+        return state
+
+    @property
+    def reader(self) -> Repository:
+        """What reads the objects of the committed files and of those of the last state."""
+        return self._repository if self._state is None else self._state.repository
+
+    def close(self) -> None:
+        """Let go of the files of all states."""
+        for state in list(self._opened):
+            state.close()
+        self._opened.clear()
+        self._state = None
