@@ -163,7 +163,7 @@ class RepositoryIndex:
         return fetch_lacking(self.repository, tree, files, told or (lambda _: None))
 
     def below(self, revision: str | None = None, *, branch: str | None = None) -> Iterator[Below]:
-        """The submodules of a revision at the commits that it pins, and theirs; see `ctx.search.submodules`."""
+        """Yield the submodules of a revision at their pinned commits, nested ones too."""
         from ctx.search.submodules import pinned_below
 
         return pinned_below(self, self.resolve(revision, branch).tree)
@@ -198,8 +198,8 @@ class RepositoryIndex:
         `announce` is told what it costs to index a named revision, before that is done. `wishes` are what is
         wanted of remote models, where some are configured.
 
-        `within` searches only the chunks that differ between the two trees of a range (`ctx.git.ranges`); where
-        it names one, the other is what `overlay` says. `states` are those to answer with (ADDED, MODIFIED,
+        `within` searches only the chunks that differ between the two trees of a range (`ctx.git.ranges`);
+        where it names one, the other is what `overlay` says. `states` are those to answer with (ADDED, MODIFIED,
         REMOVED of `ctx.types`), all by default.
         """
         from ctx.search.answering import Question, answer, check, refuse_beside_range

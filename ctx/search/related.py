@@ -1,7 +1,8 @@
 """Code like this code: in one tree, or for each chunk that differs between two trees elsewhere in the new.
 
 Chunks that share rare words with it, and those whose vectors agree with its own, are read and compared with
-it word by word (`ctx.ranking.code_similarity`). What is no more alike than code of another project would be is no answer.
+it word by word (`ctx.ranking.code_similarity`). A chunk that is no more similar than code of another project
+is dropped.
 """
 
 from __future__ import annotations

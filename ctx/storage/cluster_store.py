@@ -16,7 +16,7 @@ _KEPT = 4096
 
 
 class ClusterStore:
-    """Keys are the 20 bytes of `ctx.storage.partition.cluster_key`, payloads what docs/format.md describes."""
+    """Clusters by key, the 20 bytes of `ctx.storage.cluster_key`. docs/format.md describes the payload."""
 
     def __init__(self, store: Store, descriptor: Descriptor) -> None:
         self._store = store

@@ -29,7 +29,10 @@ def test_a_built_package_has_the_same_bytes(tmp_path):
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     for event in shims.EVENTS:
         assert (built / "ctx" / "hooks" / event).read_bytes() == (ROOT / "hooks" / event).read_bytes()
-    where = "from ctx.maintenance.hooks import shims; print(shims.__file__, shims.shim('post-merge').decode(), sep='\\n')"
+    where = (
+        "from ctx.maintenance.hooks import shims; "
+        "print(shims.__file__, shims.shim('post-merge').decode(), sep='\\n')"
+    )
     environment = {**os.environ, "PYTHONPATH": str(built)}
     found = subprocess.run(
         [sys.executable, "-c", where], cwd=built, env=environment, capture_output=True, text=True, check=True

@@ -1,6 +1,6 @@
 """The texts that agents get, composed of the data files beside this module and of the list of tools.
 
-Nothing is said here: sentences are in the data files, tools in ctx.agents.mcp.tools, commands on the command line.
+Sentences are in the data files, tools in ctx.agents.mcp.tools, commands on the command line.
 """
 
 from __future__ import annotations

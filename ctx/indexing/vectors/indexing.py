@@ -1,7 +1,7 @@
 """Covering a tree with the vectors of a remote model, on top of its index by the model of the package.
 
-That index has cut the files already. What lacks is embedded (`ctx.indexing.vectors.embedding`), then the nodes and the
-snapshot of the tree are written, and its vectors are made search-ready.
+That index has cut the files already. Missing texts are embedded (`ctx.indexing.vectors.embedding`), then the
+nodes and the snapshot of the tree are written, and its vectors are made search-ready.
 """
 
 from __future__ import annotations

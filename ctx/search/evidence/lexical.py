@@ -21,7 +21,7 @@ _MOST_DIFFERENT = 800
 
 
 class Found(NamedTuple):
-    """A term in a text: `origin` as in `ctx.search.evidence.values`, the words as they are written, lines from 1."""
+    """A term in a text: `origin` as in `ctx.search.evidence.values`, the words as written, lines from 1."""
 
     term: Term
     origin: str
