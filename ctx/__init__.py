@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from ctx._version import __version__
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 
 def open(path: str | os.PathLike[str] = ".") -> RepositoryIndex:
     """The index of the repository that `path` lies in. Raises `ctx.errors.NotARepository`."""
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
     return RepositoryIndex(path)
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from ctx.cli import main
+from ctx.cli.main import main
 
 sys.exit(main())

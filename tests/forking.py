@@ -31,24 +31,24 @@ from typing import NamedTuple, NoReturn
 ROOT = Path(__file__).resolve().parents[1]
 _TIMEOUT = 240
 _MODULES = (
-    "ctx.cli",
-    "ctx.engine",
-    "ctx.answering",
-    "ctx.changes",
-    "ctx.coverage",
-    "ctx.evidence.answering",
+    "ctx.cli.main",
+    "ctx.index",
+    "ctx.search.answering",
+    "ctx.search.changes",
+    "ctx.search.coverage",
+    "ctx.search.evidence.answering",
     "ctx.indexing.indexer",
     "ctx.indexing.running",
     "ctx.maintenance.fsck",
     "ctx.maintenance.gc",
     "ctx.pack.making",
-    "ctx.planning",
-    "ctx.remote.embedder",
-    "ctx.remote.indexing",
-    "ctx.remote.searching",
+    "ctx.indexing.cost",
+    "ctx.models.embedder",
+    "ctx.indexing.vectors.indexing",
+    "ctx.search.remote.searching",
     "ctx.share.fetch",
     "ctx.share.push",
-    "ctx.status",
+    "ctx.maintenance.status",
     "tree_sitter_language_pack",
 )
 """What takes long to import, beside the commands."""
@@ -161,13 +161,13 @@ def _serve(connection: socket.socket) -> None:
     """Have a child for each call, until nobody calls any more. Returns in the children."""
     for name in _MODULES:
         import_module(name)
-    from ctx.cli import COMMANDS
-    from ctx.embed.wordtable import word_table
+    from ctx.cli.main import COMMANDS
     from ctx.errors import CtxError
-    from ctx.tokens import counter
+    from ctx.models.static_embedding import word_table
+    from ctx.text.tokens import counter
 
     for name in COMMANDS.values():
-        import_module(f"ctx.commands.{name}")
+        import_module(f"ctx.cli.commands.{name}")
     word_table()
     with suppress(CtxError):  # it comes with an extra
         counter()

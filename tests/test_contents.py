@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.contents import (
+from ctx.text.contents import (
     ANNEX_POINTER,
     BINARY,
     EMPTY,

@@ -13,8 +13,8 @@ import forking
 from projects import FILTERS, QUERIES
 
 import ctx
-from ctx.store import decode_object
-from ctx.values import Answer
+from ctx.storage.store import decode_object
+from ctx.types import Answer
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ctx.chunking import documents, embedded
 from ctx.chunking.lines import has_long_line, split_lines
 from ctx.chunking.tiling import bounds, tile
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 VERSION = 2
 """The version of the structure layer: raised whenever any chunk of any file would change."""

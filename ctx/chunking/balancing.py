@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from ctx.chunking.limits import LIMIT
 from ctx.chunking.tiling import indentation
 from ctx.chunking.units import Scope
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 _EACH = 0.1
 """The cost of one more piece, where a piece that is empty costs 1 for that, a full one nothing."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ctx.chunking.limits import HARD, JOIN, LIMIT, TINY
 from ctx.chunking.lines import split_lines
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 LANGUAGES = frozenset({"markdown", "rst", "org", "typst"})
 """The languages that `split_document` reads."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 LANGUAGES = frozenset({"html", "vue", "svelte", "astro"})
 """The languages whose scripts and styles are looked into."""

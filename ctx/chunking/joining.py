@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ctx.chunking.limits import JOIN, LIMIT, TINY
 from ctx.chunking.rules import Definition
 from ctx.chunking.units import Scope, Unit
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 
 def qualify(definition: Definition, scope: Scope, separator: str) -> str:

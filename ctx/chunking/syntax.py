@@ -15,7 +15,7 @@ from ctx.chunking.lines import split_lines
 from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Definition, Grammar, Place
 from ctx.chunking.tiling import SPACES
 from ctx.chunking.units import Scope, Unit, group
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

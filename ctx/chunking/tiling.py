@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 SPACES = b" \t\r\n\f\v"
 """What counts as blank: ASCII white space, nothing of Unicode's."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ctx.git import process
 from ctx.git.alternates import variables_of
 from ctx.git.repository import Repository
-from ctx.values import Evolution, LineChange
+from ctx.types import Evolution, LineChange
 
 _FORMAT = "--format=%H%x00%ct%x00%an%x00%s%x01"
 # Settings that would print more, or walk another history.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctx.counted import counted
 from ctx.errors import GitFailed
 from ctx.git import process
 from ctx.git.alternates import variables_of
 from ctx.git.repository import Repository
+from ctx.text.pluralize import counted
 
 _FETCH = (
     # Nothing is said of what is here already: the objects are wanted whatever else there is.

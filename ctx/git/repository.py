@@ -19,10 +19,10 @@ from ctx.git.alternates import ALTERNATES, alternates, lenders, variables_of
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
 from ctx.git.heads import heads
 from ctx.git.objects import CatFileObjects, Libgit2Objects, Object, Objects
+from ctx.git.permissions import Permissions
 from ctx.git.place import Place, locate
 from ctx.git.settings import Settings
 from ctx.git.unknown import why_unknown
-from ctx.permissions import Permissions
 
 _ID_SIZE = {"sha1": 20, "sha256": 32}
 

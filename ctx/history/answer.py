@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.counted import counted
-from ctx.embed.wordtable import word_table
 from ctx.errors import Damaged, UsageError
 from ctx.git.commits import edges, history_of, matching
 from ctx.git.pathspec import compile_pathspecs
@@ -22,7 +20,9 @@ from ctx.history.blocks import Blocks, Told
 from ctx.history.ranking import Ranking, concerned, rank
 from ctx.history.results import CommitHit, HistoryAnswer, Known, Month, Place
 from ctx.history.view import View, Views, view_name, view_of
-from ctx.store import Store
+from ctx.models.static_embedding import word_table
+from ctx.storage.store import Store
+from ctx.text.pluralize import counted
 
 FIRST, LAST = "first", "last"
 """What to ask of a concept instead of the best commits: when it came, when it went."""

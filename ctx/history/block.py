@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ctx.arrays import ANY, Arrays, decode, encode, expect
-from ctx.embed import DIMENSIONS
 from ctx.errors import Damaged
+from ctx.storage.arrays import ANY, Arrays, decode, encode, expect
+from ctx.storage.vectors import DIMENSIONS
 
 MESSAGE, PATHS, ADDED, REMOVED = range(4)
 """What a row is."""

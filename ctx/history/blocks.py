@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 
-from ctx.arrays import Arrays
-from ctx.embed import MODEL_ID
-from ctx.embed.protocol import Embedder
 from ctx.errors import Damaged
 from ctx.git.commits import CommitChange, Range, read_changes
 from ctx.git.repository import Repository
 from ctx.history import AREA, VERSION
 from ctx.history.block import UNREAD, decode_block, encode_block, join
 from ctx.history.making import Maker
-from ctx.store import Store
-from ctx.words import VERSION as WORDS_VERSION
+from ctx.models.protocol import Embedder
+from ctx.storage.arrays import Arrays
+from ctx.storage.store import Store
+from ctx.storage.vectors import MODEL_ID
+from ctx.text import VERSION as WORDS_VERSION
 
 _MEAN, _MOST = 128, 256
 """Commits of a run."""

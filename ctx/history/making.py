@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ctx.arrays import Arrays
-from ctx.embed.protocol import Batch, Embedder
 from ctx.git.commits import CommitChange, Lines, Range
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, MESSAGE, NO_PATH, PATHS, REMOVED, UNREAD
-from ctx.words.vocabulary import Vocabulary
+from ctx.models.protocol import Batch, Embedder
+from ctx.storage.arrays import Arrays
+from ctx.text.vocabulary import Vocabulary
 
 PIECE = 40
 """Lines of a side that make one row."""

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.embed import DIMENSIONS
-from ctx.embed.protocol import Embedder
 from ctx.history.block import ADDED, MESSAGE, PATHS, REMOVED
 from ctx.history.view import Postings, View
-from ctx.words.query import read_query
+from ctx.models.protocol import Embedder
+from ctx.storage.vectors import DIMENSIONS
+from ctx.text.query import read_query
 
 _K1 = 1.2
 _B = 0.4

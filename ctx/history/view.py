@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.arrays import Arrays, encode, expect, map_file
-from ctx.embed import MODEL_ID
 from ctx.errors import Damaged, StoreUnusable
 from ctx.git.commits import Range
 from ctx.history import AREA, VERSION
 from ctx.history.block import ARRAYS, EDGE, MERGE, NO_PATH, check_rows, join
-from ctx.store import Store
-from ctx.words import VERSION as WORDS_VERSION
+from ctx.storage.arrays import Arrays, encode, expect, map_file
+from ctx.storage.store import Store
+from ctx.storage.vectors import MODEL_ID
+from ctx.text import VERSION as WORDS_VERSION
 
 _FORMAT = 2
 _PREFIX = "view-"

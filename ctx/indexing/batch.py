@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ctx.cluster_key import Member
-from ctx.clusters import Document, document_key, encode_cluster
-from ctx.contents import MISSING
 from ctx.indexing.documents import Maker, Source, documents_of
-from ctx.partition import Cluster
-from ctx.records import measure
-from ctx.snapshots import Totals
-from ctx.views.segments import Key, Part
+from ctx.storage.cluster_key import Member
+from ctx.storage.clusters import Document, document_key, encode_cluster
+from ctx.storage.partition import Cluster
+from ctx.storage.records import measure
+from ctx.storage.snapshots import Totals
+from ctx.storage.views.segments import Key, Part
+from ctx.text.contents import MISSING
 
 _PART_BYTES = 1 << 18
 """Text that is counted at once: sixteen bytes of arrays are needed for each byte."""

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctx.chunking import chunk
-from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document, Stored, document_key
-from ctx.contents import content_skip, decode
 from ctx.errors import Damaged
 from ctx.indexing.documents import Maker, Source
 from ctx.indexing.prepare import groups_of, locate
-from ctx.partition import Cluster, Node
-from ctx.records import encode_record
-from ctx.snapshots import Snapshots
-from ctx.views import segments, view
-from ctx.views.catalog import Catalog
-from ctx.views.postings import MAX_ROWS
-from ctx.views.segments import Key, Segment
-from ctx.views.view import Group, View
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.clusters import Document, Stored, document_key
+from ctx.storage.partition import Cluster, Node
+from ctx.storage.records import encode_record
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.views import segments, view
+from ctx.storage.views.catalog import Catalog
+from ctx.storage.views.postings import MAX_ROWS
+from ctx.storage.views.segments import Key, Segment
+from ctx.storage.views.view import Group, View
+from ctx.text.contents import content_skip, decode
 
 _PART_BYTES = 1 << 18
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document, contents, document_key
-from ctx.descriptor import Descriptor
-from ctx.document_index import DocumentIndex
 from ctx.errors import Damaged
 from ctx.indexing.batch import Made, cluster_totals
 from ctx.indexing.lock import at_work
 from ctx.indexing.worker import Place, Task, Worker
-from ctx.partition import Cluster, Content, Node
-from ctx.snapshots import NodeRecord, Snapshots, Totals
-from ctx.store import Store
-from ctx.values import Progress
-from ctx.views.catalog import Catalog
-from ctx.views.segments import Key
-from ctx.views.writer import SegmentWriter
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.clusters import Document, contents, document_key
+from ctx.storage.descriptor import Descriptor
+from ctx.storage.document_index import DocumentIndex
+from ctx.storage.partition import Cluster, Content, Node
+from ctx.storage.snapshots import NodeRecord, Snapshots, Totals
+from ctx.storage.store import Store
+from ctx.storage.views.catalog import Catalog
+from ctx.storage.views.segments import Key
+from ctx.storage.views.writer import SegmentWriter
+from ctx.types import Progress
 
 _BATCH_FILES = 48
 _ALONE = 200

@@ -10,17 +10,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ctx import files
 from ctx.chunking import chunk
 from ctx.chunking.normalise import embedded_text, without_noise
-from ctx.clusters import Document
-from ctx.embed.protocol import Batch, Embedder
-from ctx.records import TEST, decode_record, encode_record
-from ctx.values import KINDS, Chunk
-from ctx.views import postings
-from ctx.views.segments import Key, Part
-from ctx.words.terms import DEFINITION
-from ctx.words.vocabulary import Counts, Vocabulary, exact_names
+from ctx.indexing import path_rules as files
+from ctx.models.protocol import Batch, Embedder
+from ctx.storage.clusters import Document
+from ctx.storage.records import TEST, decode_record, encode_record
+from ctx.storage.views import postings
+from ctx.storage.views.segments import Key, Part
+from ctx.text.terms import DEFINITION
+from ctx.text.vocabulary import Counts, Vocabulary, exact_names
+from ctx.types import KINDS, Chunk
 
 _NAMES = 1
 """The names come after the texts when the words of a part are read."""

@@ -6,25 +6,25 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document, document_key
-from ctx.descriptor import Descriptor
 from ctx.errors import BlobsMissing, Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
+from ctx.git.revisions import Resolution
 from ctx.indexing.cover import Covered, Coverer
 from ctx.indexing.lock import IndexLock, at_work
 from ctx.indexing.prepare import Located, prepare_view
+from ctx.indexing.tree_walk import Trees
 from ctx.indexing.worker import Place
-from ctx.partition import Cluster, Node
-from ctx.provenance import log_snapshot
-from ctx.resolve import Resolution
-from ctx.snapshots import Snapshots
-from ctx.store import Store
-from ctx.trees import Trees
-from ctx.values import Progress
-from ctx.views.catalog import Catalog
-from ctx.views.segments import Key
-from ctx.views.view import View
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.clusters import Document, document_key
+from ctx.storage.descriptor import Descriptor
+from ctx.storage.partition import Cluster, Node
+from ctx.storage.provenance import log_snapshot
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.store import Store
+from ctx.storage.views.catalog import Catalog
+from ctx.storage.views.segments import Key
+from ctx.storage.views.view import View
+from ctx.types import Progress
 
 Report = Callable[[Progress], None]
 

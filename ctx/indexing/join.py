@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 
 from ctx.indexing.documents import Maker
-from ctx.views import view
-from ctx.views.paths import flags
-from ctx.views.segments import Key, Segment
-from ctx.views.view import NO_SEGMENT, Group, View
+from ctx.storage.views import view
+from ctx.storage.views.paths import flags
+from ctx.storage.views.segments import Key, Segment
+from ctx.storage.views.view import NO_SEGMENT, Group, View
 
 
 def join_views(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ctx.files import RULE_FILES
 from ctx.git.formats import DIRECTORY_MODE
 from ctx.git.promised import fetch_promised
 from ctx.git.repository import Repository
+from ctx.indexing.path_rules import RULE_FILES
 
 Told = Callable[[int], None]
 """Is told how many objects are fetched now."""

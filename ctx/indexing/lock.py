@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from ctx.errors import StoreUnusable
-from ctx.store import Store, unusable
+from ctx.storage.store import Store, unusable
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")

@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document, Stored, document_key
-from ctx.counted import counted_and
 from ctx.errors import BlobsMissing, Damaged
 from ctx.indexing.documents import Maker, Source
-from ctx.views import segments, view
-from ctx.views.catalog import Catalog, Tips
-from ctx.views.paths import flags
-from ctx.views.segments import Key, Segment
-from ctx.views.view import Group, View
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.clusters import Document, Stored, document_key
+from ctx.storage.views import segments, view
+from ctx.storage.views.catalog import Catalog, Tips
+from ctx.storage.views.paths import flags
+from ctx.storage.views.segments import Key, Segment
+from ctx.storage.views.view import Group, View
+from ctx.text.pluralize import counted_and
 
 _PART_BYTES = 1 << 17
 _SMALL_SEGMENTS = 4

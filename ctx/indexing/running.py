@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctx.indexing.lock import IndexLock
-from ctx.provenance import log_snapshot
-from ctx.share.storage import storage
-from ctx.snapshots import Totals
-from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS, IndexReport, Progress, RemoteReport
+from ctx.storage.provenance import log_snapshot
+from ctx.storage.sharing import storage
+from ctx.storage.snapshots import Totals
+from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS, IndexReport, Progress, RemoteReport
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
-    from ctx.resolve import Resolution
+    from ctx.git.revisions import Resolution
+    from ctx.index import RepositoryIndex
 
 
 def run(
@@ -63,7 +63,7 @@ def _embed(
     """Have a tree that is indexed embedded by the remote model too, where one is configured."""
     if not index.repository.settings.get("ctx.embedder.url") or index.remote_model is None:
         return None
-    from ctx.remote.indexing import embed_tree
+    from ctx.indexing.vectors.indexing import embed_tree
 
     if may_ask and index.remote_model.snapshots.covered(tree) is None:
         # What somebody else has paid for is asked for first.

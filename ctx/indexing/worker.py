@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ctx.cluster_store import ClusterStore
-from ctx.clusters import Document
-from ctx.descriptor import Descriptor
-from ctx.embed.wordtable import word_table
+from ctx.git.permissions import Permissions
 from ctx.git.place import Place as RepositoryPlace
 from ctx.git.repository import Repository
 from ctx.indexing.batch import Made, make_batch
 from ctx.indexing.documents import Maker
-from ctx.partition import Cluster
-from ctx.permissions import Permissions
-from ctx.store import Store
-from ctx.views.segments import Key
+from ctx.models.static_embedding import word_table
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.clusters import Document
+from ctx.storage.descriptor import Descriptor
+from ctx.storage.partition import Cluster
+from ctx.storage.store import Store
+from ctx.storage.views.segments import Key
 
 
 class Task(NamedTuple):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ctx.errors import CtxError
 from ctx.indexing.batch import Made
 from ctx.indexing.worker import Place, Task, Worker
-from ctx.store import Store
+from ctx.storage.store import Store
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkContext, SpawnContext

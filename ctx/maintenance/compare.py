@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, GitFailed
 from ctx.indexing.batch import cluster_totals
-from ctx.partition import Node
-from ctx.records import decode_record
-from ctx.snapshots import NodeRecord, Totals
+from ctx.storage.partition import Node
+from ctx.storage.records import decode_record
+from ctx.storage.snapshots import NodeRecord, Totals
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 
 def differing_trees(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ctx.errors import StoreUnusable
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
     from ctx.maintenance.gc import Report
 
 _SECONDS = 86_400.0

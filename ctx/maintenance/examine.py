@@ -8,9 +8,6 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ctx.arrays import Arrays, decode
-from ctx.clusters import Stored as StoredCluster
-from ctx.clusters import decode_cluster
 from ctx.errors import Damaged
 from ctx.history.block import check_block
 from ctx.maintenance.inventory import (
@@ -27,17 +24,20 @@ from ctx.maintenance.inventory import (
     Stored,
 )
 from ctx.maintenance.pins import read_pin
-from ctx.records import decode_record
-from ctx.regular_files import open_regular
-from ctx.remote.file_names import ARRIVED
-from ctx.snapshots import TREE_BYTES, decode_node
-from ctx.store import LAYOUT, decode_object
-from ctx.views.catalog import segment_name
-from ctx.views.segments import Segment
-from ctx.views.view import View
+from ctx.models.file_names import ARRIVED
+from ctx.storage.arrays import Arrays, decode
+from ctx.storage.clusters import Stored as StoredCluster
+from ctx.storage.clusters import decode_cluster
+from ctx.storage.records import decode_record
+from ctx.storage.regular_files import open_regular
+from ctx.storage.snapshots import TREE_BYTES, decode_node
+from ctx.storage.store import LAYOUT, decode_object
+from ctx.storage.views.catalog import segment_name
+from ctx.storage.views.segments import Segment
+from ctx.storage.views.view import View
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 
 class Examiner:

@@ -31,7 +31,7 @@ from ctx.maintenance.inventory import (
 from ctx.maintenance.mend import mend
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 Told = Callable[[int, int], None]
 """Is told how many files of how many were looked into."""

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.document_index import DocumentIndex
 from ctx.errors import StoreUnusable, UsageError
 from ctx.indexing.lock import IndexLock, nobody_is_at_work
 from ctx.maintenance.due import stamp
@@ -34,9 +33,10 @@ from ctx.maintenance.pins import pins
 from ctx.maintenance.removal import remove_tree
 from ctx.maintenance.roots import cutoff, reachable_trees
 from ctx.maintenance.sweep import remove_empty_directories, sweep
+from ctx.storage.document_index import DocumentIndex
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP)
 _LOCK_WAITS = 5.0

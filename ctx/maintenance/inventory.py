@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ctx.document_index import AREA as DOCUMENTS
-from ctx.rank.correction import fit_path
-from ctx.remote.file_names import ARRIVED, CONFIRMED, CUT, MODEL, PROBE
-from ctx.store import Store
-from ctx.views.vectors import PREFIX as VECTORS
+from ctx.models.file_names import ARRIVED, CONFIRMED, CUT, MODEL, PROBE
+from ctx.ranking.correction import fit_path
+from ctx.storage.document_index import AREA as DOCUMENTS
+from ctx.storage.store import Store
+from ctx.storage.views.vectors import PREFIX as VECTORS
 
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
 SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import NamedTuple
 
-from ctx.arrays import map_file
 from ctx.errors import Damaged
 from ctx.maintenance.inventory import (
     CLUSTER,
@@ -26,8 +25,9 @@ from ctx.maintenance.inventory import (
     WISH,
     Stored,
 )
-from ctx.snapshots import Snapshots
-from ctx.store import Store
+from ctx.storage.arrays import map_file
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.store import Store
 
 UNNAMED_SEGMENT = 3600.0
 """Seconds for which a segment that no view names is left: its view may be about to be written."""

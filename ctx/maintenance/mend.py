@@ -7,8 +7,8 @@ import os
 
 from ctx.maintenance.inventory import LOG, OWN, PIN, Stored
 from ctx.maintenance.pins import Pin, write_pin
-from ctx.regular_files import open_regular
-from ctx.store import Store, unusable
+from ctx.storage.regular_files import open_regular
+from ctx.storage.store import Store, unusable
 
 
 def mend(store: Store, file: Stored) -> bool:

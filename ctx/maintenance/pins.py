@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import UnknownRevision
 from ctx.maintenance.inventory import PINS
-from ctx.regular_files import open_regular
-from ctx.store import Store, unusable
+from ctx.storage.regular_files import open_regular
+from ctx.storage.store import Store, unusable
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 
 class Pin(NamedTuple):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import StoreUnusable
 from ctx.indexing.lock import IndexLock
-from ctx.values import Removal
+from ctx.types import Removal
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 _WAITS = 1.0
 """Seconds that a removal waits for a process that indexes."""

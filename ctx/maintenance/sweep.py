@@ -11,8 +11,8 @@ import os
 
 from ctx.maintenance.inventory import CLUSTER, HISTORY, NODE, OBJECTS, PACKS, SNAPSHOTS, TMP, VIEWS, Stored
 from ctx.maintenance.mark import Condemned, reach
-from ctx.snapshots import Snapshots
-from ctx.store import Store, unusable
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.store import Store, unusable
 
 
 def sweep(store: Store, condemned: Condemned) -> list[Stored]:

@@ -10,15 +10,15 @@ import numpy as np
 from ctx.pack.hints import find_paths
 from ctx.pack.values import EXAMPLE, Hint
 from ctx.pack.worth import Place, chance, log_odds
-from ctx.rank.corpus import Corpus
-from ctx.rank.explain import COMMON, FURTHER_ROW, Explained
-from ctx.rank.query import Query
-from ctx.records import Record, decode_record
-from ctx.values import Change, Position
-from ctx.views import paths as path_flags
-from ctx.views.segments import Key
-from ctx.words.terms import DEFINITION
-from ctx.words.vocabulary import exact_names
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.explain import COMMON, FURTHER_ROW, Explained
+from ctx.ranking.query import Query
+from ctx.storage.records import Record, decode_record
+from ctx.storage.views import paths as path_flags
+from ctx.storage.views.segments import Key
+from ctx.text.terms import DEFINITION
+from ctx.text.vocabulary import exact_names
+from ctx.types import Change, Position
 
 _NAMED_FILE, _NAMED_SYMBOL, _NAMED_LINE, _IN_CHANGE = 3.0, 4.0, 6.0, 6.0
 """What a hint adds to the logarithm of the odds."""

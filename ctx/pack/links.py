@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ctx.dependencies.edges import Dependencies
-from ctx.dependencies.values import Edge
+from ctx.search.dependencies.edges import Dependencies
+from ctx.search.dependencies.values import Edge
 
 MOST_BYTES = 96 << 10
 """How much text is read in all for edges: looking at every identifier costs a quarter of a second a megabyte

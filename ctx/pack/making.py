@@ -7,12 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.counted import counted
-from ctx.coverage import lacks_in_words
-from ctx.dependencies.edges import Dependencies
-from ctx.embed.wordtable import word_table
 from ctx.errors import UsageError
-from ctx.opened import Mend, Opened, mending, open_tree
+from ctx.models.static_embedding import word_table
 from ctx.pack.candidates import Candidate, Shelves, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
 from ctx.pack.links import Links
@@ -36,17 +32,21 @@ from ctx.pack.values import (
     PackedFile,
     QueryTerm,
 )
-from ctx.rank.explain import explain
-from ctx.rank.query import Query, prepare
-from ctx.rank.query_terms import query_terms
-from ctx.search import corpus_of
-from ctx.tokens import TOKENIZERS, Count, counter
-from ctx.values import Change, Plan, Progress
-from ctx.words.query import tokens
-from ctx.words.terms import STOP_WORDS
+from ctx.ranking.explain import explain
+from ctx.ranking.query import Query, prepare
+from ctx.ranking.query_terms import query_terms
+from ctx.search.coverage import lacks_in_words
+from ctx.search.dependencies.edges import Dependencies
+from ctx.search.hits import corpus_of
+from ctx.search.opening import Mend, Opened, mending, open_tree
+from ctx.text.pluralize import counted
+from ctx.text.query import tokens
+from ctx.text.terms import STOP_WORDS
+from ctx.text.tokens import TOKENIZERS, Count, counter
+from ctx.types import Change, Plan, Progress
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 _ROWS, _ROWS_MAX = 250, 2_000
 _TOKENS_A_ROW = 30
@@ -161,7 +161,7 @@ def _opened(
     if options.within is None:
         opened = open_tree(index, options.revision, None, None, progress, announce)
         return opened, dict, opened.mend
-    from ctx.changes import compare, open_ends
+    from ctx.search.changes import compare, open_ends
 
     old, new = open_ends(index, options.within, False, progress, announce)
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from ctx.pack.candidates import Candidate, Shelves, definers
 from ctx.pack.links import Links
-from ctx.rank.query import Query
-from ctx.views import paths as path_flags
-from ctx.words.query import words_of
-from ctx.words.terms import STOP_WORDS, term_hash
-from ctx.words.vocabulary import compound_hashes
+from ctx.ranking.query import Query
+from ctx.storage.views import paths as path_flags
+from ctx.text.query import words_of
+from ctx.text.terms import STOP_WORDS, term_hash
+from ctx.text.vocabulary import compound_hashes
 
 TEST_OF, CALLER_OF, DEFINITION_OF = "test of", "caller of", "definition of"
 """What a neighbour is to the symbol that it was found by."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ctx.contents import decode
 from ctx.pack.values import Lines
+from ctx.text.contents import decode
 
 if TYPE_CHECKING:
     from tree_sitter import Node

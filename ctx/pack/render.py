@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from ctx.pack.values import CHANGED, JSON, MARKDOWN, UNCHANGED, XML, Excerpt, Pack, PackedFile
-from ctx.printable import printable, printable_lines
+from ctx.text.escaping import printable, printable_lines
 
 SHORT = 12
 """Digits of a blob's id in a citation."""

@@ -27,8 +27,8 @@ from ctx.pack.values import (
     PackedFile,
 )
 from ctx.pack.worth import LEAST
-from ctx.tokens import Count
-from ctx.words.query import terms_in
+from ctx.text.query import terms_in
+from ctx.text.tokens import Count
 
 _HEADING = 40
 """About the tokens around an excerpt, for the order in which excerpts are tried."""

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from ctx.errors import CtxError, Damaged
 from ctx.pack.manifest import decode, encode
 from ctx.pack.values import FORMATS, Pack
-from ctx.regular_files import open_regular
-from ctx.store import Store, unusable
-from ctx.words.query import tokens
+from ctx.storage.regular_files import open_regular
+from ctx.storage.store import Store, unusable
+from ctx.text.query import tokens
 
 DIRECTORY = "packs"
 MANIFEST = "manifest.json"

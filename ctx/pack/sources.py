@@ -7,10 +7,10 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from ctx.contents import to_text
 from ctx.pack.excerpts import LONGEST_LINE
 from ctx.pack.outline import Outline, outline
 from ctx.pack.values import SOURCE_MEMORY, Lines
+from ctx.text.contents import to_text
 
 if TYPE_CHECKING:
     from tree_sitter import Tree

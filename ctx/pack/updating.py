@@ -33,11 +33,11 @@ from ctx.pack.values import (
     Stale,
 )
 from ctx.pack.worth import LEAST
-from ctx.tokens import Count, counter
-from ctx.values import Plan, Progress
+from ctx.text.tokens import Count, counter
+from ctx.types import Plan, Progress
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 _SHOWN_BEFORE = -1.0
 """The logarithm of the odds of what the pack before showed and the ranking does not have any more."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ctx.tokens import O200K
+from ctx.text.tokens import O200K
 
 SCHEMA = 1
 """The version of manifests; it grows when a reader of the old one would read a new one wrongly."""
@@ -57,7 +57,7 @@ class Hint(NamedTuple):
 class Options(NamedTuple):
     """How a pack is made; all of it is written down in its manifest, and an update inherits it.
 
-    `within` is a range of `ctx.ranges` whose changes come first.
+    `within` is a range of `ctx.git.ranges` whose changes come first.
     """
 
     budget: int = BUDGET
@@ -69,7 +69,7 @@ class Options(NamedTuple):
 
 
 class QueryTerm(NamedTuple):
-    """A term of the task, as `ctx.rank.query_terms` tells it."""
+    """A term of the task, as `ctx.ranking.query_terms` tells it."""
 
     term: str
     origin: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log, log1p
 from typing import NamedTuple
 
-from ctx.logistic import logistic
+from ctx.models.logistic import logistic
 
 LEAST = 0.002
 """Where it is less likely than this, a place adds nothing worth reading."""

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.counted import counted
 from ctx.errors import Damaged, RemoteFailed
 from ctx.maintenance.roots import cutoff
 from ctx.share import layout
@@ -17,11 +16,12 @@ from ctx.share.layout import Published
 from ctx.share.publish import push_id, wait_after
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
-from ctx.snapshots import decode_node
+from ctx.storage.snapshots import decode_node
+from ctx.text.pluralize import counted
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
     from ctx.git.repository import Repository
+    from ctx.index import RepositoryIndex
 
 _ATTEMPTS = 10
 _TRAILER = "Epoch: "

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ctx.cluster_key import Member
-from ctx.clusters import document_key
-from ctx.document_index import DocumentIndex
 from ctx.errors import CtxError, GitFailed
 from ctx.git.repository import Repository
-from ctx.partition import Cluster
 from ctx.share.layers import Layer, layers_of
 from ctx.share.remote import find_remote
-from ctx.share.storage import asked_lately, decide
 from ctx.share.take import FetchReport, Taken, take
 from ctx.share.transport import ShareRepository
+from ctx.storage.cluster_key import Member
+from ctx.storage.clusters import document_key
+from ctx.storage.document_index import DocumentIndex
+from ctx.storage.partition import Cluster
+from ctx.storage.sharing import asked_lately, decide
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 _NAMED = 3
 """So many clusters that were refused are told by name."""

@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ctx.cluster_key import cluster_key
-from ctx.cluster_store import ClusterStore
-from ctx.descriptor import Descriptor
-from ctx.embed.precision import are_vectors, is_same_answer
 from ctx.errors import Damaged, RemoteFailed
 from ctx.git.repository import Repository
-from ctx.partition import Cluster
-from ctx.records import decode_record
+from ctx.indexing.tree_walk import Trees
+from ctx.models.precision import are_vectors, is_same_answer
 from ctx.share import layout
 from ctx.share.transport import ShareRepository
 from ctx.share.words import decode_words
-from ctx.snapshots import Snapshots
-from ctx.trees import Trees
-from ctx.views.segments import Part
+from ctx.storage.cluster_key import cluster_key
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.descriptor import Descriptor
+from ctx.storage.partition import Cluster
+from ctx.storage.records import decode_record
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.views.segments import Part
 
 if TYPE_CHECKING:
-    from ctx.clusters import Stored
-    from ctx.engine import RepositoryIndex
-    from ctx.remote.model import RemoteModel
-    from ctx.views.catalog import Catalog
+    from ctx.index import RepositoryIndex
+    from ctx.models.remote import RemoteModel
+    from ctx.storage.clusters import Stored
+    from ctx.storage.views.catalog import Catalog
 
 
 class Layer:

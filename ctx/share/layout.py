@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgpack
 
 from ctx.errors import Damaged
-from ctx.store import decode_object, encode_object
+from ctx.storage.store import decode_object, encode_object
 
 if TYPE_CHECKING:
-    from ctx.remote.centre import Reference
+    from ctx.models.centre import Reference
 
 REF = "refs/notes/ctx"
 LARGEST_BLOB = 8 << 20
@@ -140,8 +140,8 @@ def decode_probe(data: bytes, dimensions: int) -> Reference:
     """Raises `Damaged` for what is none."""
     import numpy as np
 
-    from ctx.embed.precision import truncated
-    from ctx.remote.centre import Reference
+    from ctx.models.centre import Reference
+    from ctx.models.precision import truncated
 
     payload = decode_object(PROBE, data, LARGEST_BLOB)
     if len(payload) != 8 * dimensions:

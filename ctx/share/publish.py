@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import msgpack
 
-from ctx.counted import counted
 from ctx.errors import BlobsMissing, Damaged, RemoteFailed
-from ctx.partition import PARTITION_VERSION
 from ctx.share import layout
 from ctx.share.layers import Layer, insist_on_same_model
 from ctx.share.layout import Published
 from ctx.share.transport import ShareRepository
 from ctx.share.words import Words
+from ctx.storage.partition import PARTITION_VERSION
+from ctx.text.pluralize import counted
 
 _ATTEMPTS = 40
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0

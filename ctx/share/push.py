@@ -11,10 +11,10 @@ from ctx.share.publish import Contents, Publisher, PushReport, Selected
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
 from ctx.share.words import Words
-from ctx.values import Progress
+from ctx.types import Progress
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 
 class Selection(NamedTuple):

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from ctx.cluster_key import Member
 from ctx.errors import Damaged, RemoteFailed
-from ctx.partition import Cluster
 from ctx.share import layout
 from ctx.share.layers import Layer, insist_on_same_model
 from ctx.share.transport import ShareRepository
-from ctx.views.segments import Key, Part, Segment, build
-from ctx.views.writer import SegmentWriter
+from ctx.storage.cluster_key import Member
+from ctx.storage.partition import Cluster
+from ctx.storage.views.segments import Key, Part, Segment, build
+from ctx.storage.views.writer import SegmentWriter
 
 
 class TakenWords(NamedTuple):

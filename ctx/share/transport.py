@@ -19,11 +19,11 @@ from typing import NamedTuple
 from ctx.errors import CtxError, RemoteFailed, StoreUnusable
 from ctx.git import process
 from ctx.git.repository import Repository
-from ctx.regular_files import open_regular
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
 from ctx.share.remote import Remote
 from ctx.share.running import ShareGit, Unsound
-from ctx.store import Store, unusable
+from ctx.storage.regular_files import open_regular
+from ctx.storage.store import Store, unusable
 
 _MOST_PACKED, _MOST_LOOSE = 300, 60
 """Files of packs, two or three each, and loose objects in one of 256 directories."""

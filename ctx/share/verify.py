@@ -14,7 +14,7 @@ from ctx.indexing.batch import make_batch
 from ctx.share.words import Words
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 
 class VerifyReport(NamedTuple):
@@ -71,8 +71,8 @@ def verify_remote(
     model = index.remote_model
     if model is None:
         return None
-    from ctx.remote.comparing import differing as differing_from
-    from ctx.remote.pairs import Pairs
+    from ctx.indexing.vectors.cluster_map import Pairs
+    from ctx.indexing.vectors.comparing import differing as differing_from
 
     every = [pair.remote for pair in Pairs(index, model).every(index.resolve(revision).tree)]
     absent = set(model.clusters.absent(every))

@@ -14,16 +14,16 @@ import msgpack
 import numpy as np
 import numpy.typing as npt
 
-from ctx.clusters import Stored
 from ctx.errors import BlobsMissing, Damaged
-from ctx.records import stored_kinds
-from ctx.views import postings
-from ctx.views.postings import COUNT_BITS, MAX_ROWS
-from ctx.views.segments import Part, Segment
-from ctx.words.runs import HASH_BITS
+from ctx.storage.clusters import Stored
+from ctx.storage.records import stored_kinds
+from ctx.storage.views import postings
+from ctx.storage.views.postings import COUNT_BITS, MAX_ROWS
+from ctx.storage.views.segments import Part, Segment
+from ctx.text.runs import HASH_BITS
 
 if TYPE_CHECKING:
-    from ctx.engine import RepositoryIndex
+    from ctx.index import RepositoryIndex
 
 _TERM_BYTES = -(-HASH_BITS // 8)
 _LONGEST = 0xFFFF

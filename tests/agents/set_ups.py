@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctx.agents import catalog
-from ctx.agents.record import Record
-from ctx.agents.removal import plan_removal
-from ctx.agents.setup import carry_out, plan_setup
-from ctx.agents.wishes import Wish
+from ctx.agents.setup import catalog
+from ctx.agents.setup.planning import carry_out, plan_setup
+from ctx.agents.setup.record import Record
+from ctx.agents.setup.removal import plan_removal
+from ctx.agents.setup.wishes import Wish
 
 ALL = [word for name in catalog.NAMES for word in ("--agent", name)]
 PROGRAM = "/opt/git ctx/bin/git-ctx"

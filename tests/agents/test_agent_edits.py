@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.agents import blocks, json_edits, pieces
-from ctx.agents.jsonc import Unreadable, parse
-from ctx.agents.pieces import BLOCK, ITEM, MEMBER, TABLE, Piece
+from ctx.agents.setup import blocks, json_edits, pieces
+from ctx.agents.setup.jsonc import Unreadable, parse
+from ctx.agents.setup.pieces import BLOCK, ITEM, MEMBER, TABLE, Piece
 
 SERVER = {"command": "/usr/bin/git-ctx", "args": ["mcp"], "env": {}}
 HOOK = {"matcher": "a|b", "hooks": [{"type": "command", "command": "/x/git-ctx agent-hook claude session"}]}

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from configurations import SCRIPT
 
-from ctx.agents import exploration
-from ctx.agents.exploration import BROAD, OTHER, SEARCHED, Exploration, classify
+from ctx.agents.setup import exploration
+from ctx.agents.setup.exploration import BROAD, OTHER, SEARCHED, Exploration, classify
 from ctx.git.repository import open_repository
-from ctx.githooks.registration import program
+from ctx.maintenance.hooks.registration import program
 
 
 def event(name: str, **more: object) -> str:

@@ -13,7 +13,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from ctx.agents.blocks import read_toml
+from ctx.agents.setup.blocks import read_toml
 
 PLACES = {
     "claude": (".mcp.json", "mcpServers"),

@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 import pytest
 
-from ctx import cli
-from ctx.agents import catalog, pieces, texts, wishes
-from ctx.agents.blocks import read_toml
-from ctx.agents.texts import Wording
-from ctx.mcp.tools import MINIMAL, TOOLS
-from ctx.tokens import counter
+from ctx.agents.mcp.tools import MINIMAL, TOOLS
+from ctx.agents.setup import catalog, pieces, texts, wishes
+from ctx.agents.setup.blocks import read_toml
+from ctx.agents.setup.texts import Wording
+from ctx.cli import main as cli
+from ctx.text.tokens import counter
 
 FOLDER = Path(texts.FOLDER)
 WORDINGS = [

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from set_ups import ALL, PROGRAM, set_up, take_out
 
-from ctx.agents import blocks, catalog, wishes
-from ctx.agents.jsonc import parse
-from ctx.agents.record import Record
-from ctx.agents.setup import carry_out, plan_setup
-from ctx.agents.wishes import COMPONENTS, Wish
+from ctx.agents.setup import blocks, catalog, wishes
+from ctx.agents.setup.jsonc import parse
+from ctx.agents.setup.planning import carry_out, plan_setup
+from ctx.agents.setup.record import Record
+from ctx.agents.setup.wishes import COMPONENTS, Wish
 
 steps = st.lists(
     st.tuples(

@@ -9,9 +9,9 @@ import pytest
 from configurations import FILES, lay, tree
 from set_ups import ALL, set_up, take_out
 
-from ctx.agents import catalog, places
-from ctx.agents.record import Record, digest
-from ctx.agents.wishes import COMPONENTS
+from ctx.agents.setup import catalog, places
+from ctx.agents.setup.record import Record, digest
+from ctx.agents.setup.wishes import COMPONENTS
 from ctx.errors import CtxError
 
 

@@ -16,12 +16,12 @@ from collections import Counter
 from functools import partial
 
 import ctx
-from ctx.dependencies.edges import Dependencies
-from ctx.dependencies.files import Files, as_bytes
-from ctx.dependencies.reading import LANGUAGES, read_uses
-from ctx.dependencies.resolving import golang, php, resolver_of
-from ctx.dependencies.values import Import
-from ctx.search import corpus_of
+from ctx.search.dependencies.edges import Dependencies
+from ctx.search.dependencies.files import Files, as_bytes
+from ctx.search.dependencies.reading import LANGUAGES, read_uses
+from ctx.search.dependencies.resolving import golang, php, resolver_of
+from ctx.search.dependencies.values import Import
+from ctx.search.hits import corpus_of
 
 DECLARED = {"java", "kotlin", "csharp"}
 

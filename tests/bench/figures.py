@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import ctx
-from ctx.engine import COMMITTED
+from ctx.index import COMMITTED
 
 PROGRAM = [sys.executable, "-m", "ctx"]
 QUERIES = (

@@ -19,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ctx.background import log
-from ctx.background.turn import current
+from ctx.maintenance.background import log
+from ctx.maintenance.background.turn import current
 
 PROGRAM = Path(sys.executable).with_name("git-ctx")
 WHO = {f"GIT_{who}_{what}": "bench" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -60,10 +60,10 @@ def make(path: Path, files: int) -> Path:
 
 
 TURN = """
-import ctx.cli
-from ctx.background.run import take_turns
+import ctx.cli.main
+from ctx.maintenance.background.run import take_turns
 from ctx.git.place import locate
-from ctx.store import Store
+from ctx.storage.store import Store
 place = locate(".")
 take_turns(Store(place.common_dir), place, "post-commit")
 """

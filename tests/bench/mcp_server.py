@@ -127,9 +127,9 @@ def seconds_of(pid: int) -> float:
 def answers(repository: str, questions: list[str], calls: int) -> None:
     """Milliseconds of a call inside the server, over a warm index."""
     import ctx
-    from ctx.mcp.arguments import checked
-    from ctx.mcp.project import Project
-    from ctx.mcp.tools import CODE_SEARCH
+    from ctx.agents.mcp.arguments import checked
+    from ctx.agents.mcp.project import Project
+    from ctx.agents.mcp.tools import CODE_SEARCH
 
     project = Project(repository)
     begun = time.perf_counter()

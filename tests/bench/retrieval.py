@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import ctx
-from ctx.values import Hit
+from ctx.types import Hit
 
 CUT = 10
 

@@ -25,9 +25,9 @@ from pathlib import Path
 from figures import PROGRAM, QUERIES, clone, git, stored
 
 import ctx
-from ctx.engine import COMMITTED, RepositoryIndex
+from ctx.index import COMMITTED, RepositoryIndex
 from ctx.indexing import documents
-from ctx.values import NEW, Answer
+from ctx.types import NEW, Answer
 
 
 def exact(*checkouts: str) -> None:

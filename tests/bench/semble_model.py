@@ -1,6 +1,6 @@
 """A model2vec folder made of the word table, so that semble can be measured without a download.
 
-VENV-WITH-SEMBLE/bin/python tests/bench/semble_model.py ctx/embed/wordtable-2.bin FOLDER
+VENV-WITH-SEMBLE/bin/python tests/bench/semble_model.py ctx/models/wordtable-2.bin FOLDER
 """
 
 from __future__ import annotations

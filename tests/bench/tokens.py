@@ -28,10 +28,10 @@ sys.path.append(str(Path(__file__).with_name("yardsticks")))
 from retrieval import Target, targets
 from systems import Semble
 
-from ctx.mcp.arguments import checked
-from ctx.mcp.project import Project
-from ctx.mcp.tools import CODE_SEARCH
-from ctx.tokens import counter
+from ctx.agents.mcp.arguments import checked
+from ctx.agents.mcp.project import Project
+from ctx.agents.mcp.tools import CODE_SEARCH
+from ctx.text.tokens import counter
 
 BUDGETS = (1000, 2000, 4000)
 WINDOW = 40

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctx.chunking import chunk
 from ctx.chunking.tiling import SPACES
-from ctx.values import KINDS
+from ctx.types import KINDS
 
 
 def check(source: bytes, language: str | None) -> None:

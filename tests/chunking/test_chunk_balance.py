@@ -7,7 +7,7 @@ from chunk_checks import check
 
 from ctx.chunking import chunk
 from ctx.chunking.limits import LIMIT
-from ctx.values import Chunk
+from ctx.types import Chunk
 
 STATEMENT = "    total = total + measure(the_first_thing, the_second_thing, {})\n"
 

@@ -97,7 +97,7 @@ def test_fault_of_the_program_names_the_way_to_tell_more(environment, tmp_path):
     import subprocess
     import sys
 
-    program = "import sys, ctx, ctx.cli; ctx.open = None; sys.exit(ctx.cli.main(['status']))"
+    program = "import sys, ctx, ctx.cli.main; ctx.open = None; sys.exit(ctx.cli.main.main(['status']))"
     command = [sys.executable, "-c", program]
     plain = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert plain.returncode == 128

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ctx
-from ctx.counted import counted, counted_and
+from ctx.text.pluralize import counted, counted_and
 
 PLURAL = re.compile(
     r" (?:(?:new|more|later|older) )?(?:blobs|chunks|clusters|commits|files|hits|lines|objects|packs|pieces|"

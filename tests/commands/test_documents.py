@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from ctx import _version, cli
+from ctx import _version
+from ctx.cli import main as cli
 
 ROOT = Path(__file__).resolve().parents[2]
 MANUAL = re.sub(r"\\f[BIR]", "", (ROOT / "docs/man/git-ctx.1").read_text(encoding="utf-8")).replace(

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from ctx.commands.json_output import path_fields, well_formed
-from ctx.commands.paths import from_here, quoted
+from ctx.cli.commands.json_output import path_fields, well_formed
+from ctx.cli.commands.paths import from_here, quoted
 
 ODD = [
     b"plain.py",

@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from ctx.commands.answer_output import hit_object, print_records
-from ctx.commands.paths import quoted
-from ctx.printable import printable
-from ctx.values import Answer, Coverage, Hit, Position
+from ctx.cli.commands.answer_output import hit_object, print_records
+from ctx.cli.commands.paths import quoted
+from ctx.text.escaping import printable
+from ctx.types import Answer, Coverage, Hit, Position
 
 UNSAFE = "\x00\x07\n\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u2028\u202a\u202e\u2066\u2069"
 

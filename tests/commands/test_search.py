@@ -308,8 +308,8 @@ def test_colours_when_asked_for(git_ctx, project):
 
 def test_rich_and_highlighting_are_not_loaded_in_a_pipe(environment, project):
     program = (
-        "import sys, ctx.cli\n"
-        "ctx.cli.main(['search', 'session'])\n"
+        "import sys, ctx.cli.main\n"
+        "ctx.cli.main.main(['search', 'session'])\n"
         "loaded = {name.partition('.')[0] for name in sys.modules}\n"
         "print(sorted(loaded & {'rich', 'pygments', 'tree_sitter', 'httpx', 'usearch'}), file=sys.stderr)"
     )

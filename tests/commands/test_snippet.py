@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.commands.snippet import WHOLE, WIDTH, WINDOW, harmless, shown_lines
+from ctx.cli.commands.snippet import WHOLE, WIDTH, WINDOW, harmless, shown_lines
 
 FILLER = [f"    step_{i}()" for i in range(60)]
 

@@ -6,7 +6,7 @@ import pytest
 from pygments.token import Token
 
 from ctx.chunking.language_table import EXTENSIONS
-from ctx.commands.answer_terminal import LEXERS, lexer
+from ctx.cli.commands.answer_terminal import LEXERS, lexer
 
 
 def test_every_language_has_a_lexer():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctx import cli
+from ctx.cli import main as cli
 
 COMMANDS = list(cli.COMMANDS)
 HEAVY = (
@@ -43,8 +43,8 @@ def test_help_of_everything(git_ctx, command, flag):
 def test_help_loads_nothing_heavy(environment, tmp_path, command):
     arguments = [*filter(None, [command]), "-h"]
     program = (
-        "import sys, ctx.cli\n"
-        f"status = ctx.cli.main({arguments!r})\n"
+        "import sys, ctx.cli.main\n"
+        f"status = ctx.cli.main.main({arguments!r})\n"
         f"print(status, [name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(

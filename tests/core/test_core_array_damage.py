@@ -15,9 +15,9 @@ from repositories import Repo
 from ways import ask, program
 
 import ctx
-from ctx import arrays
-from ctx.engine import COMMITTED
 from ctx.errors import Damaged
+from ctx.index import COMMITTED
+from ctx.storage import arrays
 
 FEW = (QUERIES[0], QUERIES[2])
 FILTERS = ((), ("src",))

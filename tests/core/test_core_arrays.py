@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx import arrays
 from ctx.errors import Damaged
+from ctx.storage import arrays
 
 ARRAYS = {
     "bytes": np.arange(7, dtype=np.uint8),

@@ -15,8 +15,8 @@ from ways import program
 
 import ctx
 from ctx.errors import NotARepository, NothingCommitted, UnknownRevision, UsageError
-from ctx.rank.ranker import POOL
-from ctx.values import Answer, Hit
+from ctx.ranking.ranker import POOL
+from ctx.types import Answer, Hit
 
 FEW = (QUERIES[0], QUERIES[2])
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.cluster_key import Member, cluster_key
-from ctx.clusters import Document, decode_cluster, document_key, encode_cluster
 from ctx.errors import Damaged
-from ctx.records import decode_chunk, decode_record, encode_record
-from ctx.values import KINDS, Chunk
+from ctx.storage.cluster_key import Member, cluster_key
+from ctx.storage.clusters import Document, decode_cluster, document_key, encode_cluster
+from ctx.storage.records import decode_chunk, decode_record, encode_record
+from ctx.types import KINDS, Chunk
 
 NAMES = st.text(st.sampled_from("abC_.é文 \udcff"), max_size=6)
 

@@ -22,8 +22,8 @@ import ctx
 from ctx.indexing import workers
 from ctx.indexing.lock import IndexLock
 from ctx.maintenance.removal import remove_tree
-from ctx.store import Store
-from ctx.values import ALREADY_INDEXED, INDEXING_IN_PROGRESS
+from ctx.storage.store import Store
+from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
 FEW = (QUERIES[0], QUERIES[2])
 

@@ -17,8 +17,8 @@ from repositories import Repo
 from ways import environment, program
 
 import ctx
-from ctx.arrays import decode, encode
-from ctx.store import decode_object, encode_object
+from ctx.storage.arrays import decode, encode
+from ctx.storage.store import decode_object, encode_object
 
 
 def test_an_index_that_is_a_link_is_removed_without_what_it_leads_to(

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ways import environment
 
-from ctx.embed import DIMENSIONS, MODEL_ID
-from ctx.embed.protocol import Batch
-from ctx.embed.wordtable import WordTable, sign_bits, word_table
-from ctx.words.vocabulary import Vocabulary
+from ctx.models.protocol import Batch
+from ctx.models.static_embedding import WordTable, sign_bits, word_table
+from ctx.storage.vectors import DIMENSIONS, MODEL_ID
+from ctx.text.vocabulary import Vocabulary
 
 FILE_SHA256 = "c626940427138fc6259144ee3b8bd1e18eb1c707021c48db1cea864e168393ea"
 GOLDEN = {
@@ -48,7 +48,7 @@ def document_rows(text: str) -> dict[int, int]:
 
 
 def test_the_file_is_the_one_that_the_name_stands_for() -> None:
-    data = files("ctx.embed").joinpath(f"{MODEL_ID}.bin").read_bytes()
+    data = files("ctx.storage.vectors").joinpath(f"{MODEL_ID}.bin").read_bytes()
     assert hashlib.sha256(data).hexdigest() == FILE_SHA256, "another table needs another MODEL_ID"
 
 
@@ -120,9 +120,9 @@ def test_queries_have_unit_length_or_none() -> None:
 PROGRAM = """
 import sys, hashlib
 from projects import project
-from ctx.embed.protocol import Batch
-from ctx.embed.wordtable import word_table
-from ctx.words.vocabulary import Vocabulary
+from ctx.models.protocol import Batch
+from ctx.models.static_embedding import word_table
+from ctx.text.vocabulary import Vocabulary
 texts = [text.encode() for text in project(11, 40).values()]
 step = int(sys.argv[1])
 digest = hashlib.sha256()

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from repositories import Repo
 
-from ctx.cluster_key import Member, cluster_key
-from ctx.files import PathRules
 from ctx.git.repository import open_repository
-from ctx.partition import Cluster, Content, Node, root_node
+from ctx.indexing.path_rules import PathRules
+from ctx.storage.cluster_key import Member, cluster_key
+from ctx.storage.partition import Cluster, Content, Node, root_node
 
 LONGEST = 24
 

@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctx.errors import Damaged
-from ctx.views import postings
-from ctx.views.postings import MAX_ROWS, Postings
-from ctx.words.runs import HASH_BITS
+from ctx.storage.views import postings
+from ctx.storage.views.postings import MAX_ROWS, Postings
+from ctx.text.runs import HASH_BITS
 
 TERMS = st.one_of(
     st.integers(0, 2**HASH_BITS - 1), st.sampled_from([0, 1, 255, 256, 2**HASH_BITS - 1, 0xB_0000_0000])

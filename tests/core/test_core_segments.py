@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx import arrays
 from ctx.errors import Damaged
 from ctx.indexing import prepare
-from ctx.rank.corpus import Corpus
-from ctx.store import Store
-from ctx.views import postings, segments, view
-from ctx.views.catalog import Catalog
-from ctx.views.segments import Key, Part, Segment
-from ctx.views.view import Group, View
+from ctx.ranking.corpus import Corpus
+from ctx.storage import arrays
+from ctx.storage.store import Store
+from ctx.storage.views import postings, segments, view
+from ctx.storage.views.catalog import Catalog
+from ctx.storage.views.segments import Key, Part, Segment
+from ctx.storage.views.view import Group, View
 
 WIDTH = 16
 

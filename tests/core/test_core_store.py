@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ctx.errors import Damaged, StoreFull, StoreUnusable
 from ctx.indexing.lock import IndexLock
-from ctx.snapshots import NodeRecord, Snapshots, Totals
-from ctx.store import MAX_PAYLOAD, Store, decode_object, encode_object, unusable
-from ctx.values import Provenance
+from ctx.storage.snapshots import NodeRecord, Snapshots, Totals
+from ctx.storage.store import MAX_PAYLOAD, Store, decode_object, encode_object, unusable
+from ctx.types import Provenance
 
 NAME = "ab" * 20
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED
+from ctx.index import COMMITTED
 
 
 def views(repo: Repo) -> set[str]:

@@ -11,20 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctx.embed.wordtable import word_table
-from ctx.words import runs
-from ctx.words.query import read_query, terms_in, tokens, words_of
-from ctx.words.stem import stem
-from ctx.words.table import HashTable
-from ctx.words.terms import ascii_words, term_hash
-from ctx.words.vocabulary import (
-    Counts,
-    Vocabulary,
-    compound_hash,
-    compound_hashes,
-    exact_hash,
-    exact_hashes,
-)
+from ctx.models.static_embedding import word_table
+from ctx.text import runs
+from ctx.text.query import read_query, terms_in, tokens, words_of
+from ctx.text.stem import stem
+from ctx.text.table import HashTable
+from ctx.text.terms import ascii_words, term_hash
+from ctx.text.vocabulary import Counts, Vocabulary, compound_hash, compound_hashes, exact_hash, exact_hashes
 
 CODE = st.text("abcsvAIXYZ019_ .\n", max_size=60)
 SCRIPTS = st.text(
@@ -283,7 +276,7 @@ def test_numbers_count_as_whole_numbers_only() -> None:
 def test_a_vocabulary_that_starts_anew_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)} слово{i}" for i in range(300)).encode()
     expected = Vocabulary(word_table().row).read(text, [(0, len(text))])
-    monkeypatch.setattr("ctx.words.vocabulary._MOST_WORDS", 20)
+    monkeypatch.setattr("ctx.text.vocabulary._MOST_WORDS", 20)
     small = Vocabulary(word_table().row)
     for _ in range(3):
         again = small.read(text, [(0, len(text))])

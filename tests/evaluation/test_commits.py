@@ -7,10 +7,10 @@ import os
 import pytest
 from repositories import Repo
 
-from ctx.evaluation import commits
-from ctx.evaluation.commits import Change
 from ctx.git.repository import open_repository
-from ctx.words import subjects
+from ctx.search.evaluation import commits
+from ctx.search.evaluation.commits import Change
+from ctx.text import subjects
 
 SOURCE = """def load(path):
     return open(path).read()

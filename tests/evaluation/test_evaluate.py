@@ -9,15 +9,15 @@ import pytest
 from repositories import FIRST_SECOND, Repo
 
 import ctx
-from ctx.arrays import encode, map_file
 from ctx.errors import UsageError
-from ctx.evaluation.commits import commits
-from ctx.evaluation.evaluate import evaluate
-from ctx.evaluation.replay import TWICE
-from ctx.evaluation.settings import parse
-from ctx.rank.correction import Correction, fit_path, load
-from ctx.rank.past import FEATURES, History, path_hash
-from ctx.words.terms import term_hash
+from ctx.ranking.correction import Correction, fit_path, load
+from ctx.ranking.past import FEATURES, History, path_hash
+from ctx.search.evaluation.commits import commits
+from ctx.search.evaluation.evaluate import evaluate
+from ctx.search.evaluation.replay import TWICE
+from ctx.search.evaluation.settings import parse
+from ctx.storage.arrays import encode, map_file
+from ctx.text.terms import term_hash
 
 NOUNS = "session invoice cookie payment mailbox schedule permission account".split()
 

@@ -6,7 +6,7 @@ from math import log2
 
 import pytest
 
-from ctx.evaluation.measures import (
+from ctx.search.evaluation.measures import (
     Shown,
     Target,
     any_within,

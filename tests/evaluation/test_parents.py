@@ -9,14 +9,14 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.evaluation.commits import commits
-from ctx.evaluation.measures import Target
-from ctx.evaluation.parents import Parents
-from ctx.evaluation.replay import Replay
-from ctx.evaluation.settings import Setting
-from ctx.evaluation.tasks import DOCS, SOURCES, TESTS, task_of
 from ctx.maintenance.gc import collect
-from ctx.search import Filters, search
+from ctx.search.evaluation.commits import commits
+from ctx.search.evaluation.measures import Target
+from ctx.search.evaluation.parents import Parents
+from ctx.search.evaluation.replay import Replay
+from ctx.search.evaluation.settings import Setting
+from ctx.search.evaluation.tasks import DOCS, SOURCES, TESTS, task_of
+from ctx.search.hits import Filters, search
 
 
 def source(*names: str) -> str:

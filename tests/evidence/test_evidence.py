@@ -8,9 +8,9 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.evidence import answering
-from ctx.evidence.values import FileAnswer, FileHit
 from ctx.history.answer import Filters
+from ctx.search.evidence import answering
+from ctx.search.evidence.values import FileAnswer, FileHit
 
 SHOP = {
     "server/sessions.py": "from server.users import User\n\n\nclass SessionStore:\n"

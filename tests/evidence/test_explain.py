@@ -12,8 +12,7 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.evidence import explaining
-from ctx.pack import making
+from ctx.pack import explaining, making
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
 
 FILES = {

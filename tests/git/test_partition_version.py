@@ -8,11 +8,12 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx import files, partition, snapshots
 from ctx.chunking import language_table
 from ctx.chunking.languages import language_of, linguist_name_to_language
 from ctx.git.repository import open_repository
-from ctx.views import catalog
+from ctx.indexing import path_rules as files
+from ctx.storage import partition, snapshots
+from ctx.storage.views import catalog
 
 HELD = (2, "4167a7705d15409fbaad9d96273bb122")
 """PARTITION_VERSION and the digest of what it stands for: where the digest changes, raise the version too."""

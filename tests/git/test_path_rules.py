@@ -8,11 +8,20 @@ from itertools import count
 import pytest
 from repositories import Repo
 
-from ctx.files import _WANTED, BINARY, GENERATED, IGNORED, SUBMODULE, SYMLINK, VENDORED, PathRules
 from ctx.git.attributes import parse_attributes
 from ctx.git.ignores import parse_ignores
 from ctx.git.repository import Repository, open_repository
-from ctx.partition import root_node
+from ctx.indexing.path_rules import (
+    _WANTED,
+    BINARY,
+    GENERATED,
+    IGNORED,
+    SUBMODULE,
+    SYMLINK,
+    VENDORED,
+    PathRules,
+)
+from ctx.storage.partition import root_node
 
 Files = dict["str | bytes", "str | bytes | None"]
 

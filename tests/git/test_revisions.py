@@ -10,9 +10,9 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED
 from ctx.errors import UnknownRevision
 from ctx.git.repository import open_repository
+from ctx.index import COMMITTED
 
 STEPS = 6
 

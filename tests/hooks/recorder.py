@@ -12,7 +12,7 @@ from typing import Any
 from repositories import Repo
 from waiting import BOUND
 
-from ctx.githooks import shims
+from ctx.maintenance.hooks import shims
 
 RECORDER = """#!/bin/sh
 open=$(

@@ -17,11 +17,11 @@ from repositories import Repo
 from waiting import BOUND, ROOT, SCRIPT, settled, store_of, wait_for
 
 import ctx
-from ctx.background import log, run
-from ctx.background.turn import Turn, current
 from ctx.errors import GitFailed
 from ctx.indexing.lock import IndexLock
-from ctx.store import Store
+from ctx.maintenance.background import log, run
+from ctx.maintenance.background.turn import Turn, current
+from ctx.storage.store import Store
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def test_a_run_that_was_killed_is_told(alive, git_ctx):
     program = "\n".join(
         [
             "import os, sys, time",
-            "from ctx.background.log import Start",
-            "from ctx.background.turn import Turn",
+            "from ctx.maintenance.background.log import Start",
+            "from ctx.maintenance.background.turn import Turn",
             f"turn = Turn({str(store)!r})",
             "assert turn.take()",
             "turn.begin(Start(1_700_000_000, os.getpid(), 'post-merge'))",
@@ -222,7 +222,7 @@ def test_variables_of_the_surrounding_git_do_not_matter(alive, tmp_path):
 
 
 def test_the_line_for_hooks_of_ones_own(alive):
-    from ctx.githooks.owners import LINE
+    from ctx.maintenance.hooks.owners import LINE
 
     for event in ("post-commit", "post-checkout"):
         (alive.path / ".git" / "hooks" / event).write_text(f"#!/bin/sh -e\n{LINE}\n")
@@ -238,7 +238,7 @@ def test_a_detached_process_holds_nothing(tmp_path):
     program = "\n".join(
         [
             "import os, time",
-            "from ctx.background.detach import detach",
+            "from ctx.maintenance.background.detach import detach",
             "detach()",
             "state = [sorted(os.listdir('/dev/fd')), os.getsid(0) == os.getpid(), os.nice(0)]",
             f"open({str(tmp_path / 'part')!r}, 'w').write(repr(state))",

@@ -9,7 +9,7 @@ from test_install import hooks_of, put, state
 from waiting import SCRIPT, settled
 
 from ctx.git.repository import open_repository
-from ctx.githooks import registration, shims
+from ctx.maintenance.hooks import registration, shims
 
 
 @pytest.fixture(autouse=True)

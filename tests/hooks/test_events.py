@@ -13,7 +13,7 @@ from recorder import put_shims
 from repositories import Repo
 from waiting import BOUND
 
-from ctx.githooks import shims
+from ctx.maintenance.hooks import shims
 
 ZEROS = "0" * 40
 SHELLS = [

@@ -13,7 +13,7 @@ import pytest
 from repositories import Repo
 from waiting import SCRIPT
 
-from ctx.githooks import shims
+from ctx.maintenance.hooks import shims
 
 EXISTING = {
     "post-commit": (b'#!/bin/sh\necho commit "$@" >>said\nexit 3\n', 0o755),

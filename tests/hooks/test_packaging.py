@@ -10,7 +10,7 @@ import sys
 import pytest
 from waiting import ROOT
 
-from ctx.githooks import shims
+from ctx.maintenance.hooks import shims
 
 
 def test_a_built_package_has_the_same_bytes(tmp_path):
@@ -26,7 +26,8 @@ def test_a_built_package_has_the_same_bytes(tmp_path):
     for event in shims.EVENTS:
         assert (built / "ctx" / "hooks" / event).read_bytes() == (ROOT / "hooks" / event).read_bytes()
     where = (
-        "from ctx.githooks import shims; print(shims.__file__, shims.shim('post-merge').decode(), sep='\\n')"
+        "from ctx.maintenance.hooks import shims; "
+        "print(shims.__file__, shims.shim('post-merge').decode(), sep='\\n')"
     )
     environment = {**os.environ, "PYTHONPATH": str(built)}
     found = subprocess.run(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.background.run import event_of
-from ctx.githooks import shims
+from ctx.maintenance.background.run import event_of
+from ctx.maintenance.hooks import shims
 
 OLDER = b"""# >>> git-ctx 0 >>>
 (git-ctx index &) </dev/null >/dev/null 2>&1

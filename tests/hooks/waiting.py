@@ -11,7 +11,7 @@ from typing import Any
 
 from repositories import Repo
 
-from ctx.background import log, turn
+from ctx.maintenance.background import log, turn
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(sys.executable).with_name("git-ctx")

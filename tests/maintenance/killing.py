@@ -22,13 +22,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import ctx
-from ctx.background.run import take_turns
 from ctx.git.place import locate
 from ctx.indexing.lock import IndexLock
+from ctx.maintenance.background.run import take_turns
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
-from ctx.store import Store
-from ctx.values import ALREADY_INDEXED
+from ctx.storage.store import Store
+from ctx.types import ALREADY_INDEXED
 
 QUERIES = ("renew the session of a user", "parse_header_3")
 STEPS = {

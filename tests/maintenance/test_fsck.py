@@ -11,8 +11,8 @@ from repositories import Repo
 from stores import answers, done, files, forget, git_ctx, indexed, source, state, store
 
 import ctx
-from ctx.clusters import encode_cluster
-from ctx.store import encode_object
+from ctx.storage.clusters import encode_cluster
+from ctx.storage.store import encode_object
 
 
 def cut(path: Path) -> None:

@@ -31,7 +31,7 @@ from ctx.indexing.lock import IndexLock
 from ctx.maintenance.inventory import NODE, inventory
 from ctx.maintenance.mark import condemned
 from ctx.maintenance.sweep import sweep
-from ctx.store import Store
+from ctx.storage.store import Store
 
 
 def tree(repo: Repo, revision: str) -> str:

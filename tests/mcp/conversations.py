@@ -15,8 +15,8 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.memory import create_client_server_memory_streams
 
-from ctx.mcp.project import Project
-from ctx.mcp.server import make_server
+from ctx.agents.mcp.project import Project
+from ctx.agents.mcp.server import make_server
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES: dict[str | bytes, str | bytes | None] = {

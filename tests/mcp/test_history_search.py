@@ -9,7 +9,7 @@ import pytest
 from conversations import call_here, text
 from repositories import Repo
 
-from ctx.tokens import counter
+from ctx.text.tokens import counter
 
 CACHE = "def cached(key):\n    entry = cache_lookup(key)\n    return entry\n"
 

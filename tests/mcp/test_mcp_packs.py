@@ -12,7 +12,7 @@ from mcp import ClientSession
 from mcp.shared.exceptions import MCPError
 from repositories import Repo
 
-from ctx.tokens import counter
+from ctx.text.tokens import counter
 
 TASK = "push the expiry of an expired session into the future in renew_session"
 

@@ -15,8 +15,8 @@ from conversations import FILES, call_here, talk, talk_here, text
 from mcp import ClientSession
 from repositories import Repo
 
-from ctx.mcp.tools import TOOLS
-from ctx.tokens import counter
+from ctx.agents.mcp.tools import TOOLS
+from ctx.text.tokens import counter
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED
 from ctx.errors import UsageError
+from ctx.index import COMMITTED
 from ctx.indexing import indexer
-from ctx.values import Answer, Behind
+from ctx.types import Answer, Behind
 
 QUERY = "renew the session"
 

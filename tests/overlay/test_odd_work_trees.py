@@ -12,8 +12,8 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import WORK_TREE
-from ctx.values import Answer
+from ctx.index import WORK_TREE
+from ctx.types import Answer
 
 BEFORE = "def first_lantern():\n    return 1\n"
 AFTER = "def other_lantern():\n    return 2\n"

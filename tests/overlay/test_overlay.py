@@ -14,10 +14,10 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED, STAGED, WORK_TREE
 from ctx.git import worktree
-from ctx.values import Answer
-from ctx.views.view import View
+from ctx.index import COMMITTED, STAGED, WORK_TREE
+from ctx.storage.views.view import View
+from ctx.types import Answer
 
 QUERIES = ("open the session", "lightning rod", "parse a date", "shop basket total")
 

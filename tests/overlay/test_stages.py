@@ -8,9 +8,9 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE
 from ctx.errors import CtxError, NothingCommitted, UsageError
-from ctx.values import Answer
+from ctx.index import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE
+from ctx.types import Answer
 
 SIDES = {BASE: 1, OURS: 2, THEIRS: 3}
 

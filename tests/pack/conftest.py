@@ -9,7 +9,7 @@ import pytest
 from shop_project import FILES
 
 import ctx
-from ctx.engine import RepositoryIndex
+from ctx.index import RepositoryIndex
 
 
 @pytest.fixture

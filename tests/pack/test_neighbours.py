@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 import ctx
-from ctx.dependencies.edges import Dependencies
-from ctx.opened import open_tree
 from ctx.pack.hints import read_task
 from ctx.pack.links import Links
 from ctx.pack.making import query_of_task, rank
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, definitions_used, is_user, users
 from ctx.pack.values import Options
-from ctx.search import corpus_of
+from ctx.search.dependencies.edges import Dependencies
+from ctx.search.hits import corpus_of
+from ctx.search.opening import open_tree
 
 TASK = "refund_payment returns the total although the order is void"
 FILLER = "\n".join(f"def step_{n}(ledger):\n    return ledger.entry({n})\n\n" for n in range(40))

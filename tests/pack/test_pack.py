@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from shop_project import FILES, TASK
 
 import ctx
-from ctx.citations import citation
 from ctx.errors import UsageError
-from ctx.opened import open_tree
 from ctx.pack.making import blank, query_of_task, rank, selection_for
 from ctx.pack.manifest import manifest
 from ctx.pack.sources import Sources
 from ctx.pack.values import BELOW_LIMIT, FORMATS, NO_ROOM, SELECTED, TOKEN_BUDGET, Options
-from ctx.tokens import TOKENIZERS, counter
+from ctx.search.citations import citation
+from ctx.search.opening import open_tree
+from ctx.text.tokens import TOKENIZERS, counter
 
 GOLDEN = Path(__file__).parent / "golden"
 

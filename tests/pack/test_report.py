@@ -6,7 +6,7 @@ from ctx.pack.hints import read_task
 from ctx.pack.making import query_of_task
 from ctx.pack.report import read_report
 from ctx.pack.values import EXAMPLE, TASK
-from ctx.views import paths
+from ctx.storage.views import paths
 
 REPORT = """\
 Renewing a session twice ends it

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctx.embed.wordtable import word_table
-from ctx.rank.groups import Groups
-from ctx.rank.path_words import read_paths
-from ctx.rank.query import prepare
-from ctx.views.postings import Postings, encode, pack
-from ctx.words.terms import term_hash
-from ctx.words.vocabulary import compound_hashes
+from ctx.models.static_embedding import word_table
+from ctx.ranking.groups import Groups
+from ctx.ranking.path_words import read_paths
+from ctx.ranking.query import prepare
+from ctx.storage.views.postings import Postings, encode, pack
+from ctx.text.terms import term_hash
+from ctx.text.vocabulary import compound_hashes
 
 
 def test_many_terms_are_found_as_each_alone() -> None:

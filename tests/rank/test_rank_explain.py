@@ -9,12 +9,12 @@ from repositories import Repo
 from test_rank_golden import shop
 
 import ctx
-from ctx.embed.wordtable import word_table
-from ctx.rank.corpus import Corpus
-from ctx.rank.explain import FURTHER_ROW, Explained, explain
-from ctx.rank.features import FEATURES, GROUPS
-from ctx.rank.query import prepare
-from ctx.rank.ranker import rank
+from ctx.models.static_embedding import word_table
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.explain import FURTHER_ROW, Explained, explain
+from ctx.ranking.features import FEATURES, GROUPS
+from ctx.ranking.query import prepare
+from ctx.ranking.ranker import rank
 
 
 def answer(repo: Repo, text: str, limit: int = 20) -> list[tuple[str, Explained]]:

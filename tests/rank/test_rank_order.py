@@ -9,9 +9,9 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.rank import ranker
-from ctx.values import Hit
-from ctx.words.query import words_of
+from ctx.ranking import ranker
+from ctx.text.query import words_of
+from ctx.types import Hit
 
 TOPICS = ("session", "retry", "parser", "invoice", "cache", "socket", "palette", "ledger", "cookie", "route")
 
@@ -152,7 +152,7 @@ def test_a_filter_leaves_out_and_changes_nothing_else(project: Repo) -> None:
 
 def test_a_search_imports_nothing_that_trains() -> None:
     code = (
-        "import sys, ctx.search, ctx.rank.trees; ctx.rank.trees.file_ranker();"
+        "import sys, ctx.search.hits, ctx.ranking.gbdt; ctx.ranking.gbdt.file_ranker();"
         "print([name for name in ('lightgbm', 'scipy', 'sklearn', 'pandas') if name in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,17 +10,17 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.embed.wordtable import word_table
-from ctx.rank.query import prepare
-from ctx.rank.translated import Alternatives, settle
-from ctx.words import translation
-from ctx.words.query import TRANSLATION, read_query
-from ctx.words.translation import LANGUAGES, render
+from ctx.models.static_embedding import word_table
+from ctx.ranking.query import prepare
+from ctx.ranking.translated import Alternatives, settle
+from ctx.text import translation
+from ctx.text.query import TRANSLATION, read_query
+from ctx.text.translation import LANGUAGES, render
 
 ROOT = Path(__file__).resolve().parents[2]
 LEXICON = [
     line.rstrip("\n").split(" | ")
-    for line in (ROOT / "ctx/words/lexicon.txt").read_text(encoding="utf-8").splitlines()
+    for line in (ROOT / "ctx/text/lexicon.txt").read_text(encoding="utf-8").splitlines()
     if not line.startswith("#")
 ]
 

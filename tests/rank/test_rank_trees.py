@@ -7,11 +7,11 @@ import random
 import numpy as np
 import pytest
 
-from ctx import arrays
 from ctx.errors import Damaged
-from ctx.rank.features import FEATURES
-from ctx.rank.rows import ROW_FEATURES
-from ctx.rank.trees import LEAVES, UNIT, Trees, file_ranker, row_ranker
+from ctx.ranking.features import FEATURES
+from ctx.ranking.gbdt import LEAVES, UNIT, Trees, file_ranker, row_ranker
+from ctx.ranking.rows import ROW_FEATURES
+from ctx.storage import arrays
 
 Split = tuple[int, float, "Node", "Node"]
 Node = float | Split

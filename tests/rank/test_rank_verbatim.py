@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from repositories import Repo
 
 import ctx
-from ctx.rank.pasted import LEAST, pasted, without_frames
-from ctx.rank.verbatim import longest_run
-from ctx.values import Hit
+from ctx.ranking.pasted import LEAST, pasted, without_frames
+from ctx.ranking.verbatim import longest_run
+from ctx.types import Hit
 
 ABOUT = "".join(
     f"\n\ndef open_ledger_{number}(path):\n"

@@ -13,7 +13,7 @@ from repositories import Repo
 from service import Handler, Service, status
 
 import ctx
-from ctx.arrays import decode, encode
+from ctx.storage.arrays import decode, encode
 
 QUERY = "invoice of a candle"
 

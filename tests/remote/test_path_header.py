@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.remote.path_header import cap_path, with_path
+from ctx.models.path_header import cap_path, with_path
 
 P91 = "services/payments/gateway/src/main/kotlin/com/example/payments/gateway/RetryingPaymentClient.kt"[:91]
 P150 = (

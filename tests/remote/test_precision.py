@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctx.embed import vector_bytes
-from ctx.embed.precision import check_form, encode_vectors, nearest, similarities, truncated
 from ctx.errors import UsageError
-from ctx.remote.centre import Reference, centred
+from ctx.models.centre import Reference, centred
+from ctx.models.precision import check_form, encode_vectors, nearest, similarities, truncated
+from ctx.storage.vectors import vector_bytes
 
 RANDOM = np.random.default_rng(3)
 VECTORS = truncated(RANDOM.standard_normal((400, 64)).astype(np.float32), 64)

@@ -14,9 +14,9 @@ from remote_project import configure, git_ctx, source, started
 from repositories import Repo
 from service import Handler, Service, embeddings, slow, status, vector
 
-from ctx.arrays import decode, encode
-from ctx.remote.centre import TEXTS
-from ctx.remote.embedder import PROBE
+from ctx.models.centre import TEXTS
+from ctx.models.embedder import PROBE
+from ctx.storage.arrays import decode, encode
 
 
 def turned(request: Handler) -> bool:

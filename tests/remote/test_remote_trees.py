@@ -12,8 +12,8 @@ from service import Service, status
 
 import ctx
 from ctx.errors import CtxError
-from ctx.remote.searching import Wishes
-from ctx.values import REMOVED, Answer
+from ctx.search.remote.searching import Wishes
+from ctx.types import REMOVED, Answer
 
 ALLOW = ("-c", "protocol.file.allow=always")
 

@@ -10,7 +10,7 @@ from remote_project import git_ctx
 from repositories import Repo
 from service import Service, instead, status
 
-from ctx.remote import centre
+from ctx.models import centre
 
 
 def rerank(repo: Repo, service: Service, dialect: str) -> None:

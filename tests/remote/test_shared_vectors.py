@@ -15,7 +15,7 @@ from repositories import Repo
 from service import DIMENSIONS, Service
 
 from ctx.share.layout import decode_probe, encode_probe
-from ctx.store import decode_object, encode_object
+from ctx.storage.store import decode_object, encode_object
 
 REF = "refs/notes/ctx"
 QUESTION = "invoice of a candle"

@@ -11,12 +11,12 @@ from service import DIMENSIONS, Service, cut, embeddings, instead, slow, status,
 
 import ctx
 from ctx.errors import CtxError, ServiceFailed
-from ctx.remote.addresses import embedding_address
-from ctx.remote.centre import TEXTS
-from ctx.remote.embedder import PROBE, RemoteEmbedder
-from ctx.remote.ledger import Ledger
-from ctx.remote.presets import CODE_QUESTION
-from ctx.remote.settings import embedder_settings
+from ctx.models.addresses import embedding_address
+from ctx.models.centre import TEXTS
+from ctx.models.embedder import PROBE, RemoteEmbedder
+from ctx.models.ledger import Ledger
+from ctx.models.presets import CODE_QUESTION
+from ctx.models.settings import embedder_settings
 
 
 @pytest.fixture

@@ -23,13 +23,13 @@ from walk import Walk
 from ways import plain
 
 import ctx
-from ctx.contents import to_text
-from ctx.engine import BASE, COMMITTED, OURS, STAGED, THEIRS, RepositoryIndex
 from ctx.errors import CtxError
+from ctx.git.revisions import HEAD
+from ctx.index import BASE, COMMITTED, OURS, STAGED, THEIRS, RepositoryIndex
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
-from ctx.resolve import HEAD
-from ctx.values import Answer
+from ctx.text.contents import to_text
+from ctx.types import Answer
 
 LIMIT = 30
 STEPS = [*history_steps.STEPS, *file_steps.STEPS]

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from repositories import Repo
 
 import ctx
-from ctx.contents import MAX_SIZE
-from ctx.engine import COMMITTED
-from ctx.values import Answer
+from ctx.index import COMMITTED
+from ctx.text.contents import MAX_SIZE
+from ctx.types import Answer
 
 GITLINK = b"160000"
 

@@ -15,7 +15,7 @@ import ctx
 from ctx.git.alternates import alternates, with_alternate
 from ctx.git.objects import Libgit2Objects
 from ctx.git.place import locate
-from ctx.values import Answer
+from ctx.types import Answer
 
 MakeRepo = Callable[..., Repo]
 

@@ -12,8 +12,8 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED
 from ctx.errors import GitFailed, NotARepository
+from ctx.index import COMMITTED
 
 MakeRepo = Callable[..., Repo]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -12,10 +12,10 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED
 from ctx.errors import GitFailed
 from ctx.git.unknown import FETCH_TREES
-from ctx.values import Answer
+from ctx.index import COMMITTED
+from ctx.types import Answer
 
 MakeRepo = Callable[..., Repo]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]

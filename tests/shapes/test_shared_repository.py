@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from repositories import Repo
 
-from ctx.permissions import Permissions
+from ctx.git.permissions import Permissions
 
 MakeRepo = Callable[..., Repo]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]

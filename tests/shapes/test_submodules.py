@@ -13,8 +13,8 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import COMMITTED, STAGED
-from ctx.values import Answer, Submodule
+from ctx.index import COMMITTED, STAGED
+from ctx.types import Answer, Submodule
 
 MakeRepo = Callable[..., Repo]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]

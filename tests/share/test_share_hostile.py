@@ -12,7 +12,7 @@ import zstandard
 from repositories import Repo
 from teams import REF, answers, clone, done, git_ctx, published, replace
 
-from ctx.store import decode_object, encode_object
+from ctx.storage.store import decode_object, encode_object
 
 
 def clusters(remote: Path) -> list[str]:

@@ -15,11 +15,11 @@ from repositories import Repo
 from teams import REF, answers, clone, done, files, git, git_ctx, published, replace, source, tree
 
 import ctx
-from ctx import words
-from ctx.clusters import document_key
+from ctx import text as words
 from ctx.errors import Damaged
 from ctx.share.layers import layers_of
-from ctx.store import decode_object, encode_object
+from ctx.storage.clusters import document_key
+from ctx.storage.store import decode_object, encode_object
 
 
 def paths(remote: Path, area: str = "words") -> list[str]:

@@ -13,10 +13,10 @@ from repositories import Repo
 from ways import program
 
 import ctx
-from ctx.engine import STAGED
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.unknown import FETCH_ALL
-from ctx.values import ADDED, MODIFIED, NEW, OLD, REMOVED, Answer, Hit
+from ctx.index import STAGED
+from ctx.types import ADDED, MODIFIED, NEW, OLD, REMOVED, Answer, Hit
 
 Shown = tuple[str, str, str]
 

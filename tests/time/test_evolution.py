@@ -10,9 +10,9 @@ from repositories import Repo
 
 import ctx
 from ctx.errors import UsageError
-from ctx.evolution import old_lines
 from ctx.git.diff import Hunk
-from ctx.values import Evolution
+from ctx.search.evolution import old_lines
+from ctx.types import Evolution
 
 
 def function(name: str, step: int) -> str:

@@ -8,9 +8,9 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.engine import STAGED
 from ctx.errors import CtxError, UnknownRevision, UsageError
-from ctx.values import IDENTICAL, NEAR_DUPLICATE, Answer
+from ctx.index import STAGED
+from ctx.types import IDENTICAL, NEAR_DUPLICATE, Answer
 
 PARSE = '''def parse_duration(text):
     """Seconds of a duration such as `3m20s`."""

@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import (
-    IMPORTS,
-    WRAPPER,
-    Definition,
-    Place,
-    Rules,
-    by_field,
-    field_text,
-    text_of,
-)
+from ctx.chunking.rules import IMPORTS, WRAPPER, Definition, Place, Rules, by_field, field_text, text_of
 from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:

@@ -5,15 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import (
-    Definition,
-    Place,
-    Rules,
-    by_field,
-    kind_inside,
-    release_comments,
-    text_of,
-)
+from ctx.chunking.rules import Definition, Place, Rules, by_field, kind_inside, release_comments, text_of
 from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:

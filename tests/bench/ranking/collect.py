@@ -21,18 +21,18 @@ import numpy.typing as npt
 from changes import changed_lines
 
 import ctx
-from ctx.embed.wordtable import word_table
-from ctx.engine import RepositoryIndex
-from ctx.rank.candidates import read_candidates
-from ctx.rank.corpus import Corpus
-from ctx.rank.evidence import gather
-from ctx.rank.features import FEATURES, file_features
-from ctx.rank.query import prepare
-from ctx.rank.ranker import candidates_of
-from ctx.rank.rows import ROW_FEATURES, row_features
-from ctx.records import Record, decode_record
-from ctx.views import paths
-from ctx.words.subjects import question_of
+from ctx.index import RepositoryIndex
+from ctx.models.static_embedding import word_table
+from ctx.ranking.candidates import read_candidates
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.evidence import gather
+from ctx.ranking.features import FEATURES, file_features
+from ctx.ranking.query import prepare
+from ctx.ranking.ranker import candidates_of
+from ctx.ranking.rows import ROW_FEATURES, row_features
+from ctx.storage.records import Record, decode_record
+from ctx.storage.views import paths
+from ctx.text.subjects import question_of
 
 SEED = 4
 NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.VENDORED

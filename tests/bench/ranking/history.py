@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ctx.words.subjects import query_of, words_in
+from ctx.text.subjects import query_of, words_in
 
 MOST_FILES = 6
 """Code files that a commit may change; larger ones speak of no place in particular."""

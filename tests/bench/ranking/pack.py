@@ -1,4 +1,4 @@
-"""From a LightGBM model to the arrays that `ctx.rank.trees` evaluates."""
+"""From a LightGBM model to the arrays that `ctx.ranking.gbdt` evaluates."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ctx.arrays import encode
-from ctx.rank.trees import LEAVES, UNIT
+from ctx.ranking.gbdt import LEAVES, UNIT
+from ctx.storage.arrays import encode
 
 
 def pack(model: Any, features: list[str], meta: dict[str, Any]) -> bytes:

@@ -2,7 +2,7 @@
 
     python tests/bench/ranking/train.py FOLDER TARGET
 
-FOLDER is what `collect.py` wrote; TARGET where the files go, `ctx/rank` to ship them. Needs LightGBM, which
+FOLDER is what `collect.py` wrote; TARGET where the files go, `ctx/ranking` to ship them. Needs LightGBM, which
 the program itself never does. One seed and one thread, so that the same candidates give the same trees.
 """
 
@@ -19,9 +19,9 @@ import numpy.typing as npt
 from collect import NOT_CODE, SEED
 from pack import pack
 
-from ctx.rank.features import FEATURES
-from ctx.rank.rows import ROW_FEATURES
-from ctx.rank.trees import FORMAT, LEAVES
+from ctx.ranking.features import FEATURES
+from ctx.ranking.gbdt import FORMAT, LEAVES
+from ctx.ranking.rows import ROW_FEATURES
 
 TREES = 240
 PARAMETERS = {

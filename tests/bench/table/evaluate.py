@@ -25,9 +25,9 @@ import numpy.typing as npt
 from sources import pieces
 from words import counted, numbering
 
-from ctx.embed.wordtable import WordTable
-from ctx.views import paths
-from ctx.words.vocabulary import Counts, Vocabulary
+from ctx.models.static_embedding import WordTable
+from ctx.storage.views import paths
+from ctx.text.vocabulary import Counts, Vocabulary
 
 CUT = 10
 _CAPS = {"after": 100, "before": 50, "topic": 0, "added": 0}

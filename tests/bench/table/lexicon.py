@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ctx.words.query import tokens, words_of
+from ctx.text.query import tokens, words_of
 
 _SAYS_NOTHING = "-"
 

@@ -1,6 +1,6 @@
 """Pack a trained word table for the package: int8 rows, a scale for documents and one for queries.
 
-    python tests/bench/table/pack.py TABLE ctx/embed/wordtable-2.bin
+    python tests/bench/table/pack.py TABLE ctx/models/wordtable-2.bin
 
 Words of other languages (`lexicon.txt`) that training gave no row get the mean row of what they mean.
 """
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from lexicon import translations
 
-from ctx.arrays import encode
+from ctx.storage.arrays import encode
 
 _LENGTH = 4.0
 """The mean length of a row: rows are rounded to 1/4096 when they are summed."""

@@ -24,8 +24,8 @@ import history
 from sources import Piece, pieces
 
 from ctx.chunking.languages import content_class, language_of
-from ctx.views import paths
-from ctx.words.query import tokens, words_of
+from ctx.storage.views import paths
+from ctx.text.query import tokens, words_of
 
 SEED = 4
 CAPS = {

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from ctx.chunking import chunk
 from ctx.chunking.languages import language_of
-from ctx.contents import MAX_SIZE, content_skip, decode
-from ctx.values import Chunk
-from ctx.views import paths
+from ctx.storage.views import paths
+from ctx.text.contents import MAX_SIZE, content_skip, decode
+from ctx.types import Chunk
 
 MOST_BYTES = 2_000_000
 """Of one repository; a sample of its files is taken."""

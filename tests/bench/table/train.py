@@ -27,7 +27,7 @@ import numpy.typing as npt
 from scipy import sparse
 from words import counted, numbering
 
-from ctx.words.vocabulary import Vocabulary
+from ctx.text.vocabulary import Vocabulary
 
 SEED = 4
 DIMENSIONS = 128
@@ -148,7 +148,7 @@ def join(repositories: list[Counted], words: list[str]) -> Pairs:
 
 
 def row_of(word: str, known: dict[str, int]) -> int:
-    """The row of a word, as `ctx.embed.wordtable` finds it."""
+    """The row of a word, as `ctx.models.static_embedding` finds it."""
     found = known.get(word)
     return len(known) + crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS if found is None else found
 

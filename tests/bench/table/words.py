@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ctx.words.vocabulary import Vocabulary
+from ctx.text.vocabulary import Vocabulary
 
 _BLOCK_BYTES = 1 << 19
 

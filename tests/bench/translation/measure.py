@@ -14,9 +14,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import ctx
-import ctx.rank.query
+import ctx.ranking.query
 
-render = ctx.rank.query.render
+render = ctx.ranking.query.render
 
 
 def reciprocal(index: ctx.RepositoryIndex, question: str, wanted: set[str]) -> float:
@@ -38,9 +38,9 @@ def main() -> None:
         project, language, question, files, english = line.split(" | ")
         wanted = set(files.split(", "))
         with ctx.open(checkouts / project) as index:
-            ctx.rank.query.render = render
+            ctx.ranking.query.render = render
             now, ceiling = (reciprocal(index, text, wanted) for text in (question, english))
-            ctx.rank.query.render = lambda text: None
+            ctx.ranking.query.render = lambda text: None
             before = reciprocal(index, question, wanted)
         found[language].append((before, now, ceiling))
         found["all"].append((before, now, ceiling))

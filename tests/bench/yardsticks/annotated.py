@@ -21,8 +21,8 @@ from results import write
 from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
-from ctx.evaluation.measures import Target
-from ctx.views.view import View
+from ctx.search.evaluation.measures import Target
+from ctx.storage.views.view import View
 
 
 def targets(annotation: dict[str, Any], view: View) -> list[Target]:

@@ -15,9 +15,9 @@ from results import write
 from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
-from ctx.evaluation.measures import Target
-from ctx.evaluation.tasks import SOURCES, kind_of
-from ctx.views import paths
+from ctx.search.evaluation.measures import Target
+from ctx.search.evaluation.tasks import SOURCES, kind_of
+from ctx.storage.views import paths
 
 SEED = 4
 

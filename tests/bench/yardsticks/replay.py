@@ -22,16 +22,16 @@ from results import write
 from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
-from ctx.engine import RepositoryIndex
-from ctx.evaluation.commits import commits
-from ctx.evaluation.measures import Lines, Target
-from ctx.evaluation.tasks import SOURCES, TESTS, Task, task_of
-from ctx.rank.correction import USUAL, Correction
-from ctx.rank.past import History
-from ctx.rank.tuning import PLAIN, Tuning
-from ctx.records import Record, decode_record
-from ctx.views.view import View
-from ctx.words.subjects import question_of
+from ctx.index import RepositoryIndex
+from ctx.ranking.correction import USUAL, Correction
+from ctx.ranking.past import History
+from ctx.ranking.tuning import PLAIN, Tuning
+from ctx.search.evaluation.commits import commits
+from ctx.search.evaluation.measures import Lines, Target
+from ctx.search.evaluation.tasks import SOURCES, TESTS, Task, task_of
+from ctx.storage.records import Record, decode_record
+from ctx.storage.views.view import View
+from ctx.text.subjects import question_of
 
 COMMITS = 100
 SEMBLE_EVERY = 5

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from results import Result, read
 
-from ctx.evaluation import measures
-from ctx.evaluation.measures import Target
+from ctx.search.evaluation import measures
+from ctx.search.evaluation.measures import Target
 
 TABLE = Path(__file__).with_name("RESULTS.md")
 HEADINGS = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from ctx.evaluation.measures import Shown, Target
+from ctx.search.evaluation.measures import Shown, Target
 
 
 class Result(NamedTuple):

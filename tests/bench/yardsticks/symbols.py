@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from lookups import Asked, is_source, run
 
-from ctx.words.query import words_of
+from ctx.text.query import words_of
 
 EACH = 25
 """Queries of each category and project."""

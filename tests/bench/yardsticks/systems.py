@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ctx.contents import to_text
-from ctx.engine import RepositoryIndex
-from ctx.evaluation.parents import Parents
-from ctx.rank.tuning import PLAIN, Tuning
-from ctx.search import Filters, search, texts_of_rows
-from ctx.views.view import View
+from ctx.index import RepositoryIndex
+from ctx.ranking.tuning import PLAIN, Tuning
+from ctx.search.evaluation.parents import Parents
+from ctx.search.hits import Filters, search, texts_of_rows
+from ctx.storage.views.view import View
+from ctx.text.contents import to_text
 
 LIMIT = 50
 """Results that are kept of each query."""

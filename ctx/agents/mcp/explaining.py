@@ -1,0 +1,59 @@
+"""`explain`: why a file is, or is not, part of what a task needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ctx.agents.mcp.reading import inside
+from ctx.agents.mcp.replies import Reply
+from ctx.cli.commands.evidence_output import explanation_in_words
+from ctx.index import RepositoryIndex
+from ctx.pack.values import Options
+from ctx.text.escaping import printable
+from ctx.types import Progress
+
+if TYPE_CHECKING:
+    from ctx.search.dependencies.values import Edge
+
+_MOST_FILES = 20
+"""Files on each side of the file that are named in the plain values."""
+
+
+def explain(
+    index: RepositoryIndex, given: dict[str, Any], progress: Callable[[Progress], None] | None
+) -> Reply:
+    """What is known of a file and a task. Raises CtxError with the way out."""
+    inside(given["path"])
+    options = Options()
+    if "max_files" in given:
+        options = options._replace(max_files=given["max_files"])
+    found = index.explain(given["path"], given["task"], options, progress=progress)
+    values = {
+        "path": _path(found.path),
+        "revision": printable(found.about.revision),
+        "tree": found.about.tree.hex(),
+        "rankedWith": [printable(one) for one in found.about.ranked_with],
+        "indexing": {"status": found.indexing, "reason": found.reason and printable(found.reason)},
+        "selection": {"status": found.selection, "reason": found.selection_reason},
+        "rank": found.rank,
+        "rankedFiles": found.ranked,
+        "score": None if found.hit is None else round(found.hit.score, 3),
+        "reasons": [] if found.hit is None else [printable(one) for one in found.hit.reasons],
+        "contributions": {}
+        if found.hit is None
+        else {name: round(part, 3) for name, part in found.hit.contributions.items() if round(part, 3)},
+        "uses": _files(found.uses, outgoing=True),
+        "usedBy": _files(found.used_by, outgoing=False),
+    }
+    return Reply(explanation_in_words(found, b""), values)
+
+
+def _files(edges: Sequence[Edge], *, outgoing: bool) -> list[str]:
+    paths = dict.fromkeys(edge.target_path if outgoing else edge.source_path for edge in edges)
+    return [_path(path) for path in list(paths)[:_MOST_FILES]]
+
+
+def _path(path: bytes) -> str:
+    return printable(os.fsdecode(path))

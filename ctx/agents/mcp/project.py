@@ -1,0 +1,242 @@
+"""The project that a server serves: what each tool does, as text and as plain values.
+
+Every call looks at the repository as it is then. An index is opened anew now and then, so that what a
+process keeps of many trees does not grow.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import ctx
+from ctx.agents.mcp.reading import read_lines
+from ctx.agents.mcp.replies import Form, Reply, listed, numbered
+from ctx.agents.mcp.tools import (
+    CODE_SEARCH,
+    EXPLAIN,
+    FIND_RELATED,
+    HISTORY_SEARCH,
+    LIMIT,
+    LIST_PACKS,
+    MAX_TOKENS,
+    PACK,
+    READ_LINES,
+    READ_PACK,
+)
+from ctx.errors import NotARepository, UsageError
+from ctx.index import RepositoryIndex
+from ctx.search.citations import citation
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+from ctx.types import Answer, Hit, Progress
+
+if TYPE_CHECKING:
+    from ctx.agents.mcp.packs import Text
+    from ctx.pack.shelf import Listed
+
+_CALLS = 200
+"""An index is closed and opened again after so many."""
+_FEWEST_LINES = 6
+"""A hit is shown with at least so many lines, or not at all."""
+
+Report = Callable[[int, int, str], None]
+"""Told how much of how many, and of what, while something is made."""
+
+
+class Project:
+    """One project. Calls must not overlap."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+        self._index: RepositoryIndex | None = None
+        self._places: list[tuple[int, int]] = []
+        self._calls = 0
+
+    def close(self) -> None:
+        """Let go of the repository."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    def call(self, name: str, arguments: dict[str, Any], progress: Report | None = None) -> Reply:
+        """Run one tool with checked arguments. Raises CtxError with the way out."""
+        self._look()
+        tools: dict[str, Callable[[dict[str, Any], Report | None], Reply]] = {
+            CODE_SEARCH.name: self._search,
+            FIND_RELATED.name: self._related,
+            READ_LINES.name: self._read,
+            HISTORY_SEARCH.name: self._history,
+            EXPLAIN.name: self._explain,
+            PACK.name: self._pack,
+            LIST_PACKS.name: self._list_packs,
+            READ_PACK.name: self._read_pack,
+        }
+        return tools[name](arguments, progress)
+
+    def packs(self) -> Sequence[Listed]:
+        """The packs that are offered as resources. Raises CtxError."""
+        from ctx.agents.mcp.packs import resources
+
+        self._look()
+        return resources(self._opened)
+
+    def resource(self, uri: str) -> Text:
+        """What the address of a resource names. Raises CtxError with the way out."""
+        from ctx.agents.mcp.packs import read_resource
+
+        self._look()
+        return read_resource(self._opened, uri)
+
+    def _look(self) -> None:
+        """Open the project, or open it anew where it is not what it was."""
+        if self._calls % _CALLS == 0 or not self._is_where_it_was():
+            self.close()
+        self._calls += 1
+        if self._index is None:
+            self._open()
+        # A setting that was changed meanwhile counts from now on.
+        self._opened.repository.__dict__.pop("settings", None)
+
+    def _open(self) -> None:
+        """Open the repository at the root, and no other one that the root may lie in since it is gone."""
+        if not os.path.isdir(self.root):
+            raise NotARepository(f"the project's directory {self.root} is not there any more")
+        index = ctx.open(self.root)
+        if os.path.realpath(index.repository.work_tree or index.repository.git_dir) != self.root:
+            index.close()
+            raise NotARepository(
+                f"{self.root} is no git repository any more: `git init` or a clone makes it one"
+            )
+        self._index, self._places = index, _places(index, self.root)
+
+    def _is_where_it_was(self) -> bool:
+        """Whether what was opened still lies there: its git would go on reading what was moved or removed."""
+        try:
+            return self._index is None or _places(self._index, self.root) == self._places
+        except OSError:
+            return False
+
+    @property
+    def _opened(self) -> RepositoryIndex:
+        assert self._index is not None, "a call opens it"
+        return self._index
+
+    def _search(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        within = given.get("changedIn")
+        if within is not None and "revision" in given:
+            raise UsageError("changedIn names its revisions itself: leave revision out")
+        answer = self._opened.search(
+            given["text"],
+            limit=given.get("limit", LIMIT),
+            paths=_pathspecs(given),
+            revision=given.get("revision"),
+            within=within,
+            progress=_files(progress),
+        )
+        return self._told(answer, given, "no code answers this: ask in other words")
+
+    def _related(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        answer = self._opened.related(
+            given["place"],
+            limit=given.get("limit", LIMIT),
+            paths=_pathspecs(given),
+            progress=_files(progress),
+        )
+        return self._told(answer, given, "no code is like this")
+
+    def _read(self, given: dict[str, Any], _: Report | None) -> Reply:
+        return read_lines(self._opened, given)
+
+    def _history(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        from ctx.agents.mcp.commits import history_search
+
+        told = None if progress is None else partial(_commits, progress)
+        return history_search(self._opened, given, _pathspecs(given), told)
+
+    def _explain(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        from ctx.agents.mcp.explaining import explain
+
+        return explain(self._opened, given, _files(progress))
+
+    def _pack(self, given: dict[str, Any], progress: Report | None) -> Reply:
+        from ctx.agents.mcp.packs import make_pack
+
+        return make_pack(self._opened, given, _files(progress))
+
+    def _list_packs(self, _: dict[str, Any], __: Report | None) -> Reply:
+        from ctx.agents.mcp.packs import list_packs
+
+        return list_packs(self._opened)
+
+    def _read_pack(self, given: dict[str, Any], _: Report | None) -> Reply:
+        from ctx.agents.mcp.packs import read_pack
+
+        return read_pack(self._opened, given)
+
+    def _told(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
+        """An answer within the tokens that were asked for, both of its forms counted."""
+        values: dict[str, Any] = {
+            "revision": printable(answer.revision),
+            "tree": answer.tree.hex(),
+            "complete": answer.coverage.complete,
+            "rankedWith": [printable(one) for one in answer.ranked_with],
+        }
+        hits = (self._forms(hit) for hit in answer.hits)
+        return listed(values, "hits", hits, given.get("maxTokens", MAX_TOKENS), answer.message, nothing)
+
+    def _forms(self, hit: Hit) -> Iterator[Form]:
+        value = _value(hit)
+        lines = numbered((self._opened.text(hit) or "").split("\n"), hit.position.start_line)
+        shown = len(lines)
+        yield Form(value, _shown(hit, value, lines, shown))
+        while shown >= 2 * _FEWEST_LINES:
+            shown //= 2
+            yield Form(value, _shown(hit, value, lines, shown))
+
+
+def _places(index: RepositoryIndex, root: str) -> list[tuple[int, int]]:
+    """What tells the directories of a project from others under the same names."""
+    found = [os.stat(place) for place in (root, index.repository.git_dir, index.repository.common_dir)]
+    return [(one.st_dev, one.st_ino) for one in found]
+
+
+def _value(hit: Hit) -> dict[str, Any]:
+    position = hit.position
+    return {
+        "path": printable(os.fsdecode(hit.path)),
+        "startLine": position.start_line,
+        "endLine": position.end_line,
+        "symbol": printable(hit.symbol),
+        "score": round(hit.score, 3),
+        "citation": citation(hit.blob, position.start_line, position.end_line, 12),
+    }
+
+
+def _shown(hit: Hit, value: dict[str, Any], lines: Sequence[str], shown: int) -> str:
+    change = f" ({hit.change.state})" if hit.change is not None else ""
+    copy = f" ({hit.duplicate})" if hit.duplicate else ""
+    head = f"{value['path']}:{value['startLine']}-{value['endLine']} {value['symbol']}{change}{copy}"
+    rest = "" if shown == len(lines) else f"\n[{counted(len(lines) - shown, 'more line')}]"
+    return "\n".join((f"{head}  [{value['citation']}]", *lines[:shown])) + rest
+
+
+def _pathspecs(given: dict[str, Any]) -> list[str]:
+    wanted = given.get("pathFilter")
+    if wanted is None:
+        return []
+    if os.path.isabs(wanted) or ".." in wanted.split("/"):
+        raise UsageError(f"{wanted!r} leads out of the project: give a path from its root")
+    return [wanted if wanted.startswith(":") else f":(top){wanted}"]
+
+
+def _files(report: Report | None) -> Callable[[Progress], None] | None:
+    if report is None:
+        return None
+    return lambda state: report(state.files_done, state.files_total, "files")
+
+
+def _commits(report: Report, done: int, total: int) -> None:
+    report(done, total, "commits")

@@ -1,0 +1,105 @@
+"""Putting a reply together: text for the model and plain values, both within the tokens that were asked for.
+
+Holds no tool. What comes from a repository goes through `printable` before it gets here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+from ctx.text.tokens import Count, counter
+
+_BETWEEN = 2
+"""Tokens between two hits: a line break in the text, a comma in the values."""
+
+
+class Reply(NamedTuple):
+    """What a tool says: text for the model, and the same without the code as plain values."""
+
+    text: str
+    values: dict[str, Any]
+
+
+class Form(NamedTuple):
+    """One way to say a hit: its plain values and its text."""
+
+    value: dict[str, Any]
+    text: str
+
+
+def listed(
+    values: dict[str, Any],
+    key: str,
+    hits: Iterable[Iterable[Form]],
+    most: int,
+    message: str | None,
+    nothing: str,
+) -> Reply:
+    """As many hits as fit into `most` tokens, in their order; each has forms, the longest first.
+
+    The first hit has up to half of the room, the others come in their shortest forms, so that many are named;
+    what is left goes to longer forms, the best hit first. `values` are what is said of all, of which the text
+    has what comes from outside the tree (`rankedWith`); the hits go below `key`. `nothing` is what to say
+    without a hit.
+    """
+    count = counter()
+    values = values | {"message": None if message is None else printable(message), key: []}
+    notes = [f"note: {values['message']}"] if message else []
+    if ranked_with := values.get("rankedWith"):
+        notes.append(f"ranked with {', '.join(ranked_with)}")
+    # What is counted piece by piece is hardly ever less than the whole, which is counted in the end.
+    room, there = most - count("\n".join(notes)) - count(as_json(values)), False
+    laid: list[list[tuple[int, Form]]] = []
+    places: list[int] = []
+    for forms in hits:
+        there = True
+        priced = _priced(forms, count)
+        place = len(priced) - 1
+        if not laid:
+            place = next((at for at, (cost, _) in enumerate(priced) if cost <= room // 2), place)
+        if priced[place][0] > room:
+            break
+        room -= priced[place][0]
+        laid.append(priced)
+        places.append(place)
+    for at, priced in enumerate(laid):
+        now = priced[places[at]][0]
+        better = next((place for place in range(places[at]) if priced[place][0] - now <= room), places[at])
+        room -= priced[better][0] - now
+        places[at] = better
+    shown = [priced[place][1] for priced, place in zip(laid, places, strict=True)]
+    while True:
+        parts = [*notes, *(form.text for form in shown)]
+        values = values | {key: [form.value for form in shown]}
+        if not shown or count("\n".join(parts)) + count(as_json(values)) <= most:
+            break
+        shown.pop()
+    if not there:
+        parts.append(nothing)
+    elif not shown:
+        parts.append(f"what was found needs more than {counted(most, 'token')}: raise maxTokens")
+    return Reply("\n".join(parts), values)
+
+
+def _priced(forms: Iterable[Form], count: Count) -> list[tuple[int, Form]]:
+    """The forms of a hit with their tokens; values that several share are counted once."""
+    priced: list[tuple[int, Form]] = []
+    for form in forms:
+        if not priced or form.value is not priced[-1][1].value:
+            of_values = count(as_json(form.value)) + _BETWEEN
+        priced.append((count(form.text) + of_values, form))
+    return priced
+
+
+def numbered(lines: Sequence[str], first: int) -> list[str]:
+    """Lines with their numbers and a tab before them."""
+    return [f"{number}\t{printable(line)}" for number, line in enumerate(lines, first)]
+
+
+def as_json(values: dict[str, Any]) -> str:
+    """The plain values as they are sent."""
+    return json.dumps(values, ensure_ascii=False)

@@ -1,0 +1,175 @@
+"""The protocol: the SDK's server with the tools of one project behind it, served on stdin and stdout.
+
+Calls run in one thread beside the protocol, one after the other, so that the server answers while it works.
+Nothing but protocol goes to stdout.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from ctx._version import __version__
+from ctx.agents.mcp.arguments import checked
+from ctx.agents.mcp.project import Project
+from ctx.agents.mcp.replies import Reply
+from ctx.agents.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, instructions
+from ctx.errors import CtxError, UsageError
+
+Found = TypeVar("Found")
+
+_LOOK_FOR_PARENT = 2.0
+"""Seconds between two looks whether the process that started this one is still there."""
+
+
+def serve(root: str, *, minimal: bool = False) -> None:
+    """Serve one project over stdin and stdout until the client goes away."""
+    # A thread waits for stdin and cannot be called off; nothing is lost when an interrupt ends the process.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        anyio.run(_serve, root, minimal)
+    except Exception as error:
+        if not _says_that_it_is_gone(error):
+            raise
+
+
+async def _serve(root: str, minimal: bool) -> None:
+    project = Project(root)
+    server = make_server(project, minimal=minimal)
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_end_with, os.getppid())
+            async with stdio_server() as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+            group.cancel_scope.cancel()
+    finally:
+        project.close()
+
+
+async def _end_with(parent: int) -> None:
+    """End this process once its parent has, though another process may still hold stdin open."""
+    while os.getppid() == parent:
+        await anyio.sleep(_LOOK_FOR_PARENT)
+    os._exit(0)
+
+
+def _says_that_it_is_gone(error: BaseException) -> bool:
+    """Whether nothing but a client that does not read any more is to blame."""
+    inner = getattr(error, "exceptions", ())
+    return isinstance(error, ConnectionError) or (bool(inner) and all(map(_says_that_it_is_gone, inner)))
+
+
+def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
+    """A server of the SDK with the tools of a project, all of them or those of MINIMAL."""
+    tools = MINIMAL if minimal else TOOLS
+    turn = anyio.Lock()
+
+    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=tool.name,
+                    title=tool.title,
+                    description=tool.description,
+                    input_schema=tool.schema,
+                    annotations=types.ToolAnnotations(
+                        read_only_hint=tool.is_read_only,
+                        destructive_hint=False,
+                        idempotent_hint=True,
+                        open_world_hint=False,
+                    ),
+                )
+                for tool in tools.values()
+            ]
+        )
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = tools.get(params.name)
+        try:
+            if tool is None:
+                raise UsageError(f"there is no tool {params.name!r}; there are {', '.join(tools)}")
+            arguments = checked(tool, params.arguments)
+            async with turn:
+                reply = await anyio.to_thread.run_sync(_run, project, tool.name, arguments, context)
+        except CtxError as error:
+            return _failure(str(error))
+        except Exception as error:
+            # The outermost door of a call: one that fails must not end the server.
+            print(f"git-ctx: {type(error).__name__}: {error}", file=sys.stderr)
+            return _failure(
+                f"unexpected {type(error).__name__}: this is a fault of git-ctx; try another question"
+            )
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.values
+        )
+
+    async def list_resources(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        async with turn:
+            packs = await _looked_up(project.packs)
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=SCHEME + one.slug, name=one.slug, size=one.size) for one in packs]
+        )
+
+    async def read_resource(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        async with turn:
+            found = await _looked_up(project.resource, params.uri)
+        contents = types.TextResourceContents(uri=params.uri, mime_type=found.mime_type, text=found.text)
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_templates(
+        _: Any, __: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template=SCHEME + "{slug}", name="pack", description="A pack that the tool pack has made."
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    packs = PACK.name in tools
+    return Server(
+        "git-ctx",
+        version=__version__,
+        title="git-ctx",
+        instructions=instructions(tools),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources if packs else None,
+        on_list_resource_templates=list_templates if packs else None,
+        on_read_resource=read_resource if packs else None,
+    )
+
+
+def _run(project: Project, name: str, arguments: dict[str, Any], context: Any) -> Reply:
+    def report(done: int, total: int, what: str) -> None:
+        # A client that has gone, or that has cancelled, waits for nothing.
+        anyio.from_thread.check_cancelled()
+        anyio.from_thread.run(
+            context.session.report_progress,
+            float(done),
+            float(total),
+            f"indexing: {done:,} of {total:,} {what}",
+        )
+
+    return project.call(name, arguments, report)
+
+
+async def _looked_up(call: Callable[..., Found], *arguments: str) -> Found:
+    """What a call gives; a resource has no errors of its own, so that of the protocol tells the way out."""
+    try:
+        return await anyio.to_thread.run_sync(call, *arguments)
+    except CtxError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
+
+
+def _failure(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)

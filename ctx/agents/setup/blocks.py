@@ -1,0 +1,95 @@
+"""A block of lines between two sentinel lines at the end of a text, and taking it out again.
+
+For instructions (Markdown) and for TOML, where a table may stand at the end of any file.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+from ctx.agents.setup.jsonc import Unreadable
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class Sentinels(NamedTuple):
+    """The lines before and after a block."""
+
+    start: str
+    end: str
+
+
+MARKDOWN = Sentinels("<!-- git-ctx-instructions-start -->", "<!-- git-ctx-instructions-end -->")
+TOML = Sentinels("# git-ctx-start", "# git-ctx-end")
+
+
+class Found(NamedTuple):
+    """Where a block is: from its first sentinel to behind the line of its last one, and what is between."""
+
+    start: int
+    end: int
+    body: str
+
+
+def find(text: str, sentinels: Sentinels) -> Found | None:
+    """The block in a text. Raises Unreadable where its sentinels were edited."""
+    lines, place = [], 0
+    for line in text.splitlines(keepends=True):
+        if line.strip("\ufeff \t\r\n") in sentinels:
+            lines.append((place + line.index(line.strip("\ufeff \t\r\n")), place + len(line), line.strip()))
+        place += len(line)
+    if not lines:
+        return None
+    if [line.strip("\ufeff") for _, _, line in lines] != list(sentinels):
+        raise Unreadable(f"the lines {sentinels.start} and {sentinels.end} of git-ctx were edited")
+    (start, inner, _), (last, end, _) = lines
+    body = text[inner:last].replace("\r\n", "\n").rstrip("\n")
+    return Found(start, end, body)
+
+
+def put(text: str, sentinels: Sentinels, body: str) -> tuple[str, str]:
+    """A text with a block at its end, and what was put before the block to part it from the rest."""
+    eol = "\r\n" if "\r\n" in text else "\n"
+    before = ""
+    if text.strip("\ufeff"):
+        before = ("" if text.endswith("\n") else eol) + ("" if text.endswith((eol * 2, "\n\n")) else eol)
+    return text + before + _lines(sentinels, body, eol), before
+
+
+def replace(text: str, sentinels: Sentinels, body: str) -> str:
+    """A text with another body in the block that it has. Raises Unreadable."""
+    found = find(text, sentinels)
+    if found is None:
+        raise Unreadable("the block of git-ctx is not there any more")
+    eol = "\r\n" if "\r\n" in text else "\n"
+    lines = _lines(sentinels, body, eol)
+    if not text[found.start : found.end].endswith("\n"):
+        lines = lines.removesuffix(eol)
+    return text[: found.start] + lines + text[found.end :]
+
+
+def take(text: str, sentinels: Sentinels, before: str | None) -> str:
+    """A text without its block and without what was put before it. Raises Unreadable."""
+    found = find(text, sentinels)
+    if found is None:
+        raise Unreadable("the block of git-ctx is not there any more")
+    head, tail = text[: found.start], text[found.end :]
+    if before is None:
+        before = "\r\n" if head.endswith("\r\n\r\n") else "\n" if head.endswith("\n\n") else ""
+    return head.removesuffix(before) + tail
+
+
+def read_toml(text: str) -> dict[str, object]:
+    """What a TOML text says. Raises Unreadable."""
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))
+    except tomllib.TOMLDecodeError as error:
+        raise Unreadable(str(error)) from None
+
+
+def _lines(sentinels: Sentinels, body: str, eol: str) -> str:
+    return f"{sentinels.start}\n{body}\n{sentinels.end}\n".replace("\n", eol)

@@ -1,0 +1,131 @@
+"""Configuration files on disk: read whole, replaced at once, with their mode kept and links followed.
+
+Nothing here knows what is in a file.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+
+from ctx.agents.setup.jsonc import Unreadable
+from ctx.storage.regular_files import open_regular
+
+_LARGEST = 8 << 20
+"""Bytes; ~/.claude.json is the largest one seen, with a few hundred kilobytes."""
+
+
+def real(path: str, inside: str | None) -> str:
+    """The file that a path leads to through links.
+
+    Raises Unreadable for a link to nothing, and for one out of the work tree `inside`: what lies in a
+    repository is not trusted to name files elsewhere.
+    """
+    found = os.path.realpath(path)
+    if inside is not None and not is_inside(found, inside):
+        raise Unreadable("it leads out of the work tree")
+    if os.path.islink(path) and not os.path.exists(found):
+        raise Unreadable("it is a link to nothing")
+    return found
+
+
+def is_inside(path: str, work_tree: str) -> bool:
+    """Whether a path without links is that of something in a work tree, and not in a git directory."""
+    top = os.path.realpath(work_tree).rstrip(os.sep) + os.sep
+    return path.startswith(top) and not {".git", ".."} & {*path[len(top) :].split(os.sep)}
+
+
+def read(path: str) -> bytes | None:
+    """The content of a file, None where there is none. Raises Unreadable."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise Unreadable("a file stands where a directory should be") from None
+    except OSError as error:
+        raise Unreadable(error.strerror or str(error)) from None
+    if len(content) > _LARGEST:
+        raise Unreadable(f"it has more than {_LARGEST >> 20} MB")
+    return content
+
+
+def decoded(content: bytes) -> str:
+    """A content as text, every byte of which can be had back. Raises Unreadable."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Unreadable("it is not UTF-8") from None
+
+
+def check_writable(path: str) -> None:
+    """Raises Unreadable where the user has said by its mode that a file shall stay as it is."""
+    directory = os.path.dirname(next(iter(missing_directories(path)), path))
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise Unreadable("its directory is read-only")
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK):
+        raise Unreadable("it is read-only")
+
+
+def missing_directories(path: str) -> list[str]:
+    """The directories above a path that are not there, the uppermost first."""
+    found: list[str] = []
+    directory = os.path.dirname(path)
+    while not os.path.isdir(directory) and directory != os.path.dirname(directory):
+        found.append(directory)
+        directory = os.path.dirname(directory)
+    return found[::-1]
+
+
+def write(path: str, content: bytes) -> None:
+    """Replace a file at once, or make it with the directories above it. Raises OSError."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    temporary = os.path.join(os.path.dirname(path), f".git-ctx-{secrets.token_hex(8)}")
+    try:
+        before: os.stat_result | None = os.stat(path)
+    except FileNotFoundError:
+        before = None
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+            if before is not None:
+                status = os.fstat(file.fileno())
+                if (status.st_uid, status.st_gid) != (before.st_uid, before.st_gid):
+                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+            file.write(content)
+            if before is not None:
+                # Somebody's file: after a power cut it is there as it was or as it should be.
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def remove(path: str) -> None:
+    """Remove a file that may be gone already. Raises OSError."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def remove_empty(directories: list[str]) -> list[str]:
+    """Remove directories that are empty, the lowest first; those that are still there."""
+    left = []
+    for directory in sorted(directories, key=len, reverse=True):
+        try:
+            os.rmdir(directory)
+        except FileNotFoundError:
+            pass
+        except OSError:
+            left.append(directory)
+    return left

@@ -1,0 +1,171 @@
+"""Planning how set-up is taken out again. `ctx.agents.setup.planning.carry_out` carries such a plan out.
+
+Where nobody else has touched a file since, it gets back the bytes that it had. Otherwise each piece is taken
+out where it stands. Without a record (another clone, a lost git directory) pieces are recognised.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ctx.agents.setup import catalog, pieces, places, wishes
+from ctx.agents.setup.catalog import PROJECT
+from ctx.agents.setup.jsonc import Unreadable, parse
+from ctx.agents.setup.pieces import BLOCK, ITEM, LEAVE, MEMBER
+from ctx.agents.setup.planning import Change, Plan, Step
+from ctx.agents.setup.record import FileRecord, Record, Written, digest
+from ctx.agents.setup.wishes import COMPONENTS, Wish
+
+TAKE = "take"
+"""What happens to a piece, beside those of ctx.agents.setup.pieces."""
+
+
+def plan_removal(scope: str, root: str, agents: Sequence[str], record: Record) -> Plan:
+    """Look at everything and change nothing."""
+    plan = Plan([], [])
+    if not record.files:
+        _plan_unrecorded(plan, scope, root, agents)
+        return plan
+    for path, file in record.files.items():
+        _plan_recorded(plan, path, file, agents, record)
+    return plan
+
+
+def _plan_recorded(plan: Plan, path: str, file: FileRecord, agents: Sequence[str], record: Record) -> None:
+    asked = [one for one in file.written if not {*one.agents}.isdisjoint(agents)]
+    going = [one for one in asked if {*one.agents} <= {*agents}]
+    if not asked:
+        return
+    left = [
+        one._replace(agents=[agent for agent in one.agents if agent not in agents])
+        for one in file.written
+        if one not in going
+    ]
+    try:
+        before = places.read(path)
+        text = places.decoded(before or b"")
+        if going and before is not None:
+            places.check_writable(path)
+    except Unreadable as error:
+        plan.steps.extend(
+            Step(path, one.agents, one.piece.component, LEAVE, reason=str(error)) for one in going
+        )
+        return
+    if before is None:
+        plan.changes.append(Change(path, None, None, None))
+        return
+    plan.steps.extend(Step(path, one.agents, one.piece.component, TAKE) for one in going)
+    intact = file.intact and digest(before) == file.after
+    if not left and intact:
+        first = record.copy(file.before) if file.before is not None else None
+        if file.made or first is not None:
+            plan.changes.append(Change(path, before, first, None))
+            return
+    for one in reversed(going):
+        try:
+            text = pieces.take(text, one.piece, one.trace)
+        except Unreadable as error:
+            if _is_gone(text, one):
+                continue
+            plan.steps.remove(Step(path, one.agents, one.piece.component, TAKE))
+            plan.steps.append(Step(path, one.agents, one.piece.component, LEAVE, reason=str(error)))
+            left.append(one)
+    after: bytes | None = text.encode()
+    if not left and _is_empty(text):
+        first = record.copy(file.before) if file.before is not None else None
+        if file.made:
+            after = None
+        elif first is not None and not first.strip():
+            after = first
+    kept = None
+    if left:
+        kept = file._replace(intact=intact, after=digest(text.encode()), written=left)
+    plan.changes.append(Change(path, before, after, kept))
+
+
+def _plan_unrecorded(plan: Plan, scope: str, root: str, agents: Sequence[str]) -> None:
+    """Take out what is recognised in the files of agents."""
+    wish = Wish(scope, root, agents, frozenset(COMPONENTS), pieces.SERVER)
+    inside = root if scope == PROJECT else None
+    files: dict[str, list[tuple[str, pieces.Piece]]] = {}
+    for one in [*wishes.wanted(wish), *_other_files(wish)]:
+        try:
+            path = places.real(one.path, inside)
+        except Unreadable:
+            continue
+        known = [piece.name for _, piece in files.setdefault(path, [])]
+        if one.piece.name not in known:
+            files[path].append((one.agent, one.piece))
+    for path, found in files.items():
+        _plan_recognised(plan, path, found)
+
+
+def _other_files(wish: Wish) -> list[wishes.Wanted]:
+    """The pieces in those files that an agent would read in the place of the one that it reads now."""
+    found = []
+    for name in wish.agents:
+        places_of = catalog.agent(name).places[wish.scope]
+        for one in wishes.wanted(wish._replace(agents=[name])):
+            key = "instructions" if one.piece.form == BLOCK else "mcp" if one.piece.form == MEMBER else ""
+            for place in places_of.get(key, ()):
+                path = catalog.path_of(place, wish.scope, wish.root)
+                found.append(wishes.Wanted(path, name, one.piece))
+    return found
+
+
+def _plan_recognised(plan: Plan, path: str, found: list[tuple[str, pieces.Piece]]) -> None:
+    try:
+        before = places.read(path)
+        if before is None:
+            return
+        text = places.decoded(before)
+    except Unreadable:
+        return
+    steps = []
+    for agent, piece in reversed(found):
+        try:
+            while pieces.recognised(text, piece):
+                text = pieces.take(text, piece, None)
+                steps.append(Step(path, [agent], piece.component, TAKE))
+                if piece.form != ITEM:
+                    break
+            if piece.form == pieces.BASE and steps:
+                text = pieces.take(text, piece, None)
+        except Unreadable as error:
+            # What is no configuration, or was never touched, is nobody's concern here.
+            if pieces.MARK in text or pieces.HOOK in text or pieces.SERVER in text:
+                steps.append(Step(path, [agent], piece.component, LEAVE, reason=str(error)))
+    plan.steps.extend(steps)
+    if text.encode() != before:
+        plan.changes.append(Change(path, before, None if _is_empty(text) else text.encode(), None))
+
+
+def _is_gone(text: str, one: Written) -> bool:
+    """Whether a piece was taken out by somebody else."""
+    try:
+        return not pieces.recognised(text, one.piece)
+    except Unreadable:
+        return False
+
+
+def _is_empty(text: str) -> bool:
+    """Whether a file says nothing."""
+    if not text.strip("\ufeff \t\r\n"):
+        return True
+    try:
+        document = parse(text)
+    except Unreadable:
+        return False
+    return document.root.plain == {} and not document.comments
+
+
+def empty_directories(plan: Plan, root: str) -> list[str]:
+    """The directories below `root` that removed files may leave empty, for a removal without a record."""
+    found: set[str] = set()
+    for change in plan.changes:
+        directory = os.path.dirname(change.path)
+        while change.after is None and directory.startswith(root.rstrip(os.sep) + os.sep):
+            found.add(directory)
+            directory = os.path.dirname(directory)
+    return sorted(found)

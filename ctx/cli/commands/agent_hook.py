@@ -1,0 +1,80 @@
+"""`git ctx agent-hook`, what the hooks of coding agents call: quick, and whatever goes wrong ends with 0."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+_LARGEST = 1 << 20
+"""Bytes that are read of what an agent says."""
+
+
+@click.command(hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("agent")
+@click.argument("event")
+@click.argument("words", nargs=-1)
+def command(agent: str, event: str, words: tuple[str, ...]) -> int:
+    """Do what EVENT (session, prompt or tool) of AGENT asks for; the agent's JSON is on stdin."""
+    try:
+        said = _said()
+        if event == "session":
+            _index(said)
+        else:
+            _speak(agent, event, said, with_server="mcp" in words)
+    except Exception:
+        # The outermost door of a hook: no agent may be kept from its work by it.
+        pass
+    return 0
+
+
+def _said() -> dict[str, Any]:
+    """What the agent wrote on stdin."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return {}
+    found = json.loads(sys.stdin.buffer.read(_LARGEST) or b"{}")
+    return found if isinstance(found, dict) else {}
+
+
+def _index(said: dict[str, Any]) -> None:
+    """Have what is checked out indexed in the background, as `git ctx index --silent` does."""
+    from ctx.maintenance.background.run import run_detached_for
+
+    directory = said.get("cwd")
+    if isinstance(directory, str) and os.path.isdir(directory):
+        os.chdir(directory)
+    run_detached_for("session")
+
+
+def _speak(agent: str, event: str, said: dict[str, Any], *, with_server: bool) -> None:
+    """Say a sentence to the agent where it is time for it."""
+    from ctx.agents.setup import exploration
+    from ctx.cli.commands.json_output import print_json
+
+    session = str(said.get("session_id") or "")
+    state = exploration.load(agent, session) if session else None
+    if state is None:
+        return
+    if event == "prompt":
+        name, (new, speaks) = "prompt", exploration.after_prompt(state)
+    else:
+        arguments = said.get("tool_input")
+        tool = str(said.get("tool_name", ""))
+        found = arguments if isinstance(arguments, dict) else {}
+        name, (new, speaks) = "nudge", exploration.after_tool(state, tool, found)
+    # Said and not remembered, it would be said again and again.
+    if new != state and exploration.keep(agent, session, new) and speaks:
+        from ctx.agents.setup.texts import Wording, hook_sentence
+
+        sentence = hook_sentence(name, Wording(server=with_server))
+        print_json(
+            {
+                "hookSpecificOutput": {
+                    "hookEventName": said.get("hook_event_name"),
+                    "additionalContext": sentence,
+                }
+            }
+        )

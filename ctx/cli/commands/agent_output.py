@@ -1,0 +1,70 @@
+"""What set-up of agents writes or takes out, for programs and for eyes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from ctx.cli.commands.json_output import path_fields, print_json
+from ctx.text.escaping import printable
+
+if TYPE_CHECKING:
+    from ctx.agents.setup.planning import Plan, Step
+
+WORDS = {
+    "put": "added",
+    "update": "brought up to date",
+    "keep": "there already",
+    "leave": "left alone",
+    "take": "taken out",
+}
+
+
+def print_plan(plan: Plan, scope: str, root: str) -> None:
+    """A line for each file with what happens in it, and why what is left alone is."""
+    by_path: dict[str, list[Step]] = {}
+    for step in plan.steps:
+        by_path.setdefault(step.path, []).append(step)
+    for path, steps in by_path.items():
+        new = " (new)" if steps[0].made else ""
+        click.echo(f"{printable(_short(path, scope, root))}{new}")
+        for action in dict.fromkeys(step.action for step in steps):
+            same = [step for step in steps if step.action == action]
+            components = ", ".join(dict.fromkeys(step.component for step in same))
+            agents = ", ".join(dict.fromkeys(agent for step in same for agent in step.agents))
+            reason = next((f": {step.reason}" for step in same if step.reason), "")
+            click.echo(f"  {WORDS[action]}: {components} ({agents}){printable(reason)}")
+
+
+def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool) -> None:
+    """Print the plan as JSON."""
+    print_json(
+        {
+            "type": kind,
+            "dryRun": dry_run,
+            "scope": scope,
+            **path_fields("root", os.fsencode(root)),
+            "steps": [
+                {
+                    **path_fields("path", os.fsencode(step.path)),
+                    "agents": step.agents,
+                    "component": step.component,
+                    "action": step.action,
+                    "newFile": step.made,
+                    "reason": step.reason or None,
+                }
+                for step in plan.steps
+            ],
+        }
+    )
+
+
+def _short(path: str, scope: str, root: str) -> str:
+    """A path as people write it: from the top of the project, or from home."""
+    root = os.path.realpath(root)
+    if not path.startswith(root.rstrip(os.sep) + os.sep):
+        return path
+    inside = os.path.relpath(path, root)
+    return inside if scope == "project" else f"~/{inside}"

@@ -1,0 +1,135 @@
+"""An answer for programs: JSON, or NUL-ended fields. For eyes: ctx.cli.commands.answer_text."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ctx.cli.commands.answer_text import TextOf
+from ctx.cli.commands.change_output import change_object, comparison_object, evolution_object
+from ctx.cli.commands.json_output import path_fields, paths_fields, print_json
+from ctx.cli.commands.paths import from_here
+from ctx.search.citations import citation
+from ctx.text.escaping import printable
+from ctx.types import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
+
+
+def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
+    """Print the whole answer as one object; without `content` where `text_of` is None."""
+    print_json(
+        {
+            "type": "search_result",
+            "results": [hit_object(hit, text_of) for hit in answer.hits],
+            "message": answer.message,
+            "rankedWith": list(answer.ranked_with),
+            "furtherQueries": list(answer.further_queries),
+            **tree_fields(answer),
+            "submodules": [submodule_object(one) for one in answer.submodules],
+            **({"comparison": comparison_object(answer.comparison)} if answer.comparison else {}),
+        }
+    )
+
+
+def tree_fields(answer: Answer) -> dict[str, Any]:
+    """What every answer says of its tree."""
+    return {
+        "revision": answer.revision,
+        "commit": answer.commit.hex() if answer.commit else None,
+        "tree": answer.tree.hex(),
+        "resolvedBy": answer.resolved_by,
+        "coverage": coverage_object(answer.coverage),
+        "uncommitted": uncommitted_object(answer.uncommitted),
+        "behind": behind_object(answer.behind),
+    }
+
+
+def submodule_object(one: Submodule) -> dict[str, Any]:
+    """A submodule; `commit` and `tree` are null, and `problem` is not, where it was not searched."""
+    return {
+        **path_fields("relativePath", one.path),
+        "pinned": one.pinned.hex(),
+        "commit": one.commit.hex() if one.commit else None,
+        "tree": one.tree.hex() if one.tree else None,
+        "problem": one.problem,
+    }
+
+
+def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
+    """One hit; paths are from the root of the repository, offsets bytes into the blob."""
+    content = {} if text_of is None else {"content": text_of(hit)}
+    return {
+        "result": {
+            "scoredText": {"similarity": round(hit.score, 6)},
+            "sourcePosition": {
+                **path_fields("relativePath", hit.path),
+                "startOffset": hit.position.start,
+                "endOffset": hit.position.end,
+            },
+            "indexItemType": "CHUNKS",
+        },
+        **content,
+        "contentStartLine": hit.position.start_line,
+        "contentEndLine": hit.position.end_line,
+        "symbol": hit.symbol,
+        "kind": hit.kind,
+        "isTestCase": hit.is_test,
+        "language": hit.language,
+        "agreement": round(hit.agreement, 6),
+        "blob": hit.blob.hex(),
+        "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
+        **paths_fields("alsoAt", hit.also_at),
+        **change_object(hit),
+        **evolution_object(hit),
+        **({"duplicate": hit.duplicate} if hit.duplicate else {}),
+    }
+
+
+def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, Any] | None:
+    """What the answer has on top of the commit; null where only what is committed was searched."""
+    return uncommitted and {
+        "changedFiles": uncommitted.changed,
+        "leftOut": uncommitted.left_out,
+        "state": uncommitted.state,
+    }
+
+
+def behind_object(behind: Behind | None) -> dict[str, Any] | None:
+    """How far what is indexed is behind; null where the tree that was asked for is indexed."""
+    return behind and {
+        "tree": behind.tree.hex(),
+        "commit": behind.commit.hex() if behind.commit else None,
+        "commits": behind.commits,
+        "files": behind.files,
+    }
+
+
+def coverage_object(coverage: Coverage) -> dict[str, Any]:
+    """How much of the tree the answer knows."""
+    return {
+        "complete": coverage.complete,
+        "files": coverage.files,
+        "chunks": coverage.chunks,
+        "skipped": coverage.skipped,
+        "scanned": coverage.scanned,
+        "uncovered": coverage.uncovered,
+    }
+
+
+def print_records(answer: Answer, prefix: bytes) -> None:
+    """Print five NUL-ended fields a hit: path, first line, last line, symbol, score (`xargs -0 -n 5`).
+
+    A hit of what differs has two more: what became of it, and which text has these lines, new or old.
+    """
+    if answer.message:
+        print(printable(answer.message), file=sys.stderr)
+    for hit in answer.hits:
+        change = (hit.change.state, hit.change.side) if hit.change is not None else ()
+        fields = (
+            from_here(hit.path, prefix).decode("utf-8", "surrogateescape"),
+            str(hit.position.start_line),
+            str(hit.position.end_line),
+            hit.symbol.replace("\0", "\ufffd"),
+            f"{hit.score:.4f}",
+            *change,
+        )
+        sys.stdout.write("".join(field + "\0" for field in fields))

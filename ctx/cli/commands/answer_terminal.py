@@ -1,0 +1,108 @@
+"""An answer on a terminal: highlighted by Pygments through rich. Loaded only where colours are wanted."""
+
+from __future__ import annotations
+
+import sys
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.special import TextLexer
+from pygments.util import ClassNotFound
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
+from ctx.cli.commands.answer_text import TextOf, also_at, cite, closing_line, no_text
+from ctx.cli.commands.change_output import change_in_words, changed_lines, evolution_lines, sign_of
+from ctx.cli.commands.paths import from_here, quoted
+from ctx.cli.commands.snippet import harmless, shown_changes
+from ctx.text.escaping import printable
+from ctx.types import Answer, Hit
+
+THEME = "ansi_dark"
+"""The sixteen colours that the user's terminal defines, readable on its own background."""
+
+LEXERS = {
+    "apex": "java",
+    "astro": "html",
+    "commonlisp": "common-lisp",
+    "embeddedtemplate": "html",
+    "fsharp_signature": "fsharp",
+    "hack": "php",
+    "ocaml_interface": "ocaml",
+    "qmljs": "qml",
+    "svelte": "html",
+}
+"""Languages that Pygments knows under another name, or whose nearest relative it knows."""
+
+
+def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+    """Print each hit as `path:first-last  symbol  kind  score` with a highlighted snippet below it."""
+    console = Console(
+        file=sys.stdout, force_terminal=True, highlight=False, soft_wrap=not sys.stdout.isatty()
+    )
+    if answer.message:
+        console.print(Text(printable(answer.message), "yellow"))
+        console.print()
+    for hit in answer.hits:
+        console.print(heading(hit, prefix), soft_wrap=True)
+        if hit.duplicate is not None:
+            console.print(Text(f"    {hit.duplicate}", "bold red"), soft_wrap=True)
+        if hit.change is not None:
+            console.print(Text(f"    {change_in_words(hit.change)}", "yellow"), soft_wrap=True)
+        for line in evolution_lines(hit.evolution) if hit.evolution else ():
+            console.print(Text(f"    {line}", "dim"), soft_wrap=True)
+        if hit.also_at:
+            console.print(Text(f"    also at {also_at(hit, prefix)}", "dim"), soft_wrap=True)
+        if text_of is not None:
+            text = text_of(hit)
+            if text is None:
+                console.print(Text(f"  {no_text(hit)}", "yellow"), soft_wrap=True)
+            else:
+                print_snippet(console, hit, text, query)
+            console.print()
+    console.print(Text(closing_line(answer), "dim"), soft_wrap=True)
+
+
+def heading(hit: Hit, prefix: bytes) -> Text:
+    """The line above a snippet."""
+    position = hit.position
+    return Text.assemble(
+        (quoted(from_here(hit.path, prefix)), "magenta"),
+        (f":{position.start_line}-{position.end_line}", "green"),
+        *([("  " + harmless(hit.symbol), "bold")] if hit.symbol else []),
+        (f"  {hit.kind}", "cyan"),
+        (f"  {hit.score:.2f}  {cite(hit)}", "dim"),
+    )
+
+
+def lexer(language: str, code: str) -> Lexer:
+    """What splits a text of a language into coloured tokens.
+
+    By the language and not by the file name: Pygments would load every lexer that claims an extension.
+    """
+    name = LEXERS.get(language, language)
+    try:
+        # A chunk of PHP seldom holds the tag that opens it.
+        return get_lexer_by_name(name, stripnl=False, startinline="<?" not in code)
+    except ClassNotFound:
+        return TextLexer(stripnl=False)
+
+
+def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
+    """Print some lines of a text; all of it is highlighted, so that a string cut in two keeps its colour."""
+    raw = text.split("\n")
+    code = "\n".join(harmless(line) for line in raw)
+    syntax = Syntax(code, lexer(hit.language or "text", code), theme=THEME, tab_size=4)
+    lines = syntax.highlight(code).split("\n", allow_blank=True)
+    width, before = len(str(hit.position.end_line)), -1
+    changed, sign = changed_lines(hit), sign_of(hit)
+    for number in shown_changes(text, query, changed):
+        if number != before + 1:
+            console.print(Text(f"  {'⋮':>{width}}", "dim"))
+        mark = sign if number in changed else " "
+        gutter = f"{mark} {hit.position.start_line + number:>{width}}  "
+        line = lines[number] if number < len(lines) else Text()
+        line.expand_tabs(4)
+        console.print(Text.assemble((gutter, "dim"), line), no_wrap=True, overflow="ellipsis")
+        before = number

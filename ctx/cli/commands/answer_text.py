@@ -1,0 +1,132 @@
+"""An answer for eyes: hits with a snippet, highlighted on a terminal, and a last line that names the tree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from ctx.cli.commands.change_output import (
+    change_in_words,
+    changed_lines,
+    comparison_in_words,
+    evolution_lines,
+    sign_of,
+)
+from ctx.cli.commands.paths import from_here, quoted
+from ctx.cli.commands.snippet import harmless, shown_changes
+from ctx.search.citations import SHORT, citation
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+from ctx.types import Answer, Hit, Uncommitted
+
+TextOf = Callable[[Hit], str | None]
+"""Gives the text of a hit, or None where it cannot be read."""
+
+
+def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+    """Print lines fit for grep: `path:first-last:symbol`, below it the snippet, numbered and indented."""
+    write = sys.stdout.write
+    if answer.message:
+        write(f"{printable(answer.message)}\n\n")
+    for hit in answer.hits:
+        print_hit(hit, query, text_of, prefix)
+    write(closing_line(answer) + "\n")
+
+
+def print_hit(hit: Hit, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+    """Print one hit, with its text unless `text_of` is None."""
+    write = sys.stdout.write
+    write(f"{place_of(hit, prefix)}\n    cite {cite(hit)}\n")
+    if hit.duplicate is not None:
+        write(f"    {hit.duplicate}\n")
+    if hit.change is not None:
+        write(f"    {change_in_words(hit.change)}\n")
+    if hit.evolution is not None:
+        write("".join(f"    {line}\n" for line in evolution_lines(hit.evolution)))
+    if hit.also_at:
+        write(f"    also at {also_at(hit, prefix)}\n")
+    if text_of is not None:
+        text = text_of(hit)
+        write(f"    {no_text(hit)}\n\n" if text is None else snippet(hit, text, query) + "\n")
+
+
+def no_text(hit: Hit) -> str:
+    """What stands for a text that cannot be read. In a partial clone git fetches it when it is asked for."""
+    return (
+        f"the text is not in this clone, or damaged: `git cat-file -p {hit.blob.hex()}` gets it or says why"
+    )
+
+
+def place_of(hit: Hit, prefix: bytes) -> str:
+    """`path:first-last:symbol`."""
+    first, last = hit.position.start_line, hit.position.end_line
+    return f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}"
+
+
+def snippet(hit: Hit, text: str, query: str) -> str:
+    """Some lines of a text, numbered and indented."""
+    out = ""
+    lines, width, before = text.split("\n"), len(str(hit.position.end_line)), -1
+    changed, sign = changed_lines(hit), sign_of(hit)
+    for number in shown_changes(text, query, changed):
+        if number != before + 1:
+            out += f"    {'':{width}}  ...\n"
+        mark = sign if number in changed else " "
+        line = f"  {mark} {hit.position.start_line + number:{width}}  {harmless(lines[number])}"
+        out += line.rstrip() + "\n"
+        before = number
+    return out
+
+
+def cite(hit: Hit) -> str:
+    """The citation of a hit with a short id, which `git ctx show` takes too."""
+    return citation(hit.blob, hit.position.start_line, hit.position.end_line, SHORT)
+
+
+def also_at(hit: Hit, prefix: bytes) -> str:
+    """The other paths of a hit, a few of them by name."""
+    named = [quoted(from_here(path, prefix)) for path in hit.also_at[:3]]
+    more = len(hit.also_at) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def closing_line(answer: Answer, shown: int | None = None) -> str:
+    """The last line: how many hits, in which revision and tree, how much of it is known, and the time.
+
+    `shown` is the number of hits where these are not those of the answer.
+    """
+    count = len(answer.hits) if shown is None else shown
+    hits = counted(count, "hit") if count else "no hits"
+    commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
+    coverage, uncommitted = answer.coverage, answer.uncommitted
+    changes = _changes(uncommitted) if uncommitted and uncommitted.changed else ""
+    parts = [
+        f"{hits} in {answer.revision}{commit}{changes}",
+        comparison_in_words(answer.comparison)
+        if answer.comparison
+        else f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
+        f"{'all' if coverage.complete else 'only'} {counted(coverage.files, 'file')}, "
+        + counted(coverage.chunks, "chunk"),
+    ]
+    if answer.submodules:
+        searched = sum(one.commit is not None for one in answer.submodules)
+        parts.append(f"{searched:,} of {counted(len(answer.submodules), 'submodule')} searched")
+    left_out = sum(coverage.skipped.values())
+    if left_out:
+        parts.append(f"{left_out:,} left out")
+    if answer.ranked_with:
+        parts.append(f"ranked with {', '.join(answer.ranked_with)}")
+    if answer.further_queries:
+        asked = ", ".join(f'"{query}"' for query in answer.further_queries)
+        parts.append(f"also asked {asked}")
+    if uncommitted and uncommitted.left_out:
+        parts.append(f"{counted(uncommitted.left_out, 'file')} of many untracked not looked at")
+    return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
+
+
+def _changes(uncommitted: Uncommitted) -> str:
+    files = counted(uncommitted.changed, "file")
+    known = {"work tree": f"{files} not committed", "staged": f"{files} staged"}
+    return (
+        f" with {known.get(uncommitted.state, f'{uncommitted.state} of the conflict, {files} not committed')}"
+    )

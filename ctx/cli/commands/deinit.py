@@ -1,0 +1,27 @@
+"""`git ctx deinit`: take away what `git ctx init` installed."""
+
+from __future__ import annotations
+
+import click
+
+from ctx.cli.commands import hook_output, options
+
+
+@click.command(short_help="Take the hooks away again.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken away, and change nothing.")
+@options.json_output
+@options.root
+def command(dry_run: bool, json_output: bool) -> int:
+    """Take the hooks and their settings away; the hook directory is then as it was, byte for byte.
+
+    The index stays; `git ctx remove-index` removes it.
+    """
+    from ctx.git.repository import open_repository
+    from ctx.maintenance.hooks.install import plan_removal, remove
+
+    with open_repository(".") as repository:
+        plan = plan_removal(repository)
+        if not dry_run:
+            remove(repository, plan)
+    hook_output.print_removal(plan, dry_run=dry_run, as_json=json_output)
+    return 0

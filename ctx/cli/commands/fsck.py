@@ -1,0 +1,99 @@
+"""`git ctx fsck`: look into all that is stored, and remove what is damaged."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ctx.cli.commands import options
+from ctx.cli.commands.json_output import print_json
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+
+if TYPE_CHECKING:
+    from ctx.maintenance.fsck import Report
+
+FOUND = 1
+"""The exit status when something was wrong, mended or not."""
+
+
+@click.command(short_help="Look into all that is stored, and remove what is damaged.")
+@click.option("--full", is_flag=True, help="Also compare each snapshot with its tree as git has it.")
+@click.option("--dry-run", is_flag=True, help="Remove nothing.")
+@options.json_output
+@options.root
+def command(full: bool, dry_run: bool, json_output: bool) -> int:
+    """Look into every file of the index. What is damaged is removed, and made again when it is needed.
+
+    Files that are not git-ctx's are told and left. The exit status is 0 when all is well, and 1 when
+    something was wrong, even if it is mended.
+    """
+    import ctx
+    from ctx.maintenance import fsck
+
+    progress = Line(sys.stderr.isatty() and not json_output)
+    try:
+        with ctx.open(".") as index:
+            report = fsck.check(index, full=full, dry_run=dry_run, told=progress.step)
+    finally:
+        progress.end()
+    if json_output:
+        print_json({"type": "fsck_result", "dryRun": dry_run, **fields(report)})
+    else:
+        click.echo(text(report))
+    return FOUND if report.findings else 0
+
+
+class Line:
+    """How far it is, as a line that is written over, the way git shows it."""
+
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown
+        self.last = ""
+
+    def step(self, done: int, total: int) -> None:
+        """Show a number of files out of all; only when the per cent has changed."""
+        state = f"checking: {100 * done // max(total, 1):3d}%"
+        if self.shown and state != self.last:
+            self.last = state
+            sys.stderr.write(f"\r{state} of {counted(total, 'file')}")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self.last:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def fields(report: Report) -> dict[str, object]:
+    """The report for programs."""
+    return {
+        "checked": report.checked,
+        "findings": [
+            {"path": found.path, "kind": found.kind, "problem": found.problem, "mended": found.mended}
+            for found in report.findings
+        ],
+        "foreign": report.foreign,
+        "notCompared": [tree.hex() for tree in report.uncompared],
+    }
+
+
+def text(report: Report) -> str:
+    """The report for eyes: a line for each file that is not as it should be, then a sum."""
+    lines = [
+        f"{'mended' if found.mended else 'damaged'} {found.kind} {found.path}: {found.problem}"
+        for found in report.findings
+    ]
+    lines += [f"not of git-ctx, left alone: {path}" for path in report.foreign]
+    lines += [
+        f"tree {tree.hex()[:12]} is not in the repository, so not compared" for tree in report.uncompared
+    ]
+    wrong = len(report.findings)
+    lines.append(
+        f"checked {counted(sum(report.checked.values()), 'file')}, "
+        + (f"{wrong:,} damaged" if wrong else "all is well")
+    )
+    return "\n".join(map(printable, lines))

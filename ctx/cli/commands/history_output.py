@@ -1,0 +1,148 @@
+"""An answer about history, for eyes and for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+from ctx.cli.commands.json_output import path_fields, print_json
+from ctx.cli.commands.paths import from_here, quoted
+from ctx.cli.commands.snippet import harmless, shown_lines
+from ctx.history.results import CommitHit, HistoryAnswer, Month, Place
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+
+TextOf = Callable[[bytes, Place], str | None]
+"""Gives the lines of a place in a commit, or None where they cannot be read."""
+BARS = "▁▂▃▄▅▆▇█"
+WIDTH = 60
+"""Bars of a timeline; where there are more months, several share one."""
+
+
+def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+    """Print each commit on a line, with its subject and changed places below it."""
+    write = sys.stdout.write
+    if answer.message:
+        write(f"{printable(answer.message)}\n\n")
+    for hit in answer.hits:
+        merge = " (merge)" if hit.is_merge else ""
+        write(f"{hit.commit.hex()[:12]} {date_of(hit.author_time)} {printable(hit.author)}{merge}\n")
+        write(f"    {printable(hit.subject)}\n")
+        for place in hit.places:
+            write(place_in_words(hit, place, query, text_of, prefix))
+        write("\n")
+    if answer.timeline:
+        write(sparkline(answer.timeline))
+    write(closing_line(answer) + "\n")
+
+
+def place_in_words(hit: CommitHit, place: Place, query: str, text_of: TextOf | None, prefix: bytes) -> str:
+    """`+ path:first-last` for what was added, `-` for what was removed, below it the lines that say most."""
+    sign = "-" if place.is_removed else "+"
+    out = f"  {sign} {quoted(from_here(place.path, prefix))}:{place.first}-{place.last}\n"
+    text = text_of(hit.commit, place) if text_of is not None else None
+    if text is None:
+        return out
+    lines, width, before = text.split("\n"), len(str(place.last)), -1
+    for number in shown_lines(text, query):
+        if number != before + 1:
+            out += f"    {'':{width}}  ...\n"
+        out += f"    {place.first + number:{width}}  {harmless(lines[number])}".rstrip() + "\n"
+        before = number
+    return out
+
+
+def sparkline(months: list[Month]) -> str:
+    """One line of bars, as high as what went on, and where it was highest."""
+    each = -(-len(months) // WIDTH)
+    sums = [sum(month.strength for month in months[at : at + each]) for at in range(0, len(months), each)]
+    top = max(sums)
+    bars = "".join(" " if not one else BARS[min(7, int(one / top * 8))] for one in sums)
+    peak = max(months, key=lambda month: month.strength)
+    unit = "a month" if each == 1 else f"{each} months"
+    line = f"{months[0].month} {bars} {months[-1].month}  {unit} a bar"
+    if peak.commits:
+        line += f"; most in {peak.month}: {counted(peak.commits, 'commit')}"
+    return line + "\n\n"
+
+
+def closing_line(answer: HistoryAnswer) -> str:
+    """The last line: how many commits of how many, and in which history."""
+    known = answer.known
+    count = len(answer.hits)
+    tip = answer.commit.hex()[:12]
+    commits = counted(count, "commit") if count else "no commits"
+    parts = [f"{commits} of {known.commits:,} in {answer.revision} {tip}"]
+    if known.passed != known.commits:
+        parts.append(f"{known.passed:,} pass the filters")
+    if known.indexed:
+        parts.append(f"{known.indexed:,} newly indexed")
+    if known.cut:
+        parts.append(f"{known.cut:,} large ones known in part")
+    return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
+
+
+def date_of(second: int) -> str:
+    """A day in UTC; what no calendar has is shown as a number."""
+    try:
+        return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):
+        return f"@{second}"
+
+
+def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: bool) -> None:
+    """Print the whole answer as one object."""
+    known = answer.known
+    print_json(
+        {
+            "type": "history_result",
+            "results": [hit_object(hit, text_of) for hit in answer.hits],
+            "message": answer.message,
+            "revision": answer.revision,
+            "commit": answer.commit.hex(),
+            "coverage": {
+                "commits": known.commits,
+                "passed": known.passed,
+                "indexed": known.indexed,
+                "merges": known.merges,
+                "cut": known.cut,
+                "edge": known.edge,
+                "unread": known.unread,
+            },
+            **(
+                {
+                    "timeline": [
+                        {"month": month.month, "commits": month.commits, "strength": round(month.strength, 6)}
+                        for month in answer.timeline
+                    ]
+                }
+                if timeline
+                else {}
+            ),
+        }
+    )
+
+
+def hit_object(hit: CommitHit, text_of: TextOf | None) -> dict[str, Any]:
+    """One commit with its changed places; paths are from the root of the repository."""
+    return {
+        "commit": hit.commit.hex(),
+        "author": hit.author,
+        "authorTime": hit.author_time,
+        "committerTime": hit.committer_time,
+        "subject": hit.subject,
+        "isMerge": hit.is_merge,
+        "similarity": round(hit.score, 6),
+        "changes": [
+            {
+                **path_fields("relativePath", place.path),
+                "side": "old" if place.is_removed else "new",
+                "startLine": place.first,
+                "endLine": place.last,
+                **({} if text_of is None else {"content": text_of(hit.commit, place)}),
+            }
+            for place in hit.places
+        ],
+    }

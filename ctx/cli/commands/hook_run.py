@@ -1,0 +1,15 @@
+"""`git ctx hook-run`, what a hook starts: returns at once, and indexes in the background."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1)
+def command(arguments: tuple[str, ...]) -> int:
+    """Index in the background what is checked out; ARGUMENTS are those that git gave the hook."""
+    from ctx.maintenance.background.run import run_detached
+
+    run_detached(arguments)
+    return 0

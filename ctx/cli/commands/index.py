@@ -1,0 +1,166 @@
+"""`git ctx index`: bring the index to one tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from ctx.cli.commands import options
+from ctx.cli.commands.answer_output import submodule_object
+from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.paths import UNPRINTABLE, escaped, quoted
+from ctx.cli.commands.progress import JsonLines, Reporter, ended_in_order, reporter_for
+from ctx.errors import INTERRUPTED
+from ctx.search.coverage import submodules_in_words
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+from ctx.types import ALREADY_INDEXED, IndexReport
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+
+@click.command(short_help="Index a revision, HEAD if none is given.")
+@click.argument("revision", required=False)
+@click.option("--branch", metavar="NAME", help="Index the tip of a branch.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Work in N processes; all cores by default."
+)
+@click.option(
+    "--ci", is_flag=True, help="For build machines: all cores, plain lines on stderr, no questions."
+)
+@click.option(
+    "--fetch",
+    is_flag=True,
+    help="In a partial clone, first get from its remote the files that the revision lacks.",
+)
+@options.recurse_submodules
+@click.option("--silent", is_flag=True, help="Print nothing but errors.")
+@options.json_output
+@options.root
+def command(
+    revision: str | None,
+    branch: str | None,
+    jobs: int | None,
+    ci: bool,
+    fetch: bool,
+    recurse_submodules: bool,
+    silent: bool,
+    json_output: bool,
+) -> int:
+    """Index REVISION (HEAD if none is given), so that searches of it answer at once.
+
+    Only what is not yet stored is read and embedded. A run that was stopped goes on where it was. No file is
+    fetched without --fetch.
+    """
+    options.revision_and_branch(revision, branch)
+    import ctx
+
+    reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
+    wish = Wish(jobs, "ci" if ci else "manual", fetch, silent, reporter)
+    with reporter, ctx.open(".") as index, ended_in_order():
+        try:
+            tell(bring_up(index, revision, branch, wish), reporter, silent=silent)
+            if recurse_submodules:
+                bring_up_below(index, revision, branch, wish)
+        except KeyboardInterrupt:
+            reporter.close()
+            if not silent:
+                click.echo("interrupted; what is done is kept, `git ctx index` goes on from there", err=True)
+            return INTERRUPTED
+    return 0
+
+
+class Wish(NamedTuple):
+    """How to index, whichever repository."""
+
+    jobs: int | None
+    trigger: str
+    fetch: bool
+    silent: bool
+    reporter: Reporter
+
+
+def bring_up(index: RepositoryIndex, revision: str | None, branch: str | None, wish: Wish) -> IndexReport:
+    """Index a revision of one repository, and tell what of its rules was not applied."""
+    as_json = isinstance(wish.reporter, JsonLines)
+    if wish.fetch:
+        told = None if wish.silent or as_json else announce
+        fetched = index.fetch(revision, branch=branch, told=told)
+        if as_json:
+            print_json({"type": "fetched", "objects": fetched})
+    report = index.index(
+        revision, branch=branch, jobs=wish.jobs, trigger=wish.trigger, progress=wish.reporter.progress
+    )
+    if not wish.silent:
+        for warning in dict.fromkeys(
+            filter(None, (*index.indexer.trees.warnings, index.fetch_failed, index.past_unread))
+        ):
+            click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
+    return report
+
+
+def bring_up_below(index: RepositoryIndex, revision: str | None, branch: str | None, wish: Wish) -> None:
+    """Index the submodules of a revision; those that are not here are told."""
+    lacking = []
+    quiet = wish._replace(reporter=Reporter())
+    as_json = isinstance(wish.reporter, JsonLines)
+    for below in index.below(revision, branch=branch):
+        report = None
+        if below.inner is not None and below.asked is not None:
+            report = bring_up(below.inner, below.asked.revision, None, quiet if as_json else wish)
+        else:
+            lacking.append(below.submodule)
+        if as_json:
+            print_json({"type": "submodule", **submodule_object(below.submodule), **counts(report)})
+        elif report is not None and not wish.silent:
+            click.echo(f"{quoted(below.submodule.path)}: {printable(summary(report))}")
+    if not wish.silent and (words := submodules_in_words(lacking)):
+        click.echo(f"warning: {UNPRINTABLE.sub(escaped, words)}", err=True)
+
+
+def announce(objects: int) -> None:
+    """Say that the remote is asked, which may take its time."""
+    click.echo(f"fetching {counted(objects, 'object')} that this clone lacks", err=True)
+
+
+def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
+    """Say what the run did, to a program or to eyes."""
+    if isinstance(reporter, JsonLines):
+        reporter.finished(report)
+    elif not silent:
+        click.echo(printable(summary(report)))
+
+
+def counts(report: IndexReport | None) -> dict[str, str | int | None]:
+    """What was done for a submodule, as the fields of an object."""
+    if report is None:
+        return {}
+    return {
+        "skipped": report.skipped,
+        "totalClusters": report.total_clusters,
+        "processedNewClusters": report.processed_new_clusters,
+        "embeddedChunks": report.embedded_chunks,
+    }
+
+
+def summary(report: IndexReport) -> str:
+    """What a run did as one line."""
+    where = f"{report.revision} (tree {report.tree.hex()[:12]})"
+    if report.skipped == ALREADY_INDEXED:
+        return f"{where} is indexed already"
+    if report.skipped:
+        return f"another process is indexing this repository; it will index {where} too before it ends"
+    parts = [
+        f"{report.processed_new_clusters:,} of {counted(report.total_clusters, 'cluster')} new",
+        f"{counted(report.embedded_chunks, 'chunk')} embedded, {report.reused_chunks:,} reused",
+    ]
+    left_out = sum(report.skipped_files.values())
+    if left_out:
+        parts.append(f"{counted(left_out, 'file')} left out (`git ctx status` says why)")
+    if report.remote is not None and (report.remote.embedded or report.remote.reused):
+        remote = report.remote
+        cut = f", {remote.cut:,} too long and read in part" if remote.cut else ""
+        parts.append(f"{remote.embedded:,} embedded by {remote.model}, {remote.reused:,} reused{cut}")
+    return f"indexed {where}: {'; '.join(parts)}; {report.seconds:.1f} s"

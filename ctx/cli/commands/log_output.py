@@ -1,0 +1,88 @@
+"""The log of background runs, for programs and for eyes."""
+
+from __future__ import annotations
+
+import sys
+
+from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.status_output import when
+from ctx.maintenance.background import log
+from ctx.maintenance.background.turn import current
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
+
+SHOWN = 50
+"""Runs that are shown, the newest ones."""
+
+SKIPPED = {ALREADY_INDEXED: "indexed already", INDEXING_IN_PROGRESS: "left to the process that indexes"}
+
+
+def print_log(directory: str, *, as_json: bool) -> None:
+    """Print the last runs, oldest first, and the one that goes on."""
+    start, alive = current(directory)
+    runs = log.read(directory)
+    if start is not None and not alive:
+        runs.append(log.killed(start))
+    running = start if alive else None
+    if as_json:
+        print_json(
+            {
+                "type": "log_result",
+                "runs": [run_object(run) for run in runs[-SHOWN:]],
+                "running": running and running._asdict(),
+            }
+        )
+        return
+    lines = [line for run in runs[-SHOWN:] for line in run_lines(run)]
+    if running is not None:
+        lines.append(f"{when(running.time)}  {running.trigger}: going on, process {running.pid}")
+    if not lines:
+        lines = ["no hook has run yet; `git ctx init` installs them where they are not"]
+    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+
+
+def run_object(run: log.Run) -> dict[str, object]:
+    """One run as an object; the time in seconds since 1970."""
+    return {
+        "time": run.time,
+        "seconds": run.seconds,
+        "trigger": run.trigger,
+        "events": run.events,
+        "outcome": run.outcome,
+        "error": run.error,
+        "trees": [
+            {
+                "tree": tree.tree,
+                "revision": tree.revision,
+                "skipped": tree.skipped,
+                "processedNewClusters": tree.new_clusters,
+                "embeddedChunks": tree.embedded_chunks,
+                "reusedChunks": tree.reused_chunks,
+            }
+            for tree in run.trees
+        ],
+    }
+
+
+def run_lines(run: log.Run) -> list[str]:
+    """One run as a line, and one more for each further tree."""
+    head = f"{when(run.time)}  {run.trigger}"
+    if run.events > 1:
+        head += f" and {run.events - 1:,} more"
+    told = [tree_text(tree) for tree in run.trees]
+    if run.error:
+        told.append(f"{run.outcome}: {run.error}")
+    seconds = "" if run.outcome == log.KILLED else f" ({run.seconds:.1f} s)"
+    first, *rest = told or ["nothing to do"]
+    return [f"{head}: {first}{seconds}", *(f"    {line}" for line in rest)]
+
+
+def tree_text(tree: log.Covered) -> str:
+    """What was done for one tree."""
+    # A detached HEAD is named by its commit.
+    name = tree.revision[:12] if len(tree.revision) in (40, 64) else tree.revision
+    what = f"{name} (tree {tree.tree[:12]})"
+    if tree.skipped:
+        return f"{what} {SKIPPED.get(tree.skipped, tree.skipped)}"
+    return f"{what} {counted(tree.embedded_chunks, 'chunk')} embedded, {tree.reused_chunks:,} reused"

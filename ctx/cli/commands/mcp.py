@@ -1,0 +1,53 @@
+"""`git ctx mcp`: the server for coding agents."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from ctx.cli.commands import options
+from ctx.errors import CtxError
+
+
+@click.command(short_help="Serve this project to a coding agent over MCP.")
+@click.option("--http", "over_http", is_flag=True, help="Serve over HTTP on 127.0.0.1 instead, with a token.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="With --http: listen on port N; a free one by default.",
+)
+@click.option("--minimal", is_flag=True, help="Offer code_search alone.")
+@options.root
+def command(over_http: bool, port: int | None, minimal: bool) -> int:
+    """Serve the project around the current directory (or -C PATH) to a coding agent, until it goes away.
+
+    Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
+    read_lines, history_search, explain, pack, list_packs and read_pack; nothing is changed but the index and
+    the packs that are kept beside it.
+
+    With --http it prints its address, and on stderr in which file its token is. GIT_CTX_MCP_TOKEN chooses
+    the token.
+    """
+    if port is not None and not over_http:
+        raise click.UsageError("--port goes with --http.")
+    try:
+        if over_http:
+            from ctx.agents.mcp.http import serve_http
+        else:
+            from ctx.agents.mcp.server import serve
+    except ImportError as error:
+        raise CtxError(
+            f"the server for agents needs more packages ({error.name}): `pip install 'git-ctx[mcp]'`"
+        ) from None
+    from ctx.git.repository import open_repository
+
+    repository = open_repository(".")
+    root = os.path.abspath(repository.work_tree or repository.git_dir)
+    repository.close()
+    if over_http:
+        serve_http(root, port or 0, minimal=minimal)
+    else:
+        serve(root, minimal=minimal)
+    return 0

@@ -1,0 +1,76 @@
+"""Packs for eyes and for programs: a summary, a manifest, the list of those that are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.paths import quoted
+from ctx.cli.commands.status_output import size, when
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+
+if TYPE_CHECKING:
+    from ctx.pack.shelf import Listed
+    from ctx.pack.values import Pack, PackedFile
+
+
+def print_manifest(pack: Pack) -> None:
+    """Print the manifest as one object."""
+    from ctx.pack.manifest import manifest
+
+    print_json({"type": "pack_result", **manifest(pack)})
+
+
+def print_summary(pack: Pack, place: str | None) -> None:
+    """Print what a pack holds, and where it lies."""
+    lines = []
+    if pack.message:
+        print(printable(pack.message), file=sys.stderr)
+    delta = pack.delta
+    if delta is not None:
+        kind = f"everything again: {delta.complete}" if delta.complete else "what has changed"
+        lines.append(f"update of {delta.parent} ({kind})")
+    lines += [f"  {describe(file)}" for file in pack.files]
+    if delta is not None:
+        lines += [f"  {quoted(one.path)}  {one.reason}" for one in delta.removed]
+    if not lines:
+        lines = ["nothing in this tree answers the task"]
+    files = counted(sum(1 for file in pack.files if file.excerpts), "file")
+    ranked_with = f"; ranked with {', '.join(pack.ranked_with)}" if pack.ranked_with else ""
+    tokens = f"{pack.tokens:,} of {counted(pack.options.budget, 'token')}"
+    lines.append(f"-- {pack.slug}: {tokens}, {files}{ranked_with}")
+    if place is not None:
+        lines.append(os.path.relpath(place) if not os.path.relpath(place).startswith("..") else place)
+    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+
+
+def describe(file: PackedFile) -> str:
+    """A file of a pack on one line."""
+    from ctx.pack.render import reasons
+
+    state = f" {file.state}" if file.state else ""
+    if not file.excerpts:
+        return f"{quoted(file.path)}{state}  no excerpt: {file.omission}"
+    ranges = ",".join(f"{first}-{last}" for one in file.excerpts for first, last in one.ranges)
+    why = reasons(file)
+    return f"{quoted(file.path)}:{ranges}{state}" + (f"  {why}" if why else "")
+
+
+def print_list(packs: Sequence[Listed], *, as_json: bool) -> None:
+    """Print the packs that are kept."""
+    if as_json:
+        print_json({"type": "pack_list", "packs": [listed_object(one) for one in packs]})
+        return
+    if not packs:
+        print('no pack is kept; `git ctx pack --task "..."` makes one', file=sys.stderr)
+    for one in packs:
+        sys.stdout.write(f"{when(one.made // 10**9)}  {size(one.size):>8}  {one.slug}\n")
+
+
+def listed_object(one: Listed) -> dict[str, object]:
+    """A pack that is kept; times in seconds since 1970."""
+    return {"slug": one.slug, "createdAt": one.made // 10**9, "sizeBytes": one.size}

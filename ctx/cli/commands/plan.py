@@ -1,0 +1,77 @@
+"""`git ctx plan`: what it would cost to index a revision, before anything is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ctx.cli.commands import options
+from ctx.cli.commands.json_output import print_json
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted_and
+
+if TYPE_CHECKING:
+    from ctx.types import Plan
+
+
+@click.command(short_help="Say what indexing a revision would cost, and do nothing.")
+@click.argument("revision", required=False)
+@click.option("--branch", metavar="NAME", help="The tip of a branch.")
+@options.json_output
+@options.root
+def command(revision: str | None, branch: str | None, json_output: bool) -> int:
+    """Say what it would take to index REVISION (HEAD if none is given), in blobs, chunks, tokens and seconds.
+
+    Nothing is read but names and sizes, and nothing is written.
+    """
+    options.revision_and_branch(revision, branch)
+    import ctx
+
+    with ctx.open(".") as index:
+        plan = index.plan(revision, branch=branch)
+    if json_output:
+        print_json(fields(plan))
+    else:
+        click.echo(text(plan))
+    return 0
+
+
+def fields(plan: Plan) -> dict[str, object]:
+    """A plan for programs."""
+    return {
+        "type": "plan_result",
+        "revision": plan.revision,
+        "commit": plan.commit.hex() if plan.commit else None,
+        "tree": plan.tree.hex(),
+        "resolvedBy": plan.resolved_by,
+        "covered": plan.covered,
+        "newClusters": plan.new_clusters,
+        "newBlobs": plan.new_blobs,
+        "missingBlobs": plan.missing_blobs,
+        "sizeBytes": plan.size,
+        "estimated": {
+            "chunks": plan.chunks,
+            "tokens": plan.tokens,
+            "seconds": round(plan.seconds, 1),
+        },
+    }
+
+
+def text(plan: Plan) -> str:
+    """A plan for eyes."""
+    commit = f" {plan.commit.hex()[:12]}" if plan.commit else ""
+    where = printable(f"{plan.revision}{commit}, tree {plan.tree.hex()[:12]}")
+    if plan.covered:
+        return f"{where} is indexed: nothing to do"
+    lines = [
+        where,
+        f"  new clusters {plan.new_clusters:>12,}",
+        f"  new blobs    {plan.new_blobs:>12,}  {plan.size / 1e6:,.1f} MB",
+        f"  chunks       {plan.chunks:>12,}  estimated",
+        f"  tokens       {plan.tokens:>12,}  estimated",
+        f"  seconds      {plan.seconds:>12,.1f}  estimated, of one processor",
+    ]
+    if plan.missing_blobs:
+        lines.append(f"  {counted_and(plan.missing_blobs, 'more blob', 'is', 'are')} not in this clone")
+    return "\n".join(lines)

@@ -1,0 +1,57 @@
+"""`git ctx remove-agent`: take out what `git ctx setup-agent` wrote."""
+
+from __future__ import annotations
+
+import click
+
+from ctx.agents.setup.catalog import NAMES
+from ctx.cli.commands import options
+from ctx.cli.commands.setup_agent import LEFT_ALONE, agreed, record_of, root_of
+from ctx.errors import CtxError
+
+
+@click.command(short_help="Take out of agents' configuration what setup-agent wrote.")
+@click.option(
+    "--agent", "agents", multiple=True, type=click.Choice(NAMES), help="Only this agent; may be repeated."
+)
+@click.option("--project", "scope", flag_value="project", default="project", help="Out of this project.")
+@click.option("--user", "scope", flag_value="user", help="Out of the user's own configuration.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken out, and change nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@options.json_output
+@options.root
+def command(agents: tuple[str, ...], scope: str, dry_run: bool, yes: bool, json_output: bool) -> int:
+    """Restore every file as it was before `git ctx setup-agent`, byte for byte.
+
+    What the user has changed in a file since stays, and only what was written is taken out of it. It asks
+    before it writes.
+    """
+    from ctx.agents.setup import places
+    from ctx.agents.setup.planning import carry_out
+    from ctx.agents.setup.removal import empty_directories, plan_removal
+    from ctx.cli.commands.agent_output import plan_object, print_plan
+
+    root = root_of(scope)
+    chosen = agents or NAMES
+    record = record_of(scope, root)
+    plan = plan_removal(scope, root, chosen, record)
+    if not json_output and plan.steps:
+        click.echo("this would be done, nothing is changed:" if dry_run else "in these files:")
+        print_plan(plan, scope, root)
+    if not dry_run and plan.changes:
+        if not agreed("Write this?", yes=yes, as_json=json_output):
+            return LEFT_ALONE
+        with record.locked():
+            if plan_removal(scope, root, chosen, record) != plan:
+                raise CtxError("a file was changed meanwhile, and nothing was written: run the command again")
+            recorded = bool(record.files)
+            carry_out(plan, record, removing=True)
+            if not recorded:
+                places.remove_empty(empty_directories(plan, root))
+    if json_output:
+        plan_object("remove_agent_result", plan, scope=scope, root=root, dry_run=dry_run)
+    elif not plan.steps and not plan.changes:
+        click.echo("nothing of git-ctx is set up here")
+    elif not dry_run and plan.changes:
+        click.echo("done")
+    return 0 if plan.is_whole else LEFT_ALONE

@@ -1,0 +1,201 @@
+"""`git ctx setup-agent`: tell coding agents of git-ctx, in their own configuration."""
+
+from __future__ import annotations
+
+import os
+import sys
+from shutil import which
+from typing import TYPE_CHECKING
+
+import click
+
+from ctx.agents.setup.catalog import NAMES, USER
+from ctx.cli.commands import options
+from ctx.errors import CtxError
+
+if TYPE_CHECKING:
+    from ctx.agents.setup.record import Record
+    from ctx.agents.setup.wishes import Wish
+
+LEFT_ALONE = 1
+"""The exit status where a file had to be left alone, and where the user answers no."""
+
+
+@click.command(short_help="Set coding agents up to search this project with git-ctx.")
+@click.option(
+    "--agent", "agents", multiple=True, type=click.Choice(NAMES), help="Set this agent up; may be repeated."
+)
+@click.option("--auto", is_flag=True, help="Set up the agents that are found here: the default.")
+@click.option("--project", "scope", flag_value="project", default="project", help="Write into this project.")
+@click.option("--user", "scope", flag_value="user", help="Write into the user's own configuration.")
+@click.option("--instructions", is_flag=True, help="Write instructions on when to search, and how.")
+@click.option("--skills", is_flag=True, help="Write skills: searching, reviewing, researching, installing.")
+@click.option("--subagents", is_flag=True, help="Write the read-only subagent context-explorer.")
+@click.option("--mcp", is_flag=True, help="Add the server of `git ctx mcp`.")
+@click.option("--mcp-minimal", is_flag=True, help="Add the server with code_search alone.")
+@click.option("--hooks", is_flag=True, help="Add all hooks, also those that speak to the agent.")
+@click.option("--no-session-hooks", is_flag=True, help="No hooks that index when a session begins or ends.")
+@click.option(
+    "--rules", is_flag=True, help="Allow the commands that only read, where an agent has such rules."
+)
+@click.option(
+    "--strong", "--aggressive", "strong", is_flag=True, help="Everything, and insist on searching first."
+)
+@click.option("--dump-auto", is_flag=True, help="Print what would be written as JSON, and change nothing.")
+@click.option("--print-instructions", is_flag=True, help="Print the instructions, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and change nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@options.json_output
+@options.root
+def command(
+    agents: tuple[str, ...],
+    auto: bool,
+    scope: str,
+    instructions: bool,
+    skills: bool,
+    subagents: bool,
+    mcp: bool,
+    mcp_minimal: bool,
+    hooks: bool,
+    no_session_hooks: bool,
+    rules: bool,
+    strong: bool,
+    dump_auto: bool,
+    print_instructions: bool,
+    dry_run: bool,
+    yes: bool,
+    json_output: bool,
+) -> int:
+    """Write instructions, skills, a subagent, the server, hooks and rules into the configuration of agents.
+
+    Without a component all of them are written but the hooks that speak to the agent. Files are edited, never
+    replaced, and `git ctx remove-agent` restores them. It asks before it writes.
+    """
+    if agents and auto:
+        raise click.UsageError("--agent and --auto exclude each other; give one of them.")
+    if mcp and mcp_minimal:
+        raise click.UsageError("--mcp and --mcp-minimal exclude each other; give one of them.")
+    from ctx.agents.setup import catalog, wishes
+
+    named = {
+        wishes.INSTRUCTIONS: instructions,
+        wishes.SKILLS: skills,
+        wishes.SUBAGENTS: subagents,
+        wishes.MCP: mcp or mcp_minimal,
+        wishes.HOOKS: hooks,
+        wishes.SESSION_HOOKS: hooks,
+        wishes.RULES: rules,
+    }
+    components = {name for name, given in named.items() if given} or set(wishes.DEFAULT)
+    if strong:
+        components = set(wishes.COMPONENTS)
+    if no_session_hooks:
+        components.discard(wishes.SESSION_HOOKS)
+    if print_instructions:
+        from ctx.agents.setup import texts
+
+        words = texts.Wording(wishes.MCP in components, mcp_minimal, wishes.SUBAGENTS in components, strong)
+        click.echo(texts.instructions(words))
+        return 0
+    if wishes.MCP in components and not server_is_there():
+        if mcp or mcp_minimal:
+            raise CtxError("the server for agents needs more packages: `pip install 'git-ctx[mcp]'`")
+        components.discard(wishes.MCP)
+        click.echo("note: without the server, which needs `pip install 'git-ctx[mcp]'`", err=True)
+    root = root_of(scope)
+    chosen = list(agents) or catalog.detected(root)
+    if not chosen:
+        raise CtxError(f"no agent was found here; name one with --agent ({', '.join(NAMES)})")
+    wish = wishes.Wish(scope, root, chosen, frozenset(components), program(), strong, mcp_minimal)
+    for agent, component in wishes.lacking(wish):
+        if named[component]:
+            click.echo(f"note: {agent} has no place for {component} with --{scope}", err=True)
+    if which("git-ctx") is None:
+        click.echo(
+            "note: git-ctx is not on the PATH, so agents cannot run `git ctx`: add its directory", err=True
+        )
+    quiet = dry_run or dump_auto
+    return set_up(wish, dry_run=quiet, yes=yes, as_json=json_output or dump_auto)
+
+
+def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """Plan, show, ask and write."""
+    from ctx.agents.setup.planning import carry_out, plan_setup
+    from ctx.cli.commands.agent_output import plan_object, print_plan
+
+    record = record_of(wish.scope, wish.root)
+    plan = plan_setup(wish, record)
+    status = 0 if plan.is_whole else LEFT_ALONE
+    if not as_json:
+        click.echo("this would be done, nothing is changed:" if dry_run else "in these files:")
+        print_plan(plan, wish.scope, wish.root)
+    if not dry_run and plan.changes:
+        if not agreed("Write this?", yes=yes, as_json=as_json):
+            return LEFT_ALONE
+        with record.locked():
+            if plan_setup(wish, record) != plan:
+                raise CtxError("a file was changed meanwhile, and nothing was written: run the command again")
+            carry_out(plan, record)
+    if as_json:
+        plan_object("setup_agent_result", plan, scope=wish.scope, root=wish.root, dry_run=dry_run)
+    elif not plan.changes:
+        click.echo("nothing has to be changed" if plan.is_whole else "nothing was changed")
+    elif not dry_run:
+        undo = "git ctx remove-agent" + (" --user" if wish.scope == USER else "")
+        click.echo(f"done; `{undo}` takes it out again")
+    return status
+
+
+def agreed(question: str, *, yes: bool, as_json: bool) -> bool:
+    """Whether the user wants it; without a terminal only --yes says so."""
+    if yes:
+        return True
+    if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise CtxError("nothing was changed: give --yes to change these files without being asked")
+    if click.confirm(question, err=True):
+        return True
+    click.echo("nothing was changed", err=True)
+    return False
+
+
+def root_of(scope: str) -> str:
+    """The top of the work tree, or the user's home. Raises CtxError where there is none."""
+    if scope == "user":
+        return os.path.expanduser("~")
+    from ctx.git.repository import open_repository
+
+    with open_repository(".") as repository:
+        if repository.work_tree is None:
+            raise CtxError("a bare repository has no files for agents: use --user, or a work tree")
+        return os.path.abspath(repository.work_tree)
+
+
+def record_of(scope: str, root: str) -> Record:
+    """The record of what was set up: in the index directory, or in the user's state directory."""
+    from hashlib import blake2b
+
+    from ctx.agents.setup.record import Record
+    from ctx.models.ledger import state_directory
+
+    if scope == "user":
+        return Record(os.path.join(state_directory(), "agents"))
+    from ctx.git.repository import open_repository
+    from ctx.storage.store import DIRECTORY
+
+    with open_repository(root) as repository:
+        name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=8).hexdigest()
+        return Record(os.path.join(repository.common_dir, DIRECTORY, "agents", name), root)
+
+
+def server_is_there() -> bool:
+    """Whether `git ctx mcp` can start."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None and find_spec("bpe_openai") is not None
+
+
+def program() -> str:
+    """The absolute path of git-ctx, for hooks and servers."""
+    from ctx.maintenance.hooks.registration import program as find
+
+    return find()

@@ -1,0 +1,190 @@
+"""The state of an index, for programs and for eyes."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime, timezone
+from typing import Any
+
+from ctx.cli.commands.json_output import print_json
+from ctx.storage.descriptor import Descriptor
+from ctx.text.escaping import printable
+from ctx.text.pluralize import counted
+from ctx.types import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
+
+LATEST = 1 << 35
+"""A time after this, about the year 3058, was never written by a clock."""
+UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def print_json_status(status: Status) -> None:
+    """Print everything as one object. Times are seconds since 1970."""
+    print_json(
+        {
+            "type": "status_result",
+            "repositoryId": status.repository_id,
+            "storePath": status.store_path,
+            "storeSizeBytes": status.store_size,
+            "storage": status.storage,
+            "lentStores": status.lent,
+            "packs": [
+                {"slug": one.slug, "createdAt": one.created_at, "sizeBytes": one.size} for one in status.packs
+            ],
+            "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
+            "remoteModels": [model_object(one) for one in status.models],
+            "catchUp": {
+                "tree": status.head.tree.hex() if status.head.tree else None,
+                "covered": status.head.covered,
+                "newBlobs": status.head.new_blobs,
+                "chunks": status.head.chunks,
+            },
+            "message": status.message,
+        }
+    )
+
+
+def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
+    """One snapshot."""
+    return {
+        "tree": snapshot.tree.hex(),
+        "status": snapshot.status,
+        "revisions": snapshot.revisions,
+        "provenance": [provenance_object(line) for line in snapshot.provenance],
+        "clusters": snapshot.clusters,
+        "files": snapshot.files,
+        "filesSizeKb": round(snapshot.files_size / 1024, 1),
+        "linesOfCode": snapshot.lines,
+        "chunks": snapshot.chunks,
+        "languages": {name: round(share, 4) for name, share in snapshot.languages.items()},
+        "indexSizeBytes": snapshot.index_size,
+        "descriptor": snapshot.descriptor,
+        "descriptorFields": Descriptor.parse(snapshot.descriptor).as_dict(),
+        "skippedFiles": snapshot.skipped,
+        "pinned": snapshot.pinned,
+    }
+
+
+def model_object(one: ModelStatus) -> dict[str, Any]:
+    """What is here of one remote model."""
+    head = {"clusters": one.clusters, "done": one.done, "complete": one.done == one.clusters}
+    return {
+        "model": one.model,
+        "descriptor": one.descriptor,
+        "descriptorFields": Descriptor.parse(one.descriptor).as_dict(),
+        "configured": one.configured,
+        "snapshots": [tree.hex() for tree in one.trees],
+        "head": None if one.clusters is None else head,
+        "cutTexts": one.cut,
+        "sizeBytes": one.size,
+    }
+
+
+def provenance_object(line: Provenance) -> dict[str, Any]:
+    """One line of the provenance log."""
+    return {
+        "commit": line.commit.hex() if line.commit else None,
+        "revision": line.revision,
+        "committerTime": line.committer_time,
+        "createdAt": line.created_at,
+        "toolVersion": line.tool_version,
+        "trigger": line.trigger,
+    }
+
+
+def print_text(status: Status) -> None:
+    """Print a paragraph for each snapshot, then the store and what HEAD would cost."""
+    lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
+    if not status.snapshots:
+        lines = [
+            "nothing is indexed here, but read from elsewhere" if status.lent else "nothing is indexed yet",
+            "",
+        ]
+    lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
+    lines += [f"read too {path}, of a repository that this one borrows objects from" for path in status.lent]
+    if status.packs:
+        newest = status.packs[0]
+        total = size(sum(one.size for one in status.packs))
+        count = counted(len(status.packs), "pack")
+        lines.append(f"packs    {count}, {total}, the newest {newest.slug} of {when(newest.created_at)}")
+    lines.append(f"HEAD     {catch_up(status.head)}")
+    lines += [line for one in status.models for line in model_lines(one)]
+    lines += [f"note     {status.message}"] if status.message else []
+    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+
+
+def model_lines(one: ModelStatus) -> list[str]:
+    """What is here of one remote model as lines."""
+    form = Descriptor.parse(one.descriptor)
+    of_head = f": HEAD has {one.done:,} of {counted(one.clusters, 'cluster')}" if one.clusters else ""
+    if one.clusters is not None and one.done == one.clusters:
+        of_head = ": HEAD is complete"
+    since = "configured" if one.configured else "configured before"
+    cut = f", {counted(one.cut, 'text')} too long and read in part" if one.cut else ""
+    lines = [
+        f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}{cut}",
+        f"  {counted(len(one.trees), 'snapshot')}, {size(one.size)}, {one.descriptor}",
+    ]
+    if not one.configured:
+        lines.append(f"  `git ctx gc --drop-descriptor {one.descriptor}` removes it")
+    return lines
+
+
+def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
+    """One snapshot as lines."""
+    names = ", ".join(map(short_name, snapshot.revisions)) or "no branch or tag"
+    chunks = counted(snapshot.chunks, "chunk")
+    lines = [
+        f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
+        f"  {counted(snapshot.files, 'file')}, {size(snapshot.files_size)}, "
+        + counted(snapshot.lines, "line"),
+        f"  {chunks} in {counted(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
+        f"  {snapshot.descriptor}",
+    ]
+    shares = sorted(snapshot.languages.items(), key=lambda item: -item[1])[:6]
+    if shares:
+        lines.append("  " + ", ".join(f"{name} {share:.0%}" for name, share in shares))
+    if snapshot.skipped:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(snapshot.skipped.items()))
+        lines.append(f"  left out: {reasons}")
+    lines += [f"  made {when(line.created_at)} for {origin(line)}" for line in snapshot.provenance[-1:]]
+    return lines
+
+
+def short_name(revision: str) -> str:
+    """The name of a ref without what tells its kind."""
+    for kind in ("refs/heads/", "refs/tags/", "refs/remotes/", "refs/"):
+        if revision.startswith(kind):
+            return revision.removeprefix(kind)
+    return revision
+
+
+def origin(line: Provenance) -> str:
+    """For what, by which version and why a snapshot was made."""
+    commit = f" ({line.commit.hex()[:12]})" if line.commit else ""
+    return f"{line.revision}{commit} by git-ctx {line.tool_version}, {line.trigger}"
+
+
+def catch_up(head: CatchUp) -> str:
+    """What it would cost to bring the index to HEAD."""
+    if head.tree is None:
+        return "no commit yet"
+    if head.covered:
+        return f"tree {head.tree.hex()[:12]} is indexed"
+    cost = f"{counted(head.new_blobs, 'new blob')}, about {counted(head.chunks, 'chunk')}"
+    return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"
+
+
+def when(seconds: int) -> str:
+    """A time in the user's zone, to the minute."""
+    if not 0 <= seconds < LATEST:
+        return "at no known time"
+    return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def size(count: float) -> str:
+    """Bytes in the unit that fits, of 1000 as disks are sold."""
+    for unit in UNITS:
+        if count < 1000 or unit == UNITS[-1]:
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

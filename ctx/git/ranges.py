@@ -1,0 +1,78 @@
+"""What a range of revisions names: `A..B`, `A...B`, `A^!`, or `A` alone.
+
+Two dots mean what they mean for `git diff`: the trees of both ends; three dots take the merge base of both in
+place of the first one, `A^!` is a commit against its first parent, and `A` alone is compared with what is not
+committed. An end that is left out is HEAD.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from ctx.errors import CtxError, UnknownRevision, UsageError
+from ctx.git.repository import Repository
+from ctx.git.revisions import REVISION, Resolution, resolve
+
+_EMPTY_TREE = {
+    20: bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
+    32: bytes.fromhex("6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
+}
+"""The tree without entries by the bytes of an id: what the first commit is compared with."""
+
+
+class Ends(NamedTuple):
+    """The two trees that are compared; `new` is None for what is not committed."""
+
+    old: Resolution
+    new: Resolution | None
+
+
+def read_range(repository: Repository, text: str) -> Ends:
+    """The ends of a range. Raises UsageError, UnknownRevision, NothingCommitted, CtxError."""
+    if not text.strip():
+        raise UsageError("the range is empty: write <old>..<new>, <old>...<new>, or <old> alone")
+    if text.endswith("^!"):
+        return _of_one_commit(repository, text.removesuffix("^!") or "HEAD")
+    left, dots, right = text.partition("...")
+    if not dots:
+        left, dots, right = text.partition("..")
+    if not dots:
+        return Ends(resolve(repository, text), None)
+    if ".." in right:
+        raise UsageError(f"'{text}' is no range: write <old>..<new> or <old>...<new>")
+    old, new = resolve(repository, left or "HEAD"), resolve(repository, right or "HEAD")
+    return Ends(old if dots == ".." else _merge_base(repository, old, new), new)
+
+
+def _of_one_commit(repository: Repository, name: str) -> Ends:
+    new = resolve(repository, name)
+    if new.commit is None:
+        raise UnknownRevision(f"'{name}' is a tree, which has no parent: name two trees, as in A..B")
+    parents = repository.commit_info(new.commit).parents
+    if not parents:
+        return Ends(Resolution(_EMPTY_TREE[repository.id_size], None, "nothing", REVISION), new)
+    # Not by the id: what a shallow clone has not is to be explained as such.
+    return Ends(resolve(repository, f"{name}^"), new)
+
+
+def _merge_base(repository: Repository, one: Resolution, other: Resolution) -> Resolution:
+    for end in (one, other):
+        if end.commit is None:
+            raise UnknownRevision(
+                f"'{end.revision}' is a tree, which has no history: compare it with two dots"
+            )
+    assert one.commit is not None
+    assert other.commit is not None
+    base = repository.run("merge-base", one.commit.hex(), other.commit.hex()).stdout.decode().strip()
+    if base:
+        return resolve(repository, base)._replace(revision=f"merge base {base[:12]}")
+    shallow = os.path.isfile(os.path.join(repository.common_dir, "shallow"))
+    raise CtxError(
+        f"'{one.revision}' and '{other.revision}' have no common ancestor here: "
+        + (
+            "this clone is shallow, `git fetch --unshallow` brings the history"
+            if shallow
+            else f"compare their trees as they are with {one.revision}..{other.revision}"
+        )
+    )

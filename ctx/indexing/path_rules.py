@@ -1,0 +1,278 @@
+"""Which files of a tree are indexed: by their paths alone here, by their content in `ctx.text.contents`.
+
+The partition of a tree into clusters needs the verdict on a path before anything is read, so a verdict
+depends only on names, modes and the rule files of the tree: `.gitattributes` (`ctx`, `linguist-generated`,
+`linguist-vendored`, `linguist-language`) and `.ctxignore` (the syntax of gitignore(5)) at every level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from operator import itemgetter
+from typing import Any, Protocol
+
+from ctx.git.attributes import Macros, State, States, fill, parse_attributes, parse_macros, spell_states
+from ctx.git.ignores import parse_ignores
+from ctx.git.rule_file import LARGEST, Meaning, RuleFile, spelt
+from ctx.text.contents import (
+    ANNEX_POINTER,
+    BINARY,
+    EMPTY,
+    GENERATED,
+    LFS_POINTER,
+    MAX_SIZE,
+    MINIFIED,
+    MISSING,
+    TOO_LARGE,
+    content_skip,
+    decode,
+    to_text,
+)
+
+__all__ = [
+    "ANNEX_POINTER",
+    "BINARY",
+    "EMPTY",
+    "GENERATED",
+    "IGNORED",
+    "LFS_POINTER",
+    "MAX_SIZE",
+    "MINIFIED",
+    "MISSING",
+    "RULE_FILES",
+    "SUBMODULE",
+    "SYMLINK",
+    "TOO_LARGE",
+    "VENDORED",
+    "PathRules",
+    "content_skip",
+    "decode",
+    "to_text",
+]
+
+SYMLINK = "symlink"
+SUBMODULE = "submodule"
+IGNORED = "ignored"
+VENDORED = "vendored"
+
+RULE_FILES = (b".gitattributes", b".ctxignore")
+
+_FORMAT = 0o170000
+_LINK = 0o120000
+_COMMIT = 0o160000
+
+_CTX = b"ctx"
+_GENERATED = b"linguist-generated"
+_VENDORED = b"linguist-vendored"
+_LANGUAGE = b"linguist-language"
+_WANTED = (_CTX, _GENERATED, _VENDORED, _LANGUAGE)
+
+_LOCK_FILES = frozenset(
+    b"""
+    Cargo.lock Cartfile.resolved Gemfile.lock MODULE.bazel.lock Package.resolved Pipfile.lock
+    Podfile.lock bun.lock bun.lockb cabal.project.freeze composer.lock conan.lock deno.lock
+    flake.lock go.sum go.work.sum gradle.lockfile mix.lock npm-shrinkwrap.json package-lock.json
+    packages.lock.json paket.lock pdm.lock pixi.lock pnpm-lock.yaml poetry.lock pubspec.lock
+    rebar.lock shrinkwrap.yaml stack.yaml.lock uv.lock yarn.lock .terraform.lock.hcl
+    """.split()
+)
+_GENERATED_ENDS = (b".min.js", b".min.mjs", b".min.cjs", b".min.css", b".map")
+# SVG is text, but a drawing's text is coordinates: it answers no question that its file name does not.
+_BINARY_ENDS = frozenset(
+    b"""
+    3gp 7z a aac ai apk avi avif bin blend bmp bz2 cab class db deb dex dll dmg doc docx dylib ear
+    eot eps exe fbx flac flv gem gif glb gz h5 hdf5 heic icns ico iso jar jks jpeg jpg keystore lz4
+    lzma m4a m4v mkv mov mp3 mp4 mpeg mpg msi ncsa npy npz nupkg odp ods odt ogg ogv onnx opus otf
+    p12 parquet pdb pdf pfx pickle pkl png ppt pptx psd pt pth pyc pyd pyo rar rlib rpm safetensors
+    sketch so sqlite sqlite3 svg svgz swf tar tflite tga tgz tif tiff ttc ttf wasm wav webm webp whl
+    wim wma wmv woff woff2 xcf xls xlsx xz zip zst
+    """.split()
+)
+
+
+class Entry(Protocol):
+    """One entry of a git tree."""
+
+    @property
+    def name(self) -> bytes: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def oid(self) -> bytes: ...
+
+
+class Blobs(Protocol):
+    """Where rule files are read from."""
+
+    def read_blob(self, oid: bytes) -> bytes: ...
+    def blob_size(self, oid: bytes) -> int: ...
+
+
+class PathRules:
+    """The rules in force in one directory. Start with `root`, go down with `enter`.
+
+    `warnings` collects, for the whole tree, a sentence for each rule file that could not be used.
+    """
+
+    __slots__ = ("_attributes", "_blobs", "_digest", "_ignored", "_ignores", "_macros", "warnings")
+
+    def __init__(
+        self,
+        blobs: Blobs,
+        macros: Macros,
+        attributes: tuple[tuple[bytes, RuleFile[States]], ...],
+        ignores: tuple[tuple[bytes, RuleFile[bool]], ...],
+        ignored: bool,
+        warnings: list[str],
+    ) -> None:
+        """`attributes` and `ignores`: files from the deepest up, each with the way from it to here."""
+        self._blobs = blobs
+        self._macros = macros
+        self._attributes = attributes
+        self._ignores = ignores
+        self._ignored = ignored
+        self._digest = b""
+        self.warnings = warnings
+
+    @classmethod
+    def root(
+        cls, repository: Blobs, entries: Sequence[Entry], warnings: list[str] | None = None
+    ) -> PathRules:
+        """The rules at the top of a tree with these entries; `warnings` is a list to go on with."""
+        own = [] if warnings is None else warnings
+        return cls(repository, {}, (), (), False, own)._with_files(b"", entries, macros=True)
+
+    def enter(self, name: bytes, entries: Sequence[Entry]) -> PathRules:
+        """The rules in the subdirectory `name` with these entries; `self` where nothing differs."""
+        if self._ignored:
+            return self  # as in git, nothing below an ignored directory can be taken back
+        if not self._attributes and not self._ignores:
+            return self._with_files(name, entries)
+        if self._ignores_path(name, is_directory=True):
+            return PathRules(self._blobs, {}, (), (), True, self.warnings)
+        below = PathRules(
+            self._blobs,
+            self._macros,
+            _descend(self._attributes, name),
+            _descend(self._ignores, name),
+            False,
+            self.warnings,
+        )
+        return below._with_files(name, entries)
+
+    @property
+    def digest(self) -> bytes:
+        """8 bytes that are equal wherever the same rules have the same say about everything below."""
+        if not self._digest:
+            state = blake2b(b"ignored" if self._ignored else b"", digest_size=8)
+            in_force: tuple[tuple[bytes, RuleFile[Any]], ...] = (*self._attributes, *self._ignores)
+            for way, file in in_force:
+                place = way if file.looks_at_directories else b""
+                state.update(file.digest + len(place).to_bytes(4, "big") + place)
+            if self._attributes:
+                for name, states in sorted(self._macros.items(), key=itemgetter(0)):
+                    state.update(spelt(name) + spell_states(states))
+            self._digest = state.digest()
+        return self._digest
+
+    def judge(self, name: bytes, mode: int) -> str | None:
+        """Why the file `name` of this directory is left out, or None; its content may still keep it out."""
+        kind = mode & _FORMAT
+        if kind == _LINK:
+            return SYMLINK
+        if kind == _COMMIT:
+            return SUBMODULE
+        if self._ignored:
+            return IGNORED
+        verdict = self._ignores_path(name, is_directory=False)
+        if verdict is not None:
+            return IGNORED if verdict else None
+        if not self._attributes:
+            return _reason_of_name(name)
+        states = self._states(name)
+        wanted = _truth(states.get(_CTX))
+        if wanted is not None:
+            return None if wanted else IGNORED
+        generated = _truth(states.get(_GENERATED))
+        if generated:
+            return GENERATED
+        if _truth(states.get(_VENDORED)):
+            return VENDORED
+        reason = _reason_of_name(name)
+        return None if reason == GENERATED and generated is False else reason
+
+    def keeps_out(self, name: bytes) -> bool:
+        """Whether a rule leaves out the subdirectory or submodule `name` of this directory as a whole."""
+        if self._ignored or self._ignores_path(name, is_directory=True):
+            return True
+        return _truth(self._states(name).get(_CTX)) is False
+
+    def language(self, name: bytes) -> str | None:
+        """The language that `linguist-language` gives to a file, as it is written there."""
+        if not self._attributes:
+            return None
+        value = self._states(name).get(_LANGUAGE)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) and value else None
+
+    def _states(self, name: bytes) -> dict[bytes, State]:
+        found: dict[bytes, State] = {}
+        for way, file in self._attributes:
+            for states in file.matching(way + name):
+                fill(states, found, self._macros)
+        return found
+
+    def _ignores_path(self, name: bytes, is_directory: bool) -> bool | None:
+        for way, file in self._ignores:
+            for ignored in file.matching(way + name, is_directory):
+                return ignored
+        return None
+
+    def _with_files(self, directory: bytes, entries: Sequence[Entry], macros: bool = False) -> PathRules:
+        """These rules and those of the rule files among the entries."""
+        attributes, ignores, defined = self._attributes, self._ignores, self._macros
+        for entry in entries:
+            if entry.name == RULE_FILES[0] and (data := self._read(directory, entry)):
+                defined = parse_macros(data) if macros else defined
+                if file := parse_attributes(data, _WANTED, defined):
+                    attributes = ((b"", file), *attributes)
+            elif entry.name == RULE_FILES[1] and (rules := parse_ignores(self._read(directory, entry))):
+                ignores = ((b"", rules), *ignores)
+        if attributes is self._attributes and ignores is self._ignores and defined is self._macros:
+            return self
+        return PathRules(self._blobs, defined, attributes, ignores, False, self.warnings)
+
+    def _read(self, directory: bytes, entry: Entry) -> bytes:
+        if entry.mode & _FORMAT != 0o100000:
+            return b""  # git does not follow a link here either
+        try:
+            if self._blobs.blob_size(entry.oid) <= LARGEST:
+                return self._blobs.read_blob(entry.oid)
+            fault = f"is larger than {LARGEST} bytes"
+        except KeyError:
+            fault = "is not in this repository"
+        where = f" in '{directory.decode('utf-8', 'replace')}'" if directory else ""
+        self.warnings.append(f"the rules of {entry.name.decode()}{where} are not applied: the file {fault}")
+        return b""
+
+
+def _descend(
+    files: tuple[tuple[bytes, RuleFile[Meaning]], ...], name: bytes
+) -> tuple[tuple[bytes, RuleFile[Meaning]], ...]:
+    """The same files seen from a subdirectory, without the rules that cannot matter there."""
+    seen = ((way, file if way else file.below(name)) for way, file in files)
+    return tuple((way + name + b"/", file) for way, file in seen if file)
+
+
+def _truth(state: State) -> bool | None:
+    """An attribute as a yes or a no, the way linguist reads it; None where it says nothing."""
+    if isinstance(state, bytes):
+        return state.lower() != b"false"
+    return state
+
+
+def _reason_of_name(name: bytes) -> str | None:
+    if name in _LOCK_FILES or name.endswith(_GENERATED_ENDS):
+        return GENERATED
+    _, dot, extension = name.rpartition(b".")
+    return BINARY if dot and extension.lower() in _BINARY_ENDS else None

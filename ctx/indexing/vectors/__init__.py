@@ -1,0 +1,1 @@
+"""Vectors of configured models: embedding what a tree lacks, and keeping what was paid for."""

@@ -1,0 +1,58 @@
+"""Whether a remote model still gives the vectors that are stored, by asking it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ctx.errors import Damaged
+from ctx.models.centre import centred
+from ctx.models.precision import agree
+from ctx.models.texts import text_hash, texts_of
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.models.remote import RemoteModel
+
+
+def differing(
+    index: RepositoryIndex, model: RemoteModel, keys: Sequence[bytes]
+) -> tuple[list[bytes], list[bytes]]:
+    """Those of some clusters that the model embeds otherwise now, and those whose files are not here.
+
+    Every text is sent again. Raises `ServiceFailed`.
+    """
+    different: list[bytes] = []
+    impossible: list[bytes] = []
+    if not keys:
+        return different, impossible
+    settings = model.settings
+    embedder = model.embedder()
+    try:
+        reference = model.check(embedder)
+        for key in keys:
+            try:
+                stored = model.clusters.stored(key)
+                texts = texts_of(stored, index.reader, settings)
+            except Damaged:
+                impossible.append(key)
+                continue
+            rows = model.rows_of(stored)
+            hashes = b"".join(one.hashes for one in stored.of_members if one is not None)
+            same = hashes == b"".join(map(text_hash, texts)) and all(
+                agree(
+                    rows[at : at + settings.batch],
+                    centred(
+                        embedder.embed_documents(texts[at : at + settings.batch]),
+                        reference,
+                        settings.precision,
+                    ),
+                    settings.precision,
+                )
+                for at in range(0, len(texts), settings.batch)
+            )
+            if not same:
+                different.append(key)
+    finally:
+        embedder.close()
+    return different, impossible

@@ -1,0 +1,190 @@
+"""Having the texts of clusters embedded: full batches over clusters, several requests at once.
+
+A bounded number of requests is under way. A cluster is stored as soon as its last vector is there, and a run
+that is alone keeps at once what comes back, so that one that is stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.indexing.vectors.cluster_map import Pair
+from ctx.indexing.vectors.pending import Batch, Seen, Waiting
+from ctx.indexing.vectors.reuse import KnownVectors
+from ctx.models.centre import Reference, centred
+from ctx.models.embedder import RemoteEmbedder, tokens_of
+from ctx.models.precision import encode_vectors
+from ctx.models.texts import text_hash, texts_of
+from ctx.storage.clusters import Document, encode_members
+from ctx.storage.records import decode_record
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.models.remote import RemoteModel
+
+_UNIT = 32
+"""Clusters whose vectors are written into one search-ready file."""
+_THREADS = 2
+"""For each request that may be under way: while one answer is being read, another one is waited for."""
+_AHEAD = 4
+"""Batches for each request that may be under way, so that none waits for texts."""
+
+Vectors = npt.NDArray[np.uint8]
+
+
+class RemoteProgress(NamedTuple):
+    """How far the embedding is; `cost` in dollars, an estimate by the length of the texts."""
+
+    clusters_done: int
+    clusters_total: int
+    embedded: int
+    tokens: int
+    cost: float
+
+
+class RemoteCovered(NamedTuple):
+    """What covering a tree took; `cut` texts were too long and read in part."""
+
+    new_clusters: int
+    embedded_chunks: int
+    reused_chunks: int
+    cut: int
+
+
+class Embedding:
+    """One run over clusters of a tree that the model has no vectors for."""
+
+    def __init__(
+        self,
+        index: RepositoryIndex,
+        model: RemoteModel,
+        embedder: RemoteEmbedder,
+        tree: bytes,
+        progress: Callable[[RemoteProgress], None],
+        *,
+        is_alone: bool,
+    ) -> None:
+        """`is_alone`: this process is the one that may change what has arrived (`ctx.models.journal`)."""
+        self._index = index
+        self._model = model
+        self._embedder = embedder
+        self._progress = progress
+        self._known = KnownVectors(index, model, tree)
+        self._is_alone = is_alone
+        self._seen = Seen(model.arrived.read(mend=is_alone))
+        self._ready: dict[bytes, Vectors] = {}
+        self._total = self._done = self._chunks = self._embedded = self._tokens = 0
+
+    def run(self, missing: Sequence[Pair]) -> RemoteCovered:
+        """Store these clusters. Raises `ServiceFailed`, `Damaged`; what has come back is kept."""
+        settings = self._model.settings
+        self._total = len(missing)
+        self._tell()
+        under_way: deque[tuple[Batch, Future[Vectors]]] = deque()
+        reference: Reference | None = None
+        with ThreadPoolExecutor(_THREADS * settings.concurrency) as pool:
+            try:
+                for item in self._batches(missing):
+                    if isinstance(item, Waiting):
+                        self._chunks += len(item.vectors)
+                        if not item.lacking:
+                            self._finish(item)
+                        continue
+                    if reference is None:
+                        reference = self._model.check(self._embedder)
+                    while len(under_way) >= _AHEAD * settings.concurrency:
+                        self._take(*under_way.popleft())
+                    under_way.append((item, pool.submit(self._ask, item, reference)))
+                while under_way:
+                    self._take(*under_way.popleft())
+            except BaseException:
+                # An answer that is on its way is paid for, and kept; nothing else is sent.
+                self._embedder.stop()
+                for _, future in under_way:
+                    future.cancel()
+                raise
+            finally:
+                self._model.files.add(self._ready)
+                self._model.cut.add(self._embedder.cut)
+        if self._is_alone:
+            self._model.arrived.clear()
+        return RemoteCovered(
+            len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.cut)
+        )
+
+    def _batches(self, missing: Sequence[Pair]) -> Iterator[Waiting | Batch]:
+        """Every cluster, and full batches of the texts that have to be embedded, across clusters."""
+        seen = self._seen
+        batch = Batch([], [], [])
+        for pair in missing:
+            stored = self._index.clusters.stored(pair.local)
+            found = texts_of(stored, self._index.reader, self._model.settings)
+            hashes = list(map(text_hash, found))
+            known = self._known.of(stored, hashes)
+            waiting = Waiting(pair, stored, hashes, [known.get(one) or seen.vector(one) for one in hashes])
+            yield waiting
+            for place, vector in enumerate(waiting.vectors):
+                if vector is not None or seen.joined(hashes[place], (waiting, place)):
+                    continue
+                batch.texts.append(found[place])
+                batch.hashes.append(hashes[place])
+                batch.owners.append(seen.asked(hashes[place], (waiting, place)))
+                if len(batch.texts) == self._model.settings.batch:
+                    yield batch
+                    batch = Batch([], [], [])
+        if batch.texts:
+            yield batch
+
+    def _ask(self, batch: Batch, reference: Reference) -> Vectors:
+        """The vectors of a batch, in a thread of their own; a run that is alone keeps them on disk first."""
+        precision = self._model.settings.precision
+        found = centred(self._embedder.embed_documents(batch.texts), reference, precision)
+        vectors = encode_vectors(found, precision)
+        if self._is_alone:
+            self._model.arrived.add(batch.hashes, vectors)
+        return vectors
+
+    def _take(self, batch: Batch, future: Future[Vectors]) -> None:
+        """Hand the vectors of a batch to those who wait for them."""
+        for hashed, owners, vector in zip(batch.hashes, batch.owners, future.result(), strict=True):
+            self._seen.arrived(hashed, vector.tobytes())
+            for waiting, place in owners:
+                waiting.vectors[place] = vector.tobytes()
+                waiting.lacking -= 1
+                if not waiting.lacking:
+                    self._finish(waiting)
+        self._embedded += len(batch.texts)
+        self._tokens += tokens_of(batch.texts)
+        self._tell()
+
+    def _tell(self) -> None:
+        cost = self._tokens * self._model.settings.price / 1e6
+        self._progress(RemoteProgress(self._done, self._total, self._embedded, self._tokens, cost))
+
+    def _finish(self, waiting: Waiting) -> None:
+        """Write a cluster whose vectors are all there."""
+        width = self._model.vector_bytes
+        every = b"".join(vector or bytes(width) for vector in waiting.vectors)
+        kept: list[Document] = []
+        at = 0
+        for document in waiting.stored.of_members:
+            if document is None:
+                continue
+            end = at + len(decode_record(document.record).positions)
+            hashes = b"".join(waiting.hashes[at:end])
+            kept.append(Document(document.record, hashes, every[at * width : end * width]))
+            at = end
+        stored = waiting.stored
+        payload = encode_members(str(self._model.descriptor), stored.members, stored.skips, kept)
+        self._model.clusters.write(waiting.pair.remote, payload)
+        self._ready[waiting.pair.local] = np.frombuffer(every, dtype=np.uint8).reshape(-1, width)
+        self._done += 1
+        if len(self._ready) >= _UNIT:
+            self._model.files.add(self._ready)
+            self._ready = {}

@@ -1,0 +1,189 @@
+"""Covering a tree with the vectors of a remote model, on top of its index by the model of the package.
+
+That index has cut the files already. Missing texts are embedded (`ctx.indexing.vectors.embedding`), then the
+nodes and the snapshot of the tree are written, and its vectors are made search-ready.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ctx.errors import Damaged, ServiceFailed
+from ctx.indexing.vectors.cluster_map import Pair, Pairs
+from ctx.indexing.vectors.embedding import Embedding, RemoteCovered, RemoteProgress, Vectors
+from ctx.indexing.vectors.reuse import KnownVectors
+from ctx.models.remote import RemoteModel
+from ctx.models.texts import text_hash, texts_of
+from ctx.models.truncated import REASON
+from ctx.storage.clusters import HASH_BYTES
+from ctx.storage.partition import Node
+from ctx.storage.snapshots import NodeRecord
+from ctx.storage.store import Store, unusable
+from ctx.types import Progress, RemoteReport
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+
+def embed_tree(
+    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
+) -> RemoteReport | None:
+    """Cover a tree that is indexed locally; None where another process asks the model at this moment.
+
+    Without `may_ask` the model is not asked: a tree of which all vectors are stored gets its snapshot, for
+    another one nothing is done.
+    """
+    model = index.remote_model
+    if model is None:
+        return None
+    if model.snapshots.covered(tree) is not None:
+        return RemoteReport(model.settings.model, 0, 0, 0)
+    if not may_ask and VectorIndexer(index, model).pairs.lacking(tree):
+        return None
+    report = progress or (lambda _: None)
+
+    def step(state: RemoteProgress) -> None:
+        done, total = state.clusters_done, state.clusters_total
+        report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost))
+
+    with alone(index.store) as mine:
+        if not mine:
+            return None
+        try:
+            covered = VectorIndexer(index, model).cover(tree, step)
+        except ServiceFailed as error:
+            kept = "what has come back is kept, `git ctx index` goes on from there"
+            raise ServiceFailed(f"{error}\n{kept}") from error
+    return RemoteReport(model.settings.model, covered.embedded_chunks, covered.reused_chunks, covered.cut)
+
+
+@contextmanager
+def alone(store: Store) -> Iterator[bool]:
+    """Whether this process is the one that asks the model: two would pay twice."""
+    store.prepare()
+    try:
+        handle = store.permissions.open(os.path.join(store.path, "remote.lock"), os.O_RDWR)
+    except OSError as error:
+        raise unusable(store.path, error) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
+class VectorIndexer:
+    """Makes and finds the vectors that one remote model has for the trees of one repository."""
+
+    def __init__(self, index: RepositoryIndex, model: RemoteModel) -> None:
+        self._index = index
+        self._model = model
+        self.pairs = Pairs(index, model)
+
+    def to_ask(self, tree: bytes, pairs: Sequence[Pair], most: int) -> int:
+        """How many texts of these clusters would have to be sent; counting ends above `most`.
+
+        Raises `Damaged` where the tree is not indexed, or a file of it is not here.
+        """
+        known = KnownVectors(self._index, self._model, tree)
+        asked: set[bytes] = set()
+        for pair in pairs:
+            stored = self._index.clusters.stored(pair.local)
+            hashes = [text_hash(text) for text in texts_of(stored, self._index.reader, self._model.settings)]
+            vectors = known.of(stored, hashes)
+            asked.update(one for one in hashes if one not in vectors)
+            if len(asked) > most:
+                break
+        return len(asked)
+
+    def cover(
+        self,
+        tree: bytes,
+        progress: Callable[[RemoteProgress], None] | None = None,
+        *,
+        somebody_waits: bool = False,
+    ) -> RemoteCovered:
+        """Embed what a tree lacks that is indexed locally. Raises `ServiceFailed`; what is done is kept."""
+        directories = list(self.pairs.directories(tree))
+        every = [pair for _, pairs in directories for pair in pairs]
+        missing = [pair for pair in every if not self._model.clusters.use(pair.remote)]
+        covered = self.embed(tree, missing, progress, somebody_waits=somebody_waits)
+        if self._index.snapshots.tree(tree) is not None:
+            # A tree of uncommitted files has no snapshot; its clusters are kept all the same.
+            cut = self._model.cut.read()
+            for node, pairs in reversed(directories):
+                self._write_node(node, pairs, cut)
+            _, remote = self.pairs.roots(tree)
+            self._model.snapshots.write_tree(tree, remote.key)
+        keys = [pair.local for pair in every]
+        found = self._model.files.find(keys)
+        self.restore([pair for pair, rows in zip(every, found, strict=True) if rows is None])
+        self._model.files.unite(keys)
+        return covered
+
+    def embed(
+        self,
+        tree: bytes,
+        missing: Sequence[Pair],
+        progress: Callable[[RemoteProgress], None] | None = None,
+        *,
+        somebody_waits: bool = False,
+    ) -> RemoteCovered:
+        """Have these clusters of a tree embedded. Raises `ServiceFailed`; what is done is kept.
+
+        Where somebody waits, a run that is `alone` may be under way elsewhere.
+        """
+        if not missing:
+            return RemoteCovered(0, 0, 0, 0)
+        embedder = self._model.embedder(somebody_waits=somebody_waits)
+        try:
+            return Embedding(
+                self._index,
+                self._model,
+                embedder,
+                tree,
+                progress or (lambda _: None),
+                is_alone=not somebody_waits,
+            ).run(missing)
+        finally:
+            embedder.close()
+
+    def restore(self, pairs: Sequence[Pair]) -> None:
+        """Make search-ready again what is stored of these clusters."""
+        found: dict[bytes, Vectors] = {}
+        for pair in pairs:
+            try:
+                found[pair.local] = self._model.rows_of(self._model.clusters.stored(pair.remote))
+            except Damaged:
+                continue
+        self._model.files.add(found)
+
+    def _write_node(self, nodes: tuple[Node, Node], pairs: Sequence[Pair], cut: set[bytes]) -> None:
+        local, remote = nodes
+        record = self._index.snapshots.node(local.key)
+        if record is None:
+            raise Damaged("a manifest node vanished while its tree was being embedded: run it again")
+        content = remote.read()
+        below = [node.key for node in content.nodes], [cluster.key for cluster in content.clusters]
+        totals = record.totals
+        if cut:
+            hashes = (one for pair in pairs for one in self._hashes(pair))
+            inner = (self._model.snapshots.node(key) for key in below[0])
+            count = sum(one in cut for one in hashes)
+            count += sum(one.totals.skipped.get(REASON, 0) for one in inner if one is not None)
+            totals = totals._replace(skipped=totals.skipped | ({REASON: count} if count else {}))
+        self._model.snapshots.write_node(remote.key, NodeRecord(*below, totals))
+
+    def _hashes(self, pair: Pair) -> list[bytes]:
+        """The hashes of the texts of a cluster that is stored."""
+        documents = filter(None, self._model.clusters.stored(pair.remote).of_members)
+        found = b"".join(document.hashes for document in documents)
+        return [found[at : at + HASH_BYTES] for at in range(0, len(found), HASH_BYTES)]

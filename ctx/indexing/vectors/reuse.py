@@ -1,0 +1,73 @@
+"""Vectors that a remote model has given for equal texts before: those of a file earlier, or of its blob.
+
+A text costs money, so they are looked for before it is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ctx.errors import Damaged
+from ctx.storage.cluster_key import cluster_key
+from ctx.storage.clusters import Stored, document_key
+from ctx.storage.document_index import DocumentIndex
+from ctx.storage.views.view import View
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.models.remote import RemoteModel
+
+_BASES = 4
+"""Earlier trees that are looked through."""
+
+
+class KnownVectors:
+    """What is stored of one model besides the clusters of `tree` itself."""
+
+    def __init__(self, index: RepositoryIndex, model: RemoteModel, tree: bytes) -> None:
+        self._index = index
+        self._model = model
+        self._bases = [view for view in index.catalog.views() if view.tree != tree][:_BASES]
+        self._of_paths: dict[bytes, dict[bytes, bytes]] = {}
+
+    def of(self, stored: Stored, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Vectors by the hashes of their texts, for those of a cluster that are known."""
+        known: dict[bytes, bytes] = {}
+        for clusters in self._having(stored):
+            if all(one in known for one in hashes):
+                break
+            known |= self._vectors_of(clusters)
+        return known
+
+    def _having(self, stored: Stored) -> Iterator[set[bytes]]:
+        """Local clusters that may have texts of a new one: those of its paths earlier, then of its blobs."""
+        for base in self._bases:
+            yield self._earlier(stored, base)
+        documents = DocumentIndex(self._index.store, str(self._index.descriptor))
+        yield set(documents.clusters_of(map(document_key, stored.members)).values())
+
+    def _vectors_of(self, clusters: Collection[bytes]) -> dict[bytes, bytes]:
+        """Vectors by the hash of their text, from some clusters of the local descriptor."""
+        known: dict[bytes, bytes] = {}
+        width = self._model.vector_bytes
+        for key in clusters:
+            try:
+                local = self._index.clusters.stored(key)
+                remote = self._model.clusters.stored(cluster_key(str(self._model.descriptor), local.members))
+            except Damaged:
+                continue
+            for document in filter(None, remote.of_members):
+                for at in range(len(document.hashes) // 8):
+                    known[document.hashes[at * 8 : at * 8 + 8]] = document.vectors[
+                        at * width : (at + 1) * width
+                    ]
+        return known
+
+    def _earlier(self, stored: Stored, base: View) -> set[bytes]:
+        keys = set(base.clusters_of([document_key(member) for member in stored.members]).values())
+        if base.tree not in self._of_paths:
+            clusters = [base.cluster_of(file) for file in range(base.files)]
+            self._of_paths[base.tree] = dict(zip(base.paths, clusters, strict=True))
+        places = self._of_paths[base.tree]
+        return keys | {places[member.path] for member in stored.members if member.path in places}

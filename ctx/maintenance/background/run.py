@@ -1,0 +1,152 @@
+"""A background run: covers the newest tree of each work tree, writes one line into the log, and is silent.
+
+This is the outermost door of a process of its own: whatever goes wrong ends in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+import ctx
+from ctx.errors import CtxError, StoreUnusable
+from ctx.git.heads import Head, heads
+from ctx.git.place import Place, locate
+from ctx.git.repository import Repository
+from ctx.maintenance.background import log
+from ctx.maintenance.background.detach import detach, forget_surroundings, settle
+from ctx.maintenance.background.turn import Turn
+from ctx.maintenance.due import collect_if_due
+from ctx.storage.store import Store
+from ctx.types import INDEXING_IN_PROGRESS, IndexReport
+
+WAITS = 600.0
+"""Seconds that a run waits for another process that indexes."""
+
+PAUSE = 0.5
+"""Seconds between two looks whether it still does."""
+
+ONLY_FILES = "0"
+"""The third argument of post-checkout where no branch was switched (githooks(5))."""
+
+
+def event_of(arguments: Sequence[str]) -> str | None:
+    """The event that git gives these arguments to; None where no run is due."""
+    if len(arguments) >= 3:
+        return None if arguments[2] == ONLY_FILES else "post-checkout"
+    if arguments:
+        return "post-merge" if arguments[0].isdigit() else "post-rewrite"
+    return "post-commit"
+
+
+def run_detached(arguments: Sequence[str]) -> None:
+    """Leave the calling process, which ends at once, and run in the background if a run is due."""
+    trigger = event_of(arguments)
+    if trigger is not None:
+        run_detached_for(trigger)
+
+
+def run_detached_for(trigger: str) -> None:
+    """Leave the calling process, which ends at once, and run in the background."""
+    detach()
+    forget_surroundings()
+    try:
+        place = locate(".")
+        with Repository(place) as repository:
+            store = Store(place.common_dir, (), repository.permissions)
+        store.check_layout()
+        store.prepare()
+        settle(place.common_dir)
+        take_turns(store, place, trigger)
+    except (CtxError, OSError):
+        # No repository, or one where nothing may be written: there is no log either.
+        return
+
+
+def take_turns(store: Store, place: Place, trigger: str) -> None:
+    """Note an event and answer all that are noted, unless another run does. Raises OSError."""
+    turn = Turn(store.path, store.permissions)
+    turn.note()
+    while turn.noted() and turn.take():
+        try:
+            start = log.Start(int(time.time()), os.getpid(), trigger)
+            left = turn.begin(start)
+            if left is not None:
+                log.write(store.path, log.killed(left), store.permissions)
+            log.write(store.path, answer(turn, place, start), store.permissions)
+        finally:
+            turn.end()
+            turn.give_back()
+
+
+def answer(turn: Turn, place: Place, start: log.Start) -> log.Run:
+    """Cover what there is until nothing more has happened."""
+    began, events = time.monotonic(), 0
+    covered: dict[bytes, log.Covered] = {}
+    errors: list[str] = []
+    try:
+        while noted := turn.take_notes():
+            events += noted
+            cover_heads(place, start.trigger, covered, errors)
+    except Exception as error:
+        errors.append(in_words(error))
+    outcome = log.FAILED if errors else log.DONE
+    seconds = round(time.monotonic() - began, 3)
+    trees = list(covered.values())
+    return log.Run(start.time, seconds, start.trigger, events, outcome, trees, "; ".join(errors) or None)
+
+
+def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], errors: list[str]) -> None:
+    """Cover each HEAD that is not in `covered`; what is no work tree's HEAD any more is left out.
+
+    While another process indexes, this one waits and looks again: the other may be a search, or be killed.
+    One that cannot be read is no reason to leave the others; a store that cannot be written is. Raises
+    CtxError.
+    """
+    tried = set(covered)
+    end = time.monotonic() + WAITS
+    with ctx.open(place.common_dir) as index:
+        while (head := next_head(place, tried)) is not None:
+            revision = head.branch.removeprefix("refs/heads/") if head.branch else None
+            try:
+                report = index.index(
+                    None if revision else head.commit.hex(), branch=revision, trigger=trigger, background=True
+                )
+            except StoreUnusable:
+                raise
+            except CtxError as error:
+                errors.append(f"{revision or head.commit.hex()[:12]}: {in_words(error)}")
+            else:
+                if report.skipped == INDEXING_IN_PROGRESS and time.monotonic() < end:
+                    time.sleep(PAUSE)
+                    continue
+                covered[head.commit] = line_of(report)
+            tried.add(head.commit)
+        collect_if_due(index)
+
+
+def next_head(place: Place, tried: set[bytes]) -> Head | None:
+    """A HEAD that was not tried yet, that of the work tree where the event happened first."""
+    found = [head for head in heads(place.common_dir) if head.commit not in tried]
+    found.sort(key=lambda head: head.path != place.work_tree)
+    return found[0] if found else None
+
+
+def line_of(report: IndexReport) -> log.Covered:
+    """What the log says of one tree."""
+    return log.Covered(
+        report.tree.hex(),
+        report.revision,
+        report.skipped,
+        report.processed_new_clusters,
+        report.embedded_chunks,
+        report.reused_chunks,
+    )
+
+
+def in_words(error: Exception) -> str:
+    """An error as one line."""
+    if isinstance(error, CtxError):
+        return str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {error}".partition("\n")[0]

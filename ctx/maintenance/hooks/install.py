@@ -1,0 +1,224 @@
+"""Installing the hooks, and taking them away so that the hook directory is as it was, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import NamedTuple
+
+from ctx.errors import CtxError
+from ctx.git.repository import Repository
+from ctx.maintenance.hooks import registration, shims
+from ctx.maintenance.hooks.owners import by_hand, hook_directory, owner_of_directory, owner_of_hook
+
+CONFIG, FILES = "config", "files"
+"""Where hooks are: in git's configuration, or as files in the hook directory."""
+
+INSTALL, INSERT, UPGRADE, KEEP, LEAVE, REMOVE = "install", "insert", "upgrade", "keep", "leave", "remove"
+"""What happens to a hook: made, added to one that is there, brought to this version, nothing to do, not ours
+to change, taken away."""
+
+_MADE = "hooks-made"
+"""A file in the index directory that says that the hook directory was made here."""
+
+
+class Step(NamedTuple):
+    """What happens to one hook. `content` of None removes the file; `reason` and `advice` go with LEAVE."""
+
+    event: str
+    path: str
+    action: str
+    content: bytes | None = None
+    reason: str = ""
+    advice: str = ""
+
+
+class Plan(NamedTuple):
+    """What installing would do. `method` is CONFIG or FILES, `cleaning` what the other method left."""
+
+    method: str
+    program: str
+    steps: list[Step]
+    cleaning: list[Step]
+
+
+class Removal(NamedTuple):
+    """What taking away would do. `methods` are those by which something is installed."""
+
+    methods: list[str]
+    steps: list[Step]
+
+
+def plan_installation(repository: Repository, *, force: bool) -> Plan:
+    """Look at everything and change nothing. Raises CtxError without a program."""
+    program = registration.program()
+    found = registration.settings(repository)
+    if registration.git_version(repository) >= registration.CONFIG_HOOKS:
+        config = os.path.join(repository.common_dir, "config")
+        action = INSTALL
+        if registration.has_section(found):
+            action = KEEP if registration.is_registered(found) else UPGRADE
+        steps = [Step(event, config, action) for event in shims.EVENTS]
+        return Plan(CONFIG, program, steps, _removals(repository))
+    directory = hook_directory(repository)
+    steps = [_installing(repository, directory, event, force) for event in shims.EVENTS]
+    return Plan(FILES, program, steps, [])
+
+
+def install(repository: Repository, plan: Plan) -> None:
+    """Do what was planned: all hooks or none. Raises CtxError."""
+    if plan.method == CONFIG:
+        _carry_out(plan.cleaning)
+        _forget_directory(repository)
+        registration.set_program(repository, plan.program)
+        registration.register(repository)
+        return
+    for directory in {os.path.dirname(step.path) for step in plan.steps if step.content is not None}:
+        _make_directory(repository, directory)
+    try:
+        _carry_out(plan.steps)
+    except CtxError:
+        _forget_directory(repository)
+        raise
+    registration.set_program(repository, plan.program)
+    registration.unregister(repository)
+
+
+def plan_removal(repository: Repository) -> Removal:
+    """Look at everything and change nothing."""
+    steps = _removals(repository)
+    found = {CONFIG: registration.has_section(registration.settings(repository))}
+    found[FILES] = any(step.action == REMOVE for step in steps)
+    return Removal([method for method, there in found.items() if there], steps)
+
+
+def remove(repository: Repository, removal: Removal) -> None:
+    """Take hooks and settings away. Raises CtxError."""
+    _carry_out(removal.steps)
+    _forget_directory(repository)
+    registration.unregister(repository)
+    registration.unset_program(repository)
+
+
+def _removals(repository: Repository) -> list[Step]:
+    """What there is to remove, in the directory that git looks in now and in the repository's own."""
+    own = os.path.join(repository.common_dir, "hooks")
+    places = dict.fromkeys(map(os.path.realpath, (hook_directory(repository), own)))
+    steps = [_removing(os.path.join(place, event), event) for place in places for event in shims.EVENTS]
+    return [step for step in steps if step is not None]
+
+
+def _installing(repository: Repository, directory: str, event: str, force: bool) -> Step:
+    path = os.path.join(directory, event)
+    owner = owner_of_directory(repository, directory, event)
+    hook = _read(path)
+    if owner is None and hook is not None and not (shims.has_block(hook) and not os.path.islink(path)):
+        owner = owner_of_hook(path, hook, event)
+    if owner is not None and not force:
+        return Step(event, path, LEAVE, reason=owner.reason, advice=owner.advice)
+    if hook is None:
+        return Step(event, path, INSTALL, shims.shim(event))
+    obstacle = shims.obstacle(hook)
+    if obstacle is None and not os.access(path, os.X_OK):
+        obstacle = "it is not executable, so git does not run it"
+    if obstacle:
+        return Step(event, path, LEAVE, reason=f"{path}: {obstacle}", advice=by_hand(path))
+    new = shims.shim(event) if shims.is_ours(hook) else shims.with_block(hook)
+    if new == hook:
+        return Step(event, path, KEEP)
+    return Step(event, path, UPGRADE if shims.has_block(hook) else INSERT, new)
+
+
+def _removing(path: str, event: str) -> Step | None:
+    hook = _read(path)
+    if hook is None:
+        return None
+    if shims.is_ours(hook):
+        return Step(event, path, REMOVE)
+    if shims.is_torn(hook):
+        reason = f"{path}: its git-ctx marks were edited"
+        return Step(event, path, LEAVE, reason=reason, advice="remove what is between them by hand")
+    return Step(event, path, REMOVE, shims.without_block(hook)) if shims.has_block(hook) else None
+
+
+def _read(path: str) -> bytes | None:
+    """A hook, or None if there is none. Raises CtxError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _carry_out(steps: list[Step]) -> None:
+    """Write and remove files; at the first that fails everything before it is undone."""
+    done: list[tuple[str, bytes | None, int | None]] = []
+    for step in steps:
+        if step.action in (KEEP, LEAVE):
+            continue
+        before, mode = _read(step.path), None
+        try:
+            if before is not None:
+                mode = os.stat(step.path).st_mode
+            _put(step.path, step.content, mode)
+        except OSError as error:
+            for path, content, old_mode in reversed(done):
+                _put(path, content, old_mode)
+            raise _refused(step.path, error) from error
+        done.append((step.path, before, mode))
+
+
+def _put(path: str, content: bytes | None, mode: int | None) -> None:
+    """Replace a file at once, since a shell reads a script while it runs it; None removes it.
+
+    A `mode` of None is that of a new program under the user's umask.
+    """
+    if content is None:
+        os.unlink(path)
+        return
+    real = os.path.realpath(path)
+    temporary = os.path.join(os.path.dirname(real), f".git-ctx-{secrets.token_hex(8)}")
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777), "wb") as file:
+            file.write(content)
+        if mode is not None:
+            os.chmod(temporary, mode & 0o7777)
+        os.replace(temporary, real)
+    except BaseException:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def _make_directory(repository: Repository, directory: str) -> None:
+    if os.path.isdir(directory):
+        return
+    try:
+        os.makedirs(directory)
+        mark = os.path.join(repository.common_dir, "ctx", _MADE)
+        os.makedirs(os.path.dirname(mark), exist_ok=True)
+        with open(mark, "wb") as file:
+            file.write(os.fsencode(os.path.realpath(directory)))
+    except OSError as error:
+        raise _refused(directory, error) from error
+
+
+def _forget_directory(repository: Repository) -> None:
+    """Remove the hook directory if it was made here and is empty."""
+    mark = os.path.join(repository.common_dir, "ctx", _MADE)
+    try:
+        with open(mark, "rb") as file:
+            directory = file.read()
+        os.unlink(mark)
+        os.rmdir(directory)
+    except OSError:
+        pass
+
+
+def _refused(path: str, error: OSError) -> CtxError:
+    return CtxError(
+        f"the hook {path} cannot be changed ({error.strerror or error}), and nothing was; "
+        "mend its permissions, then run the command again"
+    )

@@ -1,0 +1,77 @@
+"""What is here of each remote model, the one of now and those before, for people. Nothing is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ctx.errors import CtxError, UsageError
+from ctx.indexing.tree_walk import Trees
+from ctx.maintenance.inventory import inventory
+from ctx.models.previous import recalled
+from ctx.models.truncated import REASON
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.descriptor import Descriptor
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.vectors import BITS_A_DIMENSION
+from ctx.types import ModelStatus
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+
+def models_of(index: RepositoryIndex) -> list[ModelStatus]:
+    """What is here of remote models, that of now first; one that is configured wrongly is like one before."""
+    sizes: Counter[str] = Counter()
+    for file in inventory(index.store):
+        sizes[file.group] += file.size
+    found = {name: one for name in sizes if (one := _remote_descriptor(name)) is not None}
+    if not found and not index.repository.settings.get("ctx.embedder.url"):
+        return []
+    try:
+        now = index.remote_model
+    except UsageError:
+        now = None
+    if now is not None:
+        found[str(now.descriptor)] = now.descriptor
+    models = []
+    for name, descriptor in found.items():
+        values = recalled(index.store, name)
+        configured = now is not None and descriptor == now.descriptor
+        model = now.settings.model if now is not None and configured else None
+        model = model or (values["model"] if values is not None else descriptor.embed_model_id)
+        snapshots = Snapshots(index.store, name)
+        clusters, done, cut = _of_head(index, descriptor, snapshots)
+        trees = sorted(snapshots.trees())
+        models.append(ModelStatus(model, name, configured, trees, clusters, done, cut, sizes[name]))
+    return sorted(models, key=lambda one: (not one.configured, one.descriptor))
+
+
+def _remote_descriptor(name: str) -> Descriptor | None:
+    try:
+        found = Descriptor.parse(name)
+    except ValueError:
+        return None
+    # A directory of another origin may have any name.
+    is_ours = found.precision in BITS_A_DIMENSION and found.by_member and str(found) == name
+    return found if is_ours else None
+
+
+def _of_head(
+    index: RepositoryIndex, descriptor: Descriptor, snapshots: Snapshots
+) -> tuple[int | None, int | None, int]:
+    """How many clusters the tree of HEAD has, how many of them have vectors, how many texts were cut.
+
+    The first two are None where nobody can tell.
+    """
+    try:
+        tree = index.resolve().tree
+        root = snapshots.tree(tree)
+        record = snapshots.node(root) if root is not None else None
+        if record is not None:
+            return record.totals.clusters, record.totals.clusters, record.totals.skipped.get(REASON, 0)
+        every = index.indexer.coverer.every(Trees(index.repository, str(descriptor)).root(tree))
+        keys = [cluster.key for cluster in every]
+    except CtxError:
+        return None, None, 0
+    return len(keys), len(keys) - len(ClusterStore(index.store, descriptor).absent(keys)), 0

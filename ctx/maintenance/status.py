@@ -1,0 +1,108 @@
+"""What is indexed, from the snapshots and their logs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ctx.chunking.languages import display_name
+from ctx.errors import CtxError, Damaged
+from ctx.indexing.cost import plan
+from ctx.maintenance.models import models_of
+from ctx.maintenance.pins import pins
+from ctx.storage.sharing import storage
+from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+COMPLETE = "complete"
+DAMAGED = "damaged"
+
+
+def status(index: RepositoryIndex) -> Status:
+    """Gather everything that `git ctx status` shows."""
+    names = _names(index)
+    pinned = {pin.tree for pin in pins(index.store)}
+    found = [_snapshot(index, tree, names.get(tree, []), tree in pinned) for tree in index.snapshots.trees()]
+    found.sort(key=lambda one: (-max((entry.created_at for entry in one.provenance), default=0), one.tree))
+    return Status(
+        index.repository_id,
+        index.store.path,
+        index.store.size(),
+        found,
+        _catch_up(index),
+        storage(index.repository, index.store),
+        index.store.lent,
+        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
+        tuple(models_of(index)),
+        # To read a whole history only to say that it can be read would make this slow.
+        index.past_unread if index.repository.settings.is_partial_clone else None,
+    )
+
+
+def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:
+    """The names of branches, tags and HEAD by the tree that they lead to."""
+    repository = index.repository
+    names: dict[bytes, list[str]] = {}
+    _, head = repository.head()
+    pairs = [(b"HEAD", head)] if head else []
+    pairs += list(repository.references())
+    covered = set(index.snapshots.trees())
+    for name, commit in pairs:
+        try:
+            tree = repository.commit_info(commit).tree
+        except KeyError:
+            continue
+        if tree in covered:
+            names.setdefault(tree, []).append(os.fsdecode(name))
+    return names
+
+
+def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
+    root = index.snapshots.tree(tree)
+    record = root and index.snapshots.node(root)
+    log = index.snapshots.log(tree)
+    descriptor = str(index.descriptor)
+    if not root or not record:
+        return SnapshotStatus(tree, DAMAGED, revisions, log, 0, 0, 0, 0, 0, {}, 0, descriptor, {}, pinned)
+    totals = record.totals
+    state, size = COMPLETE, 0
+    try:
+        for key in index.snapshots.cluster_keys(root):
+            size += index.clusters.size(key)
+    except (OSError, Damaged):
+        state = DAMAGED
+    lines = max(1, totals.lines)
+    languages = {
+        display_name(language or None): count / lines
+        for language, count in sorted(totals.languages.items(), key=lambda pair: (-pair[1], pair[0]))
+    }
+    return SnapshotStatus(
+        tree,
+        state,
+        revisions,
+        log,
+        totals.clusters,
+        totals.files,
+        totals.size,
+        totals.lines,
+        totals.chunks,
+        languages,
+        size,
+        descriptor,
+        dict(totals.skipped),
+        pinned,
+    )
+
+
+def _catch_up(index: RepositoryIndex) -> CatchUp:
+    try:
+        asked = index.resolve()
+    except CtxError:
+        return CatchUp(None, 0, 0, False)
+    tree = asked.tree
+    if index.snapshots.tree(tree) is not None:
+        return CatchUp(tree, 0, 0, True)
+    cost = plan(index, asked)
+    return CatchUp(tree, cost.new_blobs, cost.chunks, False)

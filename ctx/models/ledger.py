@@ -1,0 +1,141 @@
+"""What was sent where: a note before the first byte, and a sum that the user can read.
+
+One JSON line an event in the user's state directory (XDG), for all repositories; no text that was sent is
+in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ctx.storage.regular_files import open_regular, without_waiting
+
+_EVERY = 1.0
+"""Seconds after which what was counted is written down."""
+
+
+class Sent(NamedTuple):
+    """What one repository has sent to one host for one purpose; `first` and `last` in seconds since 1970."""
+
+    repository: str
+    host: str
+    purpose: str
+    requests: int
+    bytes_sent: int
+    texts: int
+    first: int
+    last: int
+
+
+class Ledger:
+    """The ledger of one repository. `tell` is given the sentence for people before anything is sent."""
+
+    def __init__(self, repository: str, tell: Callable[[str], None] | None = None) -> None:
+        self._repository = repository
+        self._tell = tell or _to_stderr
+        self._path = os.path.join(state_directory(), "privacy.jsonl")
+        self._known: set[tuple[str, str]] | None = None
+        self._pending: dict[tuple[str, str], list[int]] = {}
+        self._lock = threading.Lock()
+        self._written = -_EVERY
+
+    def announce(self, url: str, purpose: str, what: str) -> None:
+        """Say once what goes to a host, before it goes."""
+        host = host_of(url)
+        if self._known is None:
+            self._known = {
+                (sent.host, sent.purpose) for sent in self.read() if sent.repository == self._repository
+            }
+        if (host, purpose) not in self._known:
+            self._known.add((host, purpose))
+            self._tell(f"note: {what} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
+
+    def add(self, url: str, purpose: str, size: int, texts: int) -> None:
+        """Count one request; a process that is killed has written down all but what its last second sent."""
+        with self._lock:
+            sums = self._pending.setdefault((host_of(url), purpose), [0, 0, 0])
+            for place, more in enumerate((1, size, texts)):
+                sums[place] += more
+            is_time = time.monotonic() - self._written >= _EVERY
+        if is_time:
+            self.write()
+
+    def write(self) -> None:
+        """Write down what was counted; where nothing may be written it is told instead."""
+        with self._lock:
+            pending, self._pending = self._pending, {}
+            self._written = time.monotonic()
+        lines = "".join(
+            json.dumps(
+                {
+                    "repository": self._repository,
+                    "host": host,
+                    "purpose": purpose,
+                    "requests": requests,
+                    "bytes": size,
+                    "texts": texts,
+                    "time": int(time.time()),
+                }
+            )
+            + "\n"
+            for (host, purpose), (requests, size, texts) in pending.items()
+        )
+        if not lines:
+            return
+        try:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            with open(self._path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
+                file.write(lines)
+        except OSError as error:
+            self._tell(f"note: what was sent cannot be written down in {self._path}: {error.strerror}")
+
+    def read(self) -> list[Sent]:
+        """The sums of all repositories, by repository, host and purpose; lines that are none are left out."""
+        sums: dict[tuple[str, str, str], Sent] = {}
+        try:
+            with open_regular(self._path) as file:
+                lines = file.read().decode("utf-8", "replace").splitlines()
+        except OSError:
+            return []
+        for line in lines:
+            try:
+                found = json.loads(line)
+                key = (str(found["repository"]), str(found["host"]), str(found["purpose"]))
+                numbers = [int(found[name]) for name in ("requests", "bytes", "texts", "time")]
+            except (ValueError, KeyError, TypeError, OverflowError):
+                continue
+            requests, size, texts, at = numbers
+            old = sums.get(key, Sent(*key, 0, 0, 0, at, at))
+            sums[key] = Sent(
+                *key,
+                old.requests + requests,
+                old.bytes_sent + size,
+                old.texts + texts,
+                min(old.first, at),
+                max(old.last, at),
+            )
+        return sorted(sums.values())
+
+
+def host_of(url: str) -> str:
+    """Host and port of an address."""
+    return urlsplit(url).netloc
+
+
+def state_directory() -> str:
+    """Where this user's state lies (XDG Base Directory Specification)."""
+    base = os.environ.get("XDG_STATE_HOME")
+    if not base or not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "git-ctx")
+
+
+def _to_stderr(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)

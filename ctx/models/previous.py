@@ -1,0 +1,121 @@
+"""Remote models that were configured earlier and still have vectors here, so that a change is no outage.
+
+What has to be known to put a question to such a model is kept beside its vectors, but no address and no key:
+it is asked only where the configuration of today names an address at which it has answered before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ctx.errors import Damaged, StoreUnusable, UsageError
+from ctx.models.file_names import MODEL
+from ctx.models.precision import check_form
+from ctx.models.presets import DIALECTS
+from ctx.models.settings import EmbedderSettings, former_addresses
+from ctx.storage.arrays import decode, encode
+from ctx.storage.regular_files import open_regular
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.models.remote import RemoteModel
+    from ctx.storage.store import Store
+
+_FORMAT = 1
+_TYPES: dict[str, type] = {
+    "model": str,
+    "dialect": str,
+    "dimensions": int,
+    "precision": str,
+    "instruction": str,
+    "query_prefix": str,
+    "document_prefix": str,
+    "query_task": str,
+    "document_task": str,
+    "path_header": bool,
+    "path_cap": int,
+    "context": int,
+}
+"""What is kept, by its name in `EmbedderSettings`."""
+
+
+def remember(store: Store, folder: str, settings: EmbedderSettings) -> None:
+    """Keep what a question to this model needs, unless it is kept; where nothing may be written it is not."""
+    path = os.path.join(folder, MODEL)
+    values = {name: getattr(settings, name) for name in _TYPES}
+    if _read(path) == values:
+        return
+    with suppress(StoreUnusable):
+        store.write_file(path, encode({}, {"format": _FORMAT, "settings": values}))
+
+
+def recalled(store: Store, descriptor: str) -> dict[str, Any] | None:
+    """What is kept of the model with a descriptor, by names of `EmbedderSettings`; None for nothing."""
+    values = _read(os.path.join(store.path, "views", descriptor, MODEL))
+    if values is None or set(values) != set(_TYPES):
+        return None
+    if any(type(values[name]) is not kind for name, kind in _TYPES.items()):
+        return None
+    return values
+
+
+def former_models(index: RepositoryIndex, now: RemoteModel) -> Iterator[RemoteModel]:
+    """The models that may be asked in place of the one that is configured, that used last first."""
+    wanted = now.settings
+    for model, known in _earlier(index, now):
+        if known:
+            query_url = wanted.query_url if wanted.query_url in known else known[0]
+            yield index.models.of(model.settings._replace(url=known[0], query_url=query_url))
+
+
+def unreachable_models(index: RepositoryIndex, now: RemoteModel) -> Iterator[RemoteModel]:
+    """Earlier models of which no address is configured any more; what is yielded is not to be asked."""
+    return (model for model, known in _earlier(index, now) if not known)
+
+
+def _earlier(index: RepositoryIndex, now: RemoteModel) -> Iterator[tuple[RemoteModel, list[str]]]:
+    """Each model that is not that of now, and which of the addresses of now it has answered at."""
+    settings = now.settings
+    addresses = (settings.url, settings.query_url, *former_addresses(index.repository.settings))
+    for descriptor in _by_age(index.store):
+        model = _recalled_model(index, descriptor, settings)
+        if model is not None and model.descriptor != now.descriptor:
+            yield model, [one for one in addresses if model.has_answered(one)]
+
+
+def _recalled_model(index: RepositoryIndex, descriptor: str, now: EmbedderSettings) -> RemoteModel | None:
+    """The model that has a descriptor, where what is kept makes just that, and it is known by its answers."""
+    values = recalled(index.store, descriptor)
+    if values is None or values["dialect"] not in DIALECTS:
+        return None
+    try:
+        check_form(values["dimensions"], values["precision"])
+    except UsageError:
+        return None
+    model = index.models.of(now._replace(price=0.0, **values))
+    return model if str(model.descriptor) == descriptor and model.reference is not None else None
+
+
+def _by_age(store: Store) -> list[str]:
+    """The descriptors of all models, that of the folder that was written into last first."""
+    views = os.path.join(store.path, "views")
+    found: list[tuple[float, str]] = []
+    with suppress(OSError):
+        for folder in os.scandir(views):
+            path = os.path.join(folder.path, MODEL)
+            if os.path.exists(path):
+                found.append((folder.stat().st_mtime, folder.name))
+    return [name for _, name in sorted(found, reverse=True)]
+
+
+def _read(path: str) -> dict[str, Any] | None:
+    try:
+        with open_regular(path) as file:
+            _, meta = decode(file.read())
+    except (OSError, Damaged):
+        return None
+    values = meta.get("settings")
+    return values if meta.get("format") == _FORMAT and isinstance(values, dict) else None

@@ -1,0 +1,190 @@
+"""Why one file is, or is not, part of what a task needs."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from typing import TYPE_CHECKING
+
+from ctx.chunking.languages import language_of
+from ctx.errors import CtxError, Damaged
+from ctx.git.formats import DIRECTORY_MODE
+from ctx.git.quoting import unquoted_argument
+from ctx.indexing.path_rules import IGNORED, MISSING, PathRules
+from ctx.pack.hints import read_task
+from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
+from ctx.pack.report import read_report
+from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
+from ctx.ranking.query_terms import query_terms
+from ctx.search.evidence.answering import case_of, edges_among
+from ctx.search.evidence.files import best_score, file_hit
+from ctx.search.evidence.past import past_of
+from ctx.search.evidence.values import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
+from ctx.search.opening import Mend, Opened, mending, open_tree
+from ctx.storage.views.view import NO_SEGMENT
+from ctx.text.contents import content_skip
+from ctx.text.tokens import counter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ctx.git.repository import Repository
+    from ctx.index import RepositoryIndex
+    from ctx.pack.values import Pack
+    from ctx.ranking.query import Query
+    from ctx.types import Plan, Progress
+
+_MOST_ALIKE = 3
+_EXCERPTS = 16_000
+"""Characters of excerpts."""
+_IN_WORDS = {
+    SELECTED: "the pack for this task has it",
+    LOW_VALUE: "it was weighed and adds too little to what the pack has, which had room for more files",
+    BELOW_LIMIT: "the pack has as many files as it may have, and others are likelier (--max-files)",
+    NO_ROOM: "it is likely enough, but the pack has no tokens left for it (--budget-tokens)",
+}
+_NOT_WEIGHED = "nothing in it speaks for the task so much that it was weighed"
+
+
+def explain_file(
+    index: RepositoryIndex,
+    path: str,
+    task: str,
+    options: Options,
+    progress: Callable[[Progress], None] | None = None,
+    announce: Callable[[Plan], None] | None = None,
+) -> Explanation:
+    """What is known of a file, named as seen from the current directory or from the root, and a task.
+
+    The selection is that of a pack with the same options, None where packs need a package that is not here.
+    Raises UsageError for a task that says nothing.
+    """
+    check(task, options)
+
+    def ask() -> tuple[Mend, Callable[[], Explanation]]:
+        opened = open_tree(index, options.revision, None, None, progress, announce)
+        return opened.mend, lambda: _with_selection(index, opened, path, task, options)
+
+    return mending(ask)
+
+
+def _with_selection(
+    index: RepositoryIndex, opened: Opened, path: str, task: str, options: Options
+) -> Explanation:
+    """What is known of a file, and what becomes of it in a pack of the same tree."""
+    query = query_of_task(task)
+    explanation = _explained(index, opened, path, task, query, options)
+    if explanation.indexing != INDEXED:
+        return explanation
+    try:
+        count = counter(options.tokenizer)
+    except CtxError as error:
+        return explanation._replace(selection_reason=str(error))
+    hints = tuple(read_task(task))
+    pack = pack_of(rank(index, opened, {}, query, options, hints), index, task, options, hints, count).pack
+    selection, reason = _selection(pack, explanation.path)
+    return explanation._replace(selection=selection, selection_reason=reason)
+
+
+def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
+    """What became of a file in a pack, and the same in words."""
+    status = next((one.status for one in pack.considered if one.path == path), None)
+    if status is not None:
+        return status, _IN_WORDS[status]
+    full = sum(1 for file in pack.files if file.excerpts) >= pack.options.max_files
+    return (BELOW_LIMIT, _IN_WORDS[BELOW_LIMIT]) if full else (LOW_VALUE, _NOT_WEIGHED)
+
+
+def _explained(
+    index: RepositoryIndex, opened: Opened, path: str, task: str, query: Query, options: Options
+) -> Explanation:
+    case = case_of(index, opened, task, rows_for(options), query=query)
+    number = {name: file for file, name in enumerate(opened.view.paths)}
+    names = _names(index.repository, path)
+    name = next((one for one in names if one in number), names[0])
+    file = number.get(name)
+    message = index.remark(opened.about.message)
+    about = opened.about._replace(message=message, ranked_with=index.tuning.ranked_with)
+    empty = Explanation(
+        about,
+        name,
+        task,
+        query_terms(case.query),
+        INDEXED,
+        None,
+        None,
+        None,
+        None,
+        len(case.by_file),
+        None,
+        (),
+        (),
+    )
+    if file is None or int(opened.view.file_segment[file]) == NO_SEGMENT:
+        for one in names:
+            reason = why_left_out(index.reader, about.tree, one)
+            if reason is not None:
+                return empty._replace(path=one, indexing=SKIPPED, reason=reason)
+        return empty._replace(indexing=NOT_IN_TREE, reason=_what_is_there(opened.view.paths, names[0]))
+    ranked = list(case.by_file)
+    rank = ranked.index(file) + 1 if file in case.by_file else None
+    best = [other for other in ranked[: options.max_files] if other != file]
+    past = past_of(index, about.commit, read_report(task).question, [name]).get(name, ())
+    edges = edges_among(case, [file, *best[:19]])(file)
+    hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
+    return empty._replace(
+        rank=rank,
+        hit=hit,
+        uses=tuple(case.dependencies.outgoing([name])),
+        used_by=tuple(case.dependencies.incoming([name])),
+    )
+
+
+def _what_is_there(paths: Sequence[bytes], path: bytes) -> str | None:
+    """What a tree has in the place of a file that it has not: a directory, or files of the same name."""
+    if any(one.startswith(path + b"/") for one in paths) or path == b".":
+        return "it is a directory; name a file"
+    same = sorted(one for one in paths if posixpath.basename(one) == posixpath.basename(path))
+    if not same:
+        return None
+    return f"the tree has {', '.join(os.fsdecode(one) for one in same[:_MOST_ALIKE])}"
+
+
+def _names(repository: Repository, path: str) -> list[bytes]:
+    """The paths from the root that a name may mean: from the current directory, from the root; as it stands,
+    and without the quotes that it is printed with where it has odd bytes.
+    """
+    raw = os.fsencode(path)
+    if os.path.isabs(raw) and repository.work_tree is not None:
+        raw = os.path.relpath(os.path.realpath(raw), os.fsencode(os.path.realpath(repository.work_tree)))
+        return [posixpath.normpath(raw)]
+    found = []
+    for one in (raw, unquoted_argument(raw)):
+        if one is not None:
+            found += [posixpath.normpath(repository.prefix + one), posixpath.normpath(one.lstrip(b"/"))]
+    return list(dict.fromkeys(found))
+
+
+def why_left_out(repository: Repository, tree: bytes, path: bytes) -> str | None:
+    """Why a file of a tree is not indexed, None where the tree has no such file."""
+    folders, _, name = path.rpartition(b"/")
+    try:
+        entries = repository.tree_entries(tree)
+        rules = PathRules.root(repository, entries)
+        ignored = False
+        for folder in folders.split(b"/") if folders else ():
+            entry = next((one for one in entries if one.name == folder and one.mode == DIRECTORY_MODE), None)
+            if entry is None:
+                return None
+            ignored = ignored or rules.keeps_out(folder)
+            entries = repository.tree_entries(entry.oid)
+            rules = rules.enter(folder, entries)
+        found = next((one for one in entries if one.name == name and one.mode != DIRECTORY_MODE), None)
+        if found is None:
+            return None
+        reason = rules.judge(name, found.mode) or (IGNORED if ignored else None)
+        return reason or content_skip(
+            repository.read_blob(found.oid), rules.language(name) or language_of(path)
+        )
+    except (KeyError, Damaged):
+        return MISSING

@@ -1,0 +1,81 @@
+"""What is known of the rows of some files, worked out once for both rankers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.evidence import Evidence, Floats
+from ctx.ranking.groups import Groups
+from ctx.ranking.query import Query
+from ctx.ranking.similarity import similarity
+from ctx.ranking.united import United, unite
+from ctx.storage.records import TEST
+
+
+class Candidates(NamedTuple):
+    """Some documents that have rows, the `files` that stand for them, both (n,), and all of their rows.
+
+    Of each row, all (rows,): the `kinds`, without the bit of tests; the cosine `similar` of its vector with
+    that of the query; `text`, `defined` and `coverage` as in `United`.
+    """
+
+    documents: npt.NDArray[np.int64]
+    files: npt.NDArray[np.int64]
+    groups: Groups
+    kinds: npt.NDArray[np.uint8]
+    similar: Floats
+    text: Floats
+    defined: Floats
+    coverage: Floats
+
+    def among(self, places: npt.NDArray[np.int64]) -> Candidates:
+        """The same for some of the documents, by their places."""
+        groups, rows = self.groups.among(places)
+        return Candidates(
+            self.documents[places],
+            self.files[places],
+            groups,
+            self.kinds[rows],
+            self.similar[rows],
+            self.text[rows],
+            self.defined[rows],
+            self.coverage[rows],
+        )
+
+
+class Speaking(NamedTuple):
+    """The rows of candidates that have a word of the query, or whose path has one, and each first row.
+
+    All others have none of what is summed over words, and they are most of the rows.
+    """
+
+    groups: Groups
+    united: United
+
+
+def read_candidates(
+    corpus: Corpus,
+    query: Query,
+    evidence: Evidence,
+    documents: npt.NDArray[np.int64],
+    files: npt.NDArray[np.int64],
+) -> tuple[Candidates, Speaking]:
+    """Read the rows of documents for which these files stand."""
+    groups = Groups.of(corpus, documents)
+    rows = groups.rows
+    in_path = np.zeros(corpus.view.files, dtype=bool)
+    in_path[evidence.in_path.place] = True
+    speaks = evidence.row_found[rows] | in_path[files][groups.owner]
+    speaks[groups.start] = True
+    speaking, places = groups.where(speaks)
+    united = unite(corpus, evidence, speaking, files)
+    text, defined, coverage = np.zeros((3, len(rows)))
+    text[places], defined[places], coverage[places] = united.text, united.defined, united.coverage
+    similar = similarity(corpus.bits.take(rows, axis=0).view(np.uint8), query)
+    kinds = corpus.kinds.take(rows) & np.uint8(TEST - 1)
+    candidates = Candidates(documents, files, groups, kinds, similar, text, defined, coverage)
+    return candidates, Speaking(speaking, united)

@@ -1,0 +1,108 @@
+"""How alike two pieces of code are: by the words they share, by their vectors, and whether they are the same.
+
+Words are weighed by how rare they are in the tree that is searched, and counted as often as they stand there
+(the weighted Jaccard index, Ruzicka 1958): 1 for the same words, 0 for none in common. Vectors agree in a
+share of their sign bits, of which half agree by chance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.chunking.normalise import embedded_text
+from ctx.models.static_embedding import sign_bits, word_table
+from ctx.ranking.corpus import Corpus
+from ctx.text.query import tokens, words_of
+from ctx.text.terms import counts, term_hash
+
+CANDIDATES = 40
+"""Chunks of each kind, by words and by vectors, whose text is looked at."""
+_IDF_UNIT = 1024.0
+
+
+class Sample(NamedTuple):
+    """A piece of code made ready: its normalised text, how often each term stands in it, its sign bits."""
+
+    text: str
+    terms: Mapping[int, int]
+    bits: npt.NDArray[np.uint64]
+
+
+class Likeness(NamedTuple):
+    """`words` and `agreement` in 0..1; `same` where the normalised texts are equal."""
+
+    words: float
+    agreement: float
+    same: bool
+
+    @property
+    def score(self) -> float:
+        """Both kinds of evidence in one number, 0..1."""
+        return round(0.5 * self.words + max(0.0, self.agreement - 0.5), 6)
+
+
+def sample(text: str, language: str | None) -> Sample:
+    """Read a piece of code as indexed text is read."""
+    plain = embedded_text(text, language)
+    found: Counter[int] = Counter()
+    for token in tokens(plain):
+        for word in words_of(token):
+            if counts(word):
+                found[term_hash(word)] += 1
+    vector = word_table().embed_text(plain)
+    return Sample(plain, found, sign_bits(vector).view("<u8"))
+
+
+def rarity(corpus: Corpus, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The weight of each term (n,) in a tree: its idf over live rows."""
+    found = corpus.find(terms)
+    return _idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
+
+
+def candidates(corpus: Corpus, wanted: Sample) -> list[int]:
+    """Live rows that may be alike, in no order."""
+    terms = np.array(sorted(wanted.terms), dtype=np.int64)
+    rows = np.flatnonzero(corpus.live)
+    if not len(rows) or not len(terms):
+        return []
+    found = corpus.find(terms)
+    weights = _idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
+    shared = np.bincount(found.row, weights[found.term], corpus.rows)[rows]
+    # As if each word of the chunk weighed what one of the sample does in the mean.
+    alike = shared / (weights.sum() + weights.mean() * corpus.lengths[rows])
+    agreement = -np.bitwise_count(corpus.bits[rows] ^ wanted.bits).sum(axis=1, dtype=np.int64)
+    chosen: set[int] = set()
+    for values in (alike, agreement):
+        if len(values) > CANDIDATES:
+            least = np.partition(values, len(values) - CANDIDATES)[len(values) - CANDIDATES]
+            chosen.update(rows[values >= least].tolist()[: 4 * CANDIDATES])
+        else:
+            chosen.update(rows.tolist())
+    return sorted(chosen)
+
+
+def compare(
+    wanted: Sample, other: Sample, other_bits: npt.NDArray[np.uint64], weights: Mapping[int, float]
+) -> Likeness:
+    """How alike a sample and a chunk of the tree are; `weights` has the rarity of every term of both."""
+    shared = total = 0.0
+    for term in wanted.terms.keys() | other.terms.keys():
+        a, b = wanted.terms.get(term, 0), other.terms.get(term, 0)
+        shared += weights[term] * min(a, b)
+        total += weights[term] * max(a, b)
+    differing = int(np.bitwise_count(wanted.bits ^ other_bits).sum())
+    agreement = 1.0 - differing / (64 * len(wanted.bits))
+    same = bool(wanted.text) and wanted.text == other.text
+    return Likeness(round(shared / total, 6) if total else 0.0, agreement, same)
+
+
+def _idf(total: int, containing: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Lucene's idf, a whole number of parts, since libraries differ in the last bit of a logarithm."""
+    idf = np.log1p((total - containing + 0.5) / (containing + 0.5))
+    weights: npt.NDArray[np.float64] = np.rint(idf * _IDF_UNIT) / _IDF_UNIT
+    return weights

@@ -1,0 +1,211 @@
+"""All rows of a view side by side, and the sums over live rows that ranking needs.
+
+Rows and documents are numbered through all segments. Everything that a score depends on is summed over
+exactly the tree's own rows, so that the answer does not depend on how the rows are spread over segments.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.ranking.path_words import PathWords
+from ctx.storage.views.segments import Segment
+from ctx.storage.views.view import NO_SEGMENT, View
+
+
+class Postings(NamedTuple):
+    """Where some terms stand: the term's place in what was asked, the row, the frequency; each (n,)."""
+
+    term: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]
+    times: npt.NDArray[np.int64]
+
+
+class Corpus:
+    """A view made ready for scoring; costs one pass over the rows.
+
+    `lengths` (rows,) int64 tokens, `document_of` (rows,) int32, `kinds` (rows,) uint8, `bits` (rows, words)
+    uint64, `live` (rows,) bool, `file_document` (files,) int64 with -1 for files without rows.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        segments = view.segments
+        self.row_offset = np.cumsum([0, *(segment.rows for segment in segments)])
+        self.document_offset = np.cumsum([0, *(segment.documents for segment in segments)])
+        self.rows, self.documents = int(self.row_offset[-1]), int(self.document_offset[-1])
+        self.document_of = np.concatenate(
+            [
+                segment.document_of + np.int32(offset)
+                for segment, offset in zip(segments, self.document_offset.tolist(), strict=False)
+            ]
+            or [np.zeros(0, np.int32)]
+        )
+        self.lengths = np.concatenate(
+            [segment.lengths for segment in segments] or [np.zeros(0, np.uint16)]
+        ).astype(np.int64)
+        self.bits = np.concatenate([segment.words for segment in segments] or [np.zeros((0, 1), np.uint64)])
+        self.file_document = np.where(
+            view.file_segment == NO_SEGMENT,
+            -1,
+            view.file_document
+            + np.append(self.document_offset[:-1], 0)[np.minimum(view.file_segment, len(segments))],
+        ).astype(np.int64)
+        self.live_documents = np.zeros(self.documents, dtype=bool)
+        self.live_documents[self.file_document[self.file_document >= 0]] = True
+        self.live = self.live_documents[self.document_of]
+        self.live_rows = int(self.live.sum())
+        self.live_length = int(self.lengths[self.live].sum())
+        self.live_document_count = int(self.live_documents.sum())
+
+    @cached_property
+    def kinds(self) -> npt.NDArray[np.uint8]:
+        """The stored kind of each row."""
+        return np.concatenate([segment.kinds for segment in self.view.segments] or [np.zeros(0, np.uint8)])
+
+    @cached_property
+    def document_length(self) -> npt.NDArray[np.int64]:
+        """Tokens of each document."""
+        return np.bincount(self.document_of, weights=self.lengths, minlength=self.documents).astype(np.int64)
+
+    @cached_property
+    def document_rows(self) -> npt.NDArray[np.int64]:
+        """Rows of each document."""
+        return np.bincount(self.document_of, minlength=self.documents)
+
+    @cached_property
+    def document_start(self) -> npt.NDArray[np.int64]:
+        """First row of each document."""
+        return np.cumsum(self.document_rows) - self.document_rows
+
+    def find(self, terms: npt.NDArray[np.int64]) -> Postings:
+        """The postings of some terms in live rows; of one term, the rows ascend."""
+        parts = []
+        for segment, offset in zip(self.view.segments, self.row_offset.tolist(), strict=False):
+            term, row, count = segment.postings.find_many(terms)
+            row = row + offset
+            alive = self.live[row]
+            parts.append((term, row, count) if alive.all() else (term[alive], row[alive], count[alive]))
+        if len(parts) == 1:
+            return Postings(*parts[0])
+        joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+        if not joined:
+            return Postings(*(np.zeros(0, np.int64) for _ in range(3)))
+        order = np.argsort(joined[0], kind="stable")
+        return Postings(*(array[order] for array in joined))
+
+    def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The largest value, at or above zero, among the rows of each document, (documents,)."""
+        best = np.zeros(self.documents)
+        if values.any():  # most queries have no identifier that is defined anywhere
+            full = self._documents_with_rows
+            best[full] = np.maximum.reduceat(values, self.document_start[full])
+        return best
+
+    @cached_property
+    def _documents_with_rows(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(self.document_rows)
+
+    @cached_property
+    def language_share(self) -> npt.NDArray[np.float64]:
+        """For each document the share of the tree's documents that are in its language, (documents,)."""
+        names: dict[str, int] = {}
+        numbers = [
+            np.array([names.setdefault(name, len(names)) for name in segment.languages])[
+                segment.document_language
+            ]
+            for segment in self.view.segments
+        ]
+        language = np.concatenate([*numbers, np.zeros(0, np.int64)]).astype(np.int64)
+        counts = np.bincount(language[self.live_documents], minlength=len(names))
+        share: npt.NDArray[np.float64] = counts[language] / max(1, self.live_document_count)
+        return share
+
+    @cached_property
+    def path_words(self) -> dict[int, PathWords]:
+        """What was read of the paths of files so far, and kept for the next query."""
+        return {}
+
+    @cached_property
+    def mentions(self) -> dict[int, npt.NDArray[np.int32]]:
+        """The documents in which a term stands that is the name of a file, kept for the next query."""
+        return {}
+
+    def place(self, document: int) -> tuple[Segment, int]:
+        """The segment of a document and its number there."""
+        number = bisect_right(self.document_offset, document) - 1
+        return self.view.segments[number], document - int(self.document_offset[number])
+
+    @cached_property
+    def _blob(self) -> npt.NDArray[np.uint64]:
+        """The first eight bytes of each document's object id."""
+        return np.concatenate([segment.blob_prefix for segment in self.view.segments]).astype(np.uint64)
+
+    def documents_of_blob(self, document: int) -> npt.NDArray[np.int64]:
+        """The live documents of the same blob, itself and what other paths let it be read as."""
+        found = np.flatnonzero(self.live_documents & (self._blob == self._blob[document]))
+        if len(found) > 1:
+            oid = self._oid(document)
+            found = found[[self._oid(one) == oid for one in found.tolist()]]
+        return found
+
+    def files_of_blob(self, document: int) -> npt.NDArray[np.int64]:
+        """The files whose content is the blob of a live document."""
+        if self._is_single[document]:
+            return self.shown[document : document + 1]
+        same = np.zeros(len(self.file_document), dtype=bool)
+        for one in self.documents_of_blob(document).tolist():
+            same |= self.file_document == one
+        return np.flatnonzero(same)
+
+    @cached_property
+    def _is_single(self) -> npt.NDArray[np.bool_]:
+        """Which documents are of a blob that no other is of, and of one file."""
+        files = np.bincount(self.file_document[self.file_document >= 0], minlength=self.documents)
+        _, blob, documents = np.unique(self._blob, return_inverse=True, return_counts=True)
+        single: npt.NDArray[np.bool_] = (files == 1) & (documents[blob] == 1)
+        return single
+
+    def _oid(self, document: int) -> bytes:
+        segment, place = self.place(document)
+        return segment.key(place)[0]
+
+    @cached_property
+    def shown(self) -> npt.NDArray[np.int64]:
+        """For each document the file that stands for it, (documents,); -1 where the tree has none."""
+        return self.shown_among(np.flatnonzero(self.file_document >= 0))
+
+    def shown_among(self, files: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same among some files that have rows: the one with the fewest flags, then the lowest path."""
+        view = self.view
+        shown = np.full(self.documents, -1, dtype=np.int64)
+        documents = self.file_document[files]
+        order = np.argsort(documents, kind="stable")
+        documents, files = documents[order], files[order]
+        first = np.flatnonzero(np.diff(documents, prepend=-1))
+        shown[documents[first]] = files[first]
+        counts = np.diff(first, append=len(files))
+        # Paths are compared only where a document has several files.
+        for start, count in zip(first[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
+            shown[documents[start]] = min(
+                files[start : start + count].tolist(),
+                key=lambda file: (int(view.file_flags[file]).bit_count(), view.path(file)),
+            )
+        return shown
+
+
+def begins(*values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where one of some arrays (n,) has another value than at the place before, (n,).
+
+    `np.diff` with something put before the first value takes five times as long.
+    """
+    found = np.ones(len(values[0]), dtype=bool)
+    np.not_equal(values[0][1:], values[0][:-1], out=found[1:])
+    for more in values[1:]:
+        found[1:] |= more[1:] != more[:-1]
+    return found

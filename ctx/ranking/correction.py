@@ -1,0 +1,126 @@
+"""A correction of the ranker's scores by what a repository's past says of its files.
+
+It is evidence from outside the tree, so a search uses it only where `ctx.fit` is set, and says so. The usual
+weights do for any repository; `git ctx evaluate --fit` learns others from its own commits.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.errors import Damaged
+from ctx.ranking.past import FEATURES, Floats, Past
+from ctx.ranking.query import Query
+from ctx.storage.arrays import Arrays, encode, expect, map_file
+from ctx.storage.views.view import View
+
+FORMAT = 2
+USUAL: Floats = np.array([0.5, 0.0, 4.0, 0.0, 0.0])
+"""The weights of the features in a repository of which nothing was learned, see docs/retrieval.md."""
+
+
+class Correction(NamedTuple):
+    """A past with what it weighs; `commit` is the last one that it knows.
+
+    The weights were learned from so many `tasks`; from none they are the usual ones.
+    """
+
+    past: Past
+    weights: Floats
+    commit: bytes
+    tasks: int
+
+    def __call__(self, view: View, query: Query, files: npt.NDArray[np.int64], scores: Floats) -> Floats:
+        """The corrected scores of candidate files, both (n,)."""
+        found = [view.path(file) for file in files.tolist()]
+        features = self.past.features(found, view.file_flags[files], query)
+        corrected: Floats = scores + features @ self.weights
+        return corrected
+
+    @property
+    def name(self) -> str:
+        """What an answer says that it was ranked with."""
+        return f"{'fit' if self.tasks else 'past'} {self.commit.hex()[:12]}"
+
+    def encoded(self) -> bytes:
+        """The bytes of the file that keeps it."""
+        meta = {
+            "format": FORMAT,
+            "features": list(FEATURES),
+            "weights": self.weights.tolist(),
+            "commit": self.commit,
+            "tasks": self.tasks,
+            "ranker": _ranker(),
+        }
+        return encode({name: _stored(array) for name, array in self.past._asdict().items()}, meta)
+
+
+def fit_path(store: str) -> str:
+    """Where the correction of a repository lies, below the directory of its index."""
+    return os.path.join(store, "fit")
+
+
+def load(path: str) -> Correction | None:
+    """The correction in a file; None where there is none for this program's ranker that can be trusted."""
+    try:
+        arrays, meta = map_file(path)
+        expect(arrays, _ARRAYS)
+        weights = np.array(meta["weights"], dtype=np.float64)
+        if (meta["format"], meta["features"], meta["ranker"]) != (FORMAT, list(FEATURES), _ranker()):
+            return None
+        past = _past(arrays)
+        if weights.shape != (len(FEATURES),) or not np.isfinite(weights).all():
+            return None
+        if not isinstance(meta["commit"], bytes) or not isinstance(meta["tasks"], int):
+            return None
+    except (OSError, Damaged, KeyError, ValueError, TypeError):
+        return None
+    return Correction(past, weights, meta["commit"], meta["tasks"])
+
+
+_ARRAYS = {
+    "path": ("<u8", ()),
+    "changed": ("<f4", ()),
+    "said": ("<f4", ()),
+    "folder": ("<u8", ()),
+    "folder_changed": ("<f4", ()),
+    "term": ("<i8", ()),
+    "place": ("<u4", ()),
+    "times": ("<f4", ()),
+}
+
+
+def _past(arrays: Arrays) -> Past:
+    past = Past(**{name: arrays[name] for name in Past._fields})
+    if not (
+        len(past.path) == len(past.changed) == len(past.said)
+        and len(past.folder) == len(past.folder_changed)
+        and len(past.term) == len(past.place) == len(past.times)
+        and int(past.place.max(initial=0)) < max(1, len(past.path))
+        and all(bool((one[:-1] <= one[1:]).all()) for one in (past.path, past.folder, past.term))
+        and all(
+            bool(np.isfinite(one).all()) for one in (past.changed, past.said, past.folder_changed, past.times)
+        )
+    ):
+        raise Damaged("the arrays of a fit do not fit each other")
+    return past
+
+
+def _stored(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    return array.astype(array.dtype.newbyteorder("<"))
+
+
+def _ranker() -> int:
+    """A checksum of the trees that the weights were learned on top of."""
+    found = 0
+    folder = os.path.dirname(__file__)
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".bin"):
+            with open(os.path.join(folder, name), "rb") as file:
+                found = zlib.crc32(file.read(), found)
+    return found

@@ -1,0 +1,209 @@
+"""What speaks for each row and each document of a corpus, given a query.
+
+BM25 is that of Robertson and Zaragoza (2009) with the idf of Lucene, which is never negative. All sums run
+over the terms in their order in the query, so that they do not depend on how rows lie in segments.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.ranking.corpus import Corpus, begins
+from ctx.ranking.query import Query
+from ctx.text.terms import DEFINITION
+
+_K1 = 1.2
+_B = 0.75
+_IDF_UNIT = 1024.0
+"""An idf is a whole number of these parts: libraries differ in the last bit of a logarithm."""
+_NEARLY_ALL = 0.999
+"""What counts as all of a sum of idf."""
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+Floats = npt.NDArray[np.float64]
+
+
+class Placed(NamedTuple):
+    """Terms in places, each (n,): the term, the row or the file, and how much it says there."""
+
+    term: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    value: Floats
+
+
+class Evidence(NamedTuple):
+    """All arrays (rows,), (documents,) or (files,) float64, zero where nothing speaks for it.
+
+    `*_words` are BM25 of the text; `*_names` the summed idf of the query's terms in the names that are
+    defined there; `*_coverage` the summed idf of the words that stand there; `row_defines` the number of
+    identifiers of the query that are defined there to the letter; `row_whole` the largest summed idf of words
+    that together are the whole name of a definition there; `row_called` (bool) whether that name has at least
+    two words and all that the query says; `row_said` the idf share that stands there to the letter, where
+    that was looked at (`ctx.ranking.verbatim`); `row_found` (bool) whether anything of it stands there,
+    masked or not; `row_agreement` the share of equal bits of the vectors in 0..1; `file_path` the summed idf of the
+    terms in the path, `document_path` the best of the document's files. `word_idf` has the idf of each
+    of the query's terms, zero for neighbours tried as one.
+    """
+
+    row_words: Floats
+    row_names: Floats
+    row_defines: Floats
+    row_whole: Floats
+    row_called: npt.NDArray[np.bool_]
+    row_said: Floats
+    row_agreement: Floats
+    row_coverage: Floats
+    row_found: npt.NDArray[np.bool_]
+    document_words: Floats
+    document_names: Floats
+    document_coverage: Floats
+    document_path: Floats
+    file_path: Floats
+    word_idf: Floats
+    term_weight: Floats
+    in_text: Placed
+    in_names: Placed
+    in_path: Placed
+
+    def among(self, rows: npt.NDArray[np.bool_]) -> Evidence:
+        """The same with nothing speaking for rows but those of a mask; sums over documents stay."""
+        return self._replace(
+            row_words=np.where(rows, self.row_words, 0.0),
+            row_names=np.where(rows, self.row_names, 0.0),
+            row_defines=np.where(rows, self.row_defines, 0.0),
+            row_whole=np.where(rows, self.row_whole, 0.0),
+            row_called=self.row_called & rows,
+            row_said=np.where(rows, self.row_said, 0.0),
+            row_agreement=np.where(rows, self.row_agreement, 0.0),
+            row_coverage=np.where(rows, self.row_coverage, 0.0),
+        )
+
+
+def gather(corpus: Corpus, query: Query) -> Evidence:
+    """Score everything; the cost is a few passes over the rows."""
+    rows, documents = corpus.rows, corpus.documents
+    terms, weight = query.hashes, query.weights
+    count = len(terms)
+    sought = np.concatenate(
+        [
+            terms,
+            terms ^ DEFINITION,
+            np.array(query.names, dtype=np.int64) ^ DEFINITION,
+            np.array([whole.hash for whole in query.wholes], dtype=np.int64) ^ DEFINITION,
+        ]
+    )
+    found = corpus.find(sought)
+    row_found = np.zeros(rows, dtype=bool)
+    row_found[found.row] = True
+    exact_end = 2 * count + len(query.names)
+    ends = np.searchsorted(found.term, [count, 2 * count, exact_end]).tolist()
+    text, named, exact, whole = (slice(a, b) for a, b in pairwise([0, *ends, len(found.term)]))
+
+    term, row = found.term[text], found.row[text]
+    rarity = idf(corpus.live_rows, np.bincount(term, minlength=count))
+    length = corpus.live_length / max(1, corpus.live_rows)
+    saturation = _saturation(found.times[text], corpus.lengths[row], length)
+    in_text = Placed(term, row, saturation)
+    value = (weight * rarity)[term] * saturation
+    word_idf = np.where(weight >= 1.0, rarity, 0.0)
+    row_words = _summed(row, value, rows)
+    row_coverage = _summed(row, word_idf[term], rows)
+
+    # Of one term the rows ascend and documents are consecutive rows, so equal owners stand together.
+    owner = corpus.document_of[row]
+    first = begins(term, owner).nonzero()[0]
+    term, owner = term[first], owner[first]
+    occurrences = np.add.reduceat(found.times[text], first) if len(first) else found.times[:0]
+    in_documents = idf(corpus.live_document_count, np.bincount(term, minlength=count))
+    length = corpus.live_length / max(1, corpus.live_document_count)
+    value = (weight * in_documents)[term] * _saturation(occurrences, corpus.document_length[owner], length)
+    document_words = _summed(owner, value, documents)
+    document_coverage = _summed(owner, word_idf[term], documents)
+
+    term, row = found.term[named] - count, found.row[named]
+    in_names = Placed(term, row, np.ones(len(term)))
+    of_name = weight * idf(corpus.live_rows, np.bincount(term, minlength=count))
+    row_names = _summed(row, of_name[term], rows)
+    owner = corpus.document_of[row]
+    first = begins(term, owner).nonzero()[0]
+    document_names = _summed(owner[first], of_name[term[first]], documents)
+
+    row_whole = np.zeros(rows)
+    of_words = word_idf.tolist()  # exact, so that the order of addition does not matter
+    worth = np.array([sum(of_words[word] for word in one.words) for one in query.wholes], dtype=np.float64)
+    number = found.term[whole] - exact_end
+    np.maximum.at(row_whole, found.row[whole], worth[number])
+    says_all = (worth > _NEARLY_ALL * word_idf.sum()) & np.array([one.size > 1 for one in query.wholes], bool)
+    row_called = np.zeros(rows, dtype=bool)
+    row_called[found.row[whole][says_all[number]]] = True
+
+    file_path, document_path, in_path = _path_evidence(corpus, terms, weight)
+    return Evidence(
+        row_words,
+        row_names,
+        np.bincount(found.row[exact], minlength=rows).astype(np.float64),
+        row_whole,
+        row_called,
+        np.zeros(rows),
+        _agreement(corpus, query),
+        row_coverage,
+        row_found,
+        document_words,
+        document_names,
+        document_coverage,
+        document_path,
+        file_path,
+        word_idf,
+        weight * rarity,
+        in_text,
+        in_names,
+        in_path,
+    )
+
+
+def _path_evidence(
+    corpus: Corpus, terms: npt.NDArray[np.int64], weight: Floats
+) -> tuple[Floats, Floats, Placed]:
+    view = corpus.view
+    places = [np.flatnonzero(view.path_terms == term) for term in terms.tolist()]
+    counts = [len(place) for place in places]
+    files = np.searchsorted(view.path_term_end, np.concatenate([*places, _NONE]), side="right")
+    term = np.repeat(np.arange(len(terms)), counts)
+    value = (weight * idf(view.files, np.array(counts, dtype=np.int64)))[term]
+    in_path = Placed(term, files, np.ones(len(term)))
+    of_files = _summed(files, value, view.files)
+    of_documents = np.zeros(corpus.documents)
+    files = np.flatnonzero((of_files > 0) & (corpus.file_document >= 0))
+    np.maximum.at(of_documents, corpus.file_document[files], of_files[files])
+    return of_files, of_documents, in_path
+
+
+def _summed(places: npt.NDArray[Any], values: Floats, length: int) -> Floats:
+    """The sum of the values at each place; of no values too it is a sum of floats."""
+    summed: Floats = np.bincount(places, values, length).astype(np.float64, copy=False)
+    return summed
+
+
+def _agreement(corpus: Corpus, query: Query) -> Floats:
+    if not query.vector.any():
+        return np.zeros(corpus.rows)
+    differing = np.zeros(corpus.rows, dtype=np.uint16)
+    for stored, asked in zip(corpus.bits.T, query.bits, strict=False):  # a tree without segments has no bits
+        differing += np.bitwise_count(stored ^ asked)
+    agreement: Floats = 1.0 - differing / (corpus.bits.shape[1] * 64)
+    return agreement
+
+
+def idf(total: int, containing: npt.NDArray[np.int64]) -> Floats:
+    """How much a term says that stands in so many of all rows, documents or files."""
+    value = np.log1p((total - containing + 0.5) / (containing + 0.5))
+    return np.rint(value * _IDF_UNIT) / _IDF_UNIT
+
+
+def _saturation(count: npt.NDArray[np.int64], length: npt.NDArray[np.int64], mean: float) -> Floats:
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length / max(mean, 1.0)))

@@ -1,0 +1,215 @@
+"""What is known of each candidate file, as numbers for the learned ranker.
+
+Every feature is a function of the tree searched, the query and the other candidates. None says that a file is
+a test, an example, generated or documentation, and none how large it is: commits touch tests and large files
+far more often than people look for them, and a ranker that learns from commits would learn just that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.models.static_embedding import word_table
+from ctx.ranking.candidates import Candidates, Speaking
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.evidence import Evidence, Floats
+from ctx.ranking.path_words import Joined, PathWords, join, read_paths
+from ctx.ranking.query import Query
+from ctx.ranking.references import references
+from ctx.ranking.similarity import similarity
+from ctx.ranking.spread import in_folder, language_share, spread
+from ctx.storage.records import TEST
+from ctx.types import KINDS
+
+_TYPES = {"class", "interface", "struct", "enum", "trait", "object", "module", "type"}
+_NAMELESS = {"block", "imports", "section", "entry"}
+IS_TYPE = np.array([1.0 if kind in _TYPES else 0.8 for kind in KINDS])
+"""A name is more likely to be meant as the type than as one of the functions called the same."""
+IS_DEFINITION = np.array([0.0 if kind in _NAMELESS else 1.0 for kind in KINDS])
+"""Which kinds of rows give something a name."""
+
+COMPARED = (
+    "three_rows",
+    "best_row",
+    "whole_file",
+    "coverage",
+    "best_coverage",
+    "names",
+    "best_names",
+    "whole_name",
+    "path",
+    "united_row",
+    "united_three",
+    "defined_row",
+    "united_coverage",
+    "any_coverage",
+    "missing",
+    "three_vectors",
+    "best_vector",
+    "mean_vector",
+    "path_vector",
+    "query_in_path",
+    "name_in_query",
+)
+"""Features that are also given as a share of the best candidate's value."""
+SINGLE = (
+    "defines",
+    "named_share",
+    "stem_named",
+    "path_named",
+    "name_words",
+    "path_words",
+    "mentions",
+    "mention_share",
+    "named_by_others",
+    "names_others",
+    "match_share",
+    "half_share",
+    "best_is_type",
+    "best_is_definition",
+    "best_place",
+    "first_row",
+    "pair_row",
+    "pairs",
+    "flat",
+    "peaks",
+    "second_coverage",
+    "named_coverage",
+    "known_coverage",
+    "lead",
+    "folder_rank",
+    "name_rank",
+    "folder_share",
+    "folder_mean",
+    "language_share",
+    "is_question",
+    "has_names",
+    "query_tokens",
+    "query_words",
+    "query_idf",
+    "query_rarest",
+    "is_symbol",
+)
+FEATURES = (*COMPARED, *(f"{name}/best" for name in COMPARED), *SINGLE)
+_GROUPED = {
+    "words": "three_rows best_row whole_file coverage best_coverage united_row united_three united_coverage"
+    " any_coverage missing match_share half_share pair_row pairs flat peaks second_coverage lead",
+    "names": "names best_names whole_name defined_row defines named_share named_coverage known_coverage",
+    "place in the file": "best_is_type best_is_definition best_place first_row",
+    "path": "path query_in_path name_in_query stem_named path_named name_words path_words",
+    "vectors": "three_vectors best_vector mean_vector path_vector",
+    "references": "mentions mention_share named_by_others names_others",
+    "folder": "folder_rank name_rank folder_share folder_mean language_share",
+    "query": "is_question has_names query_tokens query_words query_idf query_rarest is_symbol",
+}
+_GROUP = {name: group for group, names in _GROUPED.items() for name in names.split()}
+GROUPS = {feature: _GROUP[feature.removesuffix("/best")] for feature in FEATURES}
+"""What kind of evidence each feature is."""
+
+
+def file_features(
+    corpus: Corpus, query: Query, evidence: Evidence, candidates: Candidates, speaking: Speaking
+) -> npt.NDArray[np.float32]:
+    """One row for each candidate, (n, FEATURES), of what `read_candidates` gives."""
+    documents, files, every = candidates.documents, candidates.files, candidates.groups
+    groups, united = speaking
+    rows, similar = groups.rows, candidates.similar
+    words, names = evidence.row_words[rows], evidence.row_names[rows]
+    possible = max(1e-9, float(evidence.word_idf.sum()))
+    defines = every.total(IS_DEFINITION.take(candidates.kinds))
+    named = groups.total((names > 0).astype(np.float64))
+    three = groups.best_three(united.text)
+    anywhere = (united.peaks > 0) | united.in_path
+    known = _paths(corpus, files)
+    words_of_paths = join(known)
+    query_in_path, name_in_query = _soft_matches(query, evidence, words_of_paths)
+    stem_named, path_named = _named(query, words_of_paths)
+    kinds = corpus.kinds[rows] & (TEST - 1)
+    is_type = IS_TYPE.take(kinds)
+    of_rows = {
+        "best_row": words,
+        "best_coverage": evidence.row_coverage[rows],
+        "best_names": names,
+        "whole_name": evidence.row_whole[rows],
+        "united_row": united.text,
+        "defined_row": united.defined,
+        "united_coverage": united.coverage,
+    }
+    found = dict(zip(of_rows, groups.best(np.array(list(of_rows.values()))) / possible, strict=True))
+    found |= {
+        "three_rows": groups.best_three(words) / possible,
+        "whole_file": evidence.document_words[documents] / possible,
+        "coverage": evidence.document_coverage[documents] / possible,
+        "names": evidence.document_names[documents] / possible,
+        "path": evidence.file_path[files] / possible,
+        "united_three": three / possible,
+        "any_coverage": evidence.word_idf @ anywhere / possible,
+        "missing": (evidence.word_idf[:, None] * ~anywhere).max(axis=0, initial=0.0) / possible,
+        "three_vectors": every.best_three(similar + 1.0),
+        "best_vector": every.best(similar),
+        "mean_vector": every.total(similar) / every.counts,
+        "path_vector": similarity(corpus.view.path_vectors[files], query),
+        "query_in_path": query_in_path,
+        "name_in_query": name_in_query,
+        "defines": groups.best(evidence.row_defines[rows] * is_type),
+        "named_share": named / np.maximum(defines, 1.0),
+        "stem_named": stem_named,
+        "path_named": path_named,
+        "name_words": words_of_paths.in_name,
+        "path_words": words_of_paths.counts,
+        "query_words": len(query.words),
+        "query_idf": possible,
+        "query_rarest": evidence.word_idf.max(initial=0.0),
+        "is_symbol": query.is_symbol,
+        "is_question": query.is_question,
+        "has_names": bool(query.names),
+        "query_tokens": query.tokens,
+        "language_share": language_share(corpus, documents),
+    }
+    found |= references(corpus, documents, known, found["united_three"])
+    found |= spread(
+        evidence, query, speaking, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
+    )
+    found |= in_folder(known, found["united_three"])
+    table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)
+    compared = np.array([found[name] for name in COMPARED])
+    n = len(COMPARED)
+    table[:n] = compared
+    best = np.maximum(compared.max(axis=1, keepdims=True), 1e-9)
+    table[n : 2 * n] = compared / best
+    for place, name in enumerate(SINGLE, 2 * n):
+        table[place] = found[name]
+    return table.T
+
+
+def _paths(corpus: Corpus, files: npt.NDArray[np.int64]) -> list[PathWords]:
+    known = corpus.path_words
+    numbers = files.tolist()
+    new = [file for file in numbers if file not in known]
+    if new:
+        known.update(zip(new, read_paths([corpus.view.path(file) for file in new]), strict=True))
+    return [known[file] for file in numbers]
+
+
+def _soft_matches(query: Query, evidence: Evidence, words: Joined) -> tuple[Floats, Floats]:
+    """How well the path has the query's words, and the query those of the file's name, in 0..1."""
+    if not len(query.words):
+        return np.zeros(len(words.start)), np.zeros(len(words.start))
+    weights = evidence.word_idf[query.words]
+    table = word_table()
+    asked = np.array([table.row(query.terms[word].word) for word in query.words], dtype=np.int64)
+    cosines = np.maximum(table.unit_vectors(asked) @ table.unit_vectors(words.rows).T, 0.0)
+    best = np.maximum.reduceat(cosines, words.start, axis=1)
+    query_in_path = (weights[:, None] * best).sum(axis=0) / max(1e-9, float(weights.sum()))
+    of_name = cosines.max(axis=0) * words.of_name
+    return query_in_path, np.add.reduceat(of_name, words.start) / np.maximum(words.in_name, 1)
+
+
+def _named(query: Query, words: Joined) -> tuple[Floats, Floats]:
+    """The share of the words of each file's name, and of its path, that the query has to the letter."""
+    equal = (query.hashes[:, None] == words.terms).any(axis=0)
+    of_path, of_name = (
+        np.add.reduceat(some, words.start, dtype=np.int64) for some in (equal, equal & words.of_name)
+    )
+    return of_name / np.maximum(words.in_name, 1), of_path / words.counts

@@ -1,0 +1,81 @@
+"""Rankings of one question made into one: that of the words and names, and that of a remote model's vectors.
+
+Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): a chunk gets 1 / (60 + its place) from each
+list it is in. A chunk that is in one list alone gets a share of what its file got from the other: both say
+which file, and often not which chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.ranker import Ranked
+from ctx.types import Hit, by_score
+
+_K = 60
+_FILE_SHARE = 0.5
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+def fuse(corpus: Corpus, lists: Sequence[Sequence[tuple[int, int]]], limit: int) -> list[Ranked]:
+    """One ranking of several, each of (row, file), best first; scores in 0..1 order this answer alone."""
+    file_of: dict[int, int] = {}
+    for ranking in lists:
+        for row, file in ranking:
+            file_of.setdefault(row, file)
+    rows = [[row for row, _ in ranking] for ranking in lists]
+    scores = _scores(rows, file_of.__getitem__)
+    found = [Ranked(row, file_of[row], score, 0.0) for row, score in scores.items()]
+    found.sort(key=lambda one: (-one.score, corpus.view.path(one.file), one.row))
+    return found[:limit]
+
+
+def fuse_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """The same for hits, which may be of two trees; each with the score that makes this order."""
+    hits: dict[tuple[Any, ...], Hit] = {}
+    for ranking in lists:
+        for hit in ranking:
+            hits.setdefault(place_of(hit), hit)
+    places = [[place_of(hit) for hit in ranking] for ranking in lists]
+    scores = _scores(places, lambda place: (place[0], hits[place].path))
+    found = [hits[place]._replace(score=score) for place, score in scores.items()]
+    return sorted(found, key=by_score)
+
+
+def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """Answers to several queries as one, by reciprocal ranks; each hit with the score of this order."""
+    worth: dict[tuple[Any, ...], float] = {}
+    hits: dict[tuple[Any, ...], Hit] = {}
+    for one in lists:
+        for place, hit in enumerate(one):
+            hits.setdefault(place_of(hit), hit)
+            worth[place_of(hit)] = worth.get(place_of(hit), 0.0) + 1.0 / (_K + 1 + place)
+    most = len(lists) / (_K + 1)
+    found = [hits[key]._replace(score=round(value / most, 6)) for key, value in worth.items()]
+    return sorted(found, key=by_score)
+
+
+def place_of(hit: Hit) -> tuple[Any, ...]:
+    """What tells a hit from others of its answer: of which tree it is, the blob, the place in it."""
+    return hit.change and hit.change.side, hit.blob, hit.position.start
+
+
+def _scores(lists: Sequence[Sequence[Item]], file_of: Callable[[Item], Hashable]) -> dict[Item, float]:
+    scores: dict[Item, float] = {}
+    for ranking in lists:
+        best_of_file: dict[Hashable, float] = {}
+        worth: dict[Item, float] = {}
+        for place, item in enumerate(ranking):
+            worth[item] = 1.0 / (_K + 1 + place)
+            best_of_file.setdefault(file_of(item), worth[item])
+        for other in lists:
+            for item in other:
+                if item not in worth and file_of(item) in best_of_file:
+                    worth[item] = _FILE_SHARE * best_of_file[file_of(item)]
+        for item, value in worth.items():
+            scores[item] = scores.get(item, 0.0) + value
+    most = len(lists) / (_K + 1)
+    return {item: round(score / most, 6) for item, score in scores.items()}

@@ -1,0 +1,179 @@
+"""What the commits before one changed and said, file by file: evidence from outside the tree.
+
+It holds hashes of paths and of words, no text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.git.repository import Repository
+from ctx.ranking.evidence import idf
+from ctx.ranking.query import Query
+from ctx.storage.views import paths
+from ctx.text.query import terms_in
+from ctx.text.subjects import query_of
+
+FEATURES = ("changed", "folder changed", "said of it", "test", "document")
+"""How often a file, and its folder, were changed before, lately more than long ago; how well the messages of
+those changes answer the query (BM25, as a share of what it could get); whether it is a test, or no code, and
+not asked for. In 0..1."""
+
+_NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.EXAMPLE
+_K1, _B = 1.2, 0.75
+_HISTORY = 3000
+"""Commits that the past looks back on."""
+_MOST_FILES = 20
+_HALF_LIFE = 300.0
+"""Commits after which a change counts half."""
+
+_OID = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
+
+Floats = npt.NDArray[np.float64]
+
+
+class Past(NamedTuple):
+    """The history of files up to a commit. Hashes ascend.
+
+    `path` uint64, `changed` and `said` float32 are (paths,), `folder` and `folder_changed` (folders,); `term`
+    int64, `place` uint32 (of `path`) and `times` float32 are (postings,). `times` says how often a word was
+    said of a file, and `said` how many were; a message counts the less the more files it is about.
+    """
+
+    path: npt.NDArray[np.uint64]
+    changed: npt.NDArray[np.float32]
+    said: npt.NDArray[np.float32]
+    folder: npt.NDArray[np.uint64]
+    folder_changed: npt.NDArray[np.float32]
+    term: npt.NDArray[np.int64]
+    place: npt.NDArray[np.uint32]
+    times: npt.NDArray[np.float32]
+
+    def features(self, found: Sequence[bytes], flags: npt.NDArray[np.uint8], query: Query) -> Floats:
+        """(files, FEATURES) for some files, by their paths and the flags of these."""
+        place = _places(self.path, [path_hash(path) for path in found])
+        folder = _places(self.folder, [path_hash(folder_of(path)) for path in found])
+        flags = flags & ~np.uint8(query.asked & 0xFF)
+        return np.stack(
+            [
+                _scaled(self.changed, place),
+                _scaled(self.folder_changed, folder),
+                self._said(query, place),
+                (flags & paths.TEST) > 0,
+                (flags & _NOT_CODE) > 0,
+            ],
+            axis=1,
+        ).astype(np.float64)
+
+    def _said(self, query: Query, place: npt.NDArray[np.int64]) -> Floats:
+        """BM25 of what was said of each file, as a share of what the query's words could get."""
+        found = np.zeros(len(self.path) + 1)
+        whole = 0.0
+        mean = max(float(self.said.mean()), 1e-9) if len(self.said) else 1.0
+        for term in np.unique(query.hashes[query.weights >= 1.0]).tolist():
+            start, end = np.searchsorted(self.term, [term, term + 1]).tolist()
+            rare = float(idf(len(self.path), np.array([end - start]))[0])
+            whole += rare
+            own, times = self.place[start:end], self.times[start:end].astype(np.float64)
+            found[own] += rare * times / (times + _K1 * (1 - _B + _B * self.said[own] / mean))
+        return found[place] / max(whole, 1e-9)  # the last one is that of files without a past
+
+
+class _Entry(NamedTuple):
+    """One commit of the past."""
+
+    paths: list[bytes]
+    terms: set[int]
+
+
+class History:
+    """What the commits that lead to one changed and said, the newest first. Raises GitFailed."""
+
+    def __init__(self, repository: Repository, start: bytes) -> None:
+        listing = repository.git(
+            "-c", "log.showSignature=false", "log", "-z", "--no-merges", f"--max-count={_HISTORY}",
+            "--name-only", "--no-renames", "--no-relative", "--encoding=UTF-8",
+            "--format=%x01%H%x02%s%x02", start.hex(), "--",
+        )  # fmt: skip
+        self._entries: list[_Entry] = []
+        self._place: dict[bytes, int] = {}
+        for record in listing.split(b"\x01")[1:]:
+            oid, _, rest = record.partition(b"\x02")
+            subject, _, names = rest.rpartition(b"\x02")
+            if not _OID.fullmatch(oid):
+                continue  # the rest of a name that has the mark in it
+            touched = [name for name in names.lstrip(b"\0\n").split(b"\0") if name]
+            said = query_of(subject.decode("utf-8", "replace"))
+            self._place[bytes.fromhex(oid.decode())] = len(self._entries)
+            many = len(touched) > _MOST_FILES
+            self._entries.append(_Entry([] if many else touched, terms_in(said) if said else set()))
+
+    def before(self, commits: Sequence[bytes]) -> Past:
+        """The past that ends before the oldest of some commits, itself left out."""
+        return self._past(max((self._place.get(oid, len(self._entries)) for oid in commits), default=-1) + 1)
+
+    def whole(self) -> Past:
+        """All of it."""
+        return self._past(0)
+
+    def _past(self, start: int) -> Past:
+        changed: Counter[bytes] = Counter()
+        folders: Counter[bytes] = Counter()
+        said: defaultdict[tuple[int, bytes], float] = defaultdict(float)
+        lengths: defaultdict[bytes, float] = defaultdict(float)
+        for age, entry in enumerate(self._entries[start:]):
+            weight = 0.5 ** (age / _HALF_LIFE)
+            for path in entry.paths:
+                changed[path] += weight
+                worth = 1.0 / math.sqrt(len(entry.paths))
+                lengths[path] += worth * len(entry.terms)
+                for term in entry.terms:
+                    said[term, path] += worth
+            for folder in {folder_of(path) for path in entry.paths}:
+                folders[folder] += weight
+        hashed = sorted((path_hash(path), path) for path in changed)
+        number = {path: place for place, (_, path) in enumerate(hashed)}
+        postings = sorted((term, number[path], times) for (term, path), times in said.items())
+        by_folder = sorted((path_hash(folder), count) for folder, count in folders.items())
+        return Past(
+            np.array([one for one, _ in hashed], dtype=np.uint64),
+            np.array([changed[path] for _, path in hashed], dtype=np.float32),
+            np.array([lengths[path] for _, path in hashed], dtype=np.float32),
+            np.array([one for one, _ in by_folder], dtype=np.uint64),
+            np.array([count for _, count in by_folder], dtype=np.float32),
+            np.array([term for term, _, _ in postings], dtype=np.int64),
+            np.array([place for _, place, _ in postings], dtype=np.uint32),
+            np.array([times for _, _, times in postings], dtype=np.float32),
+        )
+
+
+def path_hash(path: bytes) -> int:
+    """64 bits that stand for a path (BLAKE2b, RFC 7693)."""
+    return int.from_bytes(blake2b(path, digest_size=8).digest(), "little")
+
+
+def folder_of(path: bytes) -> bytes:
+    """The directory that a path lies in, empty for the root."""
+    return path.rpartition(b"/")[0]
+
+
+def _places(known: npt.NDArray[np.uint64], wanted: list[int]) -> npt.NDArray[np.int64]:
+    """Where each hash is among the known ones, their number where it is not."""
+    hashes = np.array(wanted, dtype=np.uint64)
+    place = np.searchsorted(known, hashes)
+    found = np.append(known, np.uint64(0))[place] == hashes
+    return np.where(found & (place < len(known)), place, len(known)).astype(np.int64)
+
+
+def _scaled(values: npt.NDArray[np.float32], place: npt.NDArray[np.int64]) -> Floats:
+    high = float(np.log1p(values.max(initial=0.0)))
+    logs: Floats = np.append(np.log1p(values.astype(np.float64)), 0.0)[place]
+    return logs / high if high else logs

@@ -1,0 +1,59 @@
+"""Whether a query looks pasted: a message of a program, a trace, a line of a log, a piece of code."""
+
+from __future__ import annotations
+
+import re
+
+from ctx.text.query import tokens
+
+LEAST = 4
+"""Tokens that say something side by side; fewer stand so by chance."""
+_MOST_LINES = 16
+_MOST_TOKENS = 64
+_MESSAGE = re.compile(
+    r"\b\w*(error|exception|warning|panic|fatal|failed|failure)\b"
+    r"|\b(could|can|does|do|is|was|has|must|should|will|may)(n't| not)\b|\bcannot\b"
+    r"|\b(unable to|invalid|must (be|have)|not (found|allowed|supported|a|an|be|in)|no such|unexpected"
+    r"|expected|missing|already|required|outside of|denied|refused|exceeded|timed out)\b",
+    re.I,
+)
+"""What messages of programs say, and what is wrong with something."""
+_CODE = re.compile(r"""["'`(){}\[\];=\n]""")
+_LABEL = re.compile(
+    r"(?:[\w.:\\]*(?:error|exception|warning|panic|failure)\w*|fatal|caused by)(?:\[\w+\])?:\s+", re.I
+)
+"""What stands before a message: its kind, which the code that says it may name elsewhere or not at all."""
+_FRAME = re.compile(r'File ".*", line \d|at .*[:(]\d*|Traceback \(|goroutine \d|\S+\.go:\d+|\.\.\. \d+ more')
+"""A line of a trace that says where, not what."""
+_PYTHON_FRAME = re.compile(r'\s*File ".*", line \d')
+_MOST_READ = 1 << 16
+"""Characters of a trace that are looked through for what it says."""
+
+
+def without_frames(text: str) -> str:
+    """A trace without the lines that only say where, nor the line of source below each in Python's; any other
+    text as it is.
+    """
+    if "\n" not in text:
+        return text
+    kept, below = [], False
+    for line in text[:_MOST_READ].split("\n"):
+        if not (below and line[:1].isspace()) and not _FRAME.match(line.strip()):
+            kept.append(line)
+        below = bool(_PYTHON_FRAME.match(line))
+    return "\n".join(kept) if any(line.strip() for line in kept) else text
+
+
+def pasted(text: str) -> list[list[str]]:
+    """The tokens of each line of a query that looks like a message or like code, in lower case."""
+    if not (_MESSAGE.search(text) or _CODE.search(text)):
+        return []
+    lines = []
+    for line in text.split("\n")[:_MOST_LINES]:
+        said = line.strip()
+        while label := _LABEL.match(said):
+            said = said[label.end() :]
+        found = [token.lower() for token in tokens(said)[:_MOST_TOKENS]]
+        if len(found) >= LEAST:
+            lines.append(found)
+    return lines

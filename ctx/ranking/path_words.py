@@ -1,0 +1,95 @@
+"""The words of a path, and the name that other files would call a file by."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.models.static_embedding import word_table
+from ctx.text.query import tokens, words_of
+from ctx.text.terms import term_hash
+from ctx.text.vocabulary import compound_hashes
+
+_NAMELESS = {"index", "mod", "init", "__init__", "default"}
+"""Files that stand for their folder."""
+_MOST_WORDS = 32
+
+
+class PathWords(NamedTuple):
+    """The words of one path, in order.
+
+    `rows` (w,) int64 rows of the word table, `terms` (w,) int64 hashes in the field TEXT; `in_name` the
+    number of words, from the end, that are those of the file's name. `name` is the term that the whole name
+    is, `folder` a number that the files of one folder share.
+    """
+
+    rows: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int64]
+    in_name: int
+    name: int
+    folder: int
+
+
+class Joined(NamedTuple):
+    """The words of some paths (n,), one after the other.
+
+    `rows` and `terms` (words,) as in `PathWords`; `start` and `counts` (n,) say whose they are, and `of_name`
+    (words,) bool whether they are of the file's name; `in_name` (n,) is how many are.
+    """
+
+    rows: npt.NDArray[np.int64]
+    terms: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    of_name: npt.NDArray[np.bool_]
+    in_name: npt.NDArray[np.int64]
+
+
+def join(known: Sequence[PathWords]) -> Joined:
+    """Put the words of some paths side by side."""
+    rows = np.concatenate([one.rows for one in known])
+    counts = np.array([len(one.rows) for one in known])
+    in_name = np.array([one.in_name for one in known])
+    ends = counts.cumsum()
+    of_name = np.arange(len(rows)) >= (ends - in_name).repeat(counts)
+    return Joined(rows, np.concatenate([one.terms for one in known]), ends - counts, counts, of_name, in_name)
+
+
+def read_paths(paths: list[bytes]) -> list[PathWords]:
+    """Read some paths."""
+    row = word_table().row
+    read: list[tuple[list[str], int, str, int]] = []
+    for path in paths:
+        folder = zlib.crc32(path[: path.rfind(b"/") + 1])
+        folders, _, file = os.fsdecode(path).rpartition("/")
+        stem = file.split(".")[0] or file.strip(".").split(".")[0]
+        if stem.lower() in _NAMELESS and folders:
+            folders, _, stem = folders.rpartition("/")
+        name = _words(stem) or _words(file) or [file.lower()]
+        words = [*_words(folders), *name][-_MOST_WORDS:]
+        read.append((words, min(len(name), len(words)), "_".join(name), folder))
+    several = [
+        "_".join(words[-count:])
+        for words, count, *_ in read
+        if count > 1 and "".join(words[-count:]).isascii()
+    ]
+    compounds = dict(zip(several, compound_hashes(several), strict=True))
+    return [
+        PathWords(
+            np.array([row(word) for word in words], dtype=np.int64),
+            np.array([term_hash(word) for word in words], dtype=np.int64),
+            count,
+            compounds[name] if count > 1 and name in compounds else term_hash(name),
+            folder,
+        )
+        for words, count, name, folder in read
+    ]
+
+
+def _words(text: str) -> list[str]:
+    return [word for token in tokens(text) for word in words_of(token)]

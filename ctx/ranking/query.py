@@ -1,0 +1,185 @@
+"""What a query asks for, in the forms that scoring needs."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.models.protocol import Embedder
+from ctx.ranking.pasted import pasted, without_frames
+from ctx.ranking.translated import Alternatives, translated
+from ctx.storage.views import paths
+from ctx.text.query import Term, read_query, tokens, words_of
+from ctx.text.terms import ascii_words, term_hash
+from ctx.text.translation import render
+from ctx.text.vocabulary import compound_hash, exact_hash
+
+MAX_LENGTH = 4096
+"""Characters of a query that are read; the rest says nothing new."""
+_MAX_TERMS = 64
+_MOST_WHOLES = 96
+_LONGEST_NAME = 10
+"""Words of a query that may be one name as a whole."""
+
+_ASKS_FOR = (
+    (paths.TEST, re.compile(r"\b(tests?|testing|specs?|fixtures?|mocks?|benchmarks?)\b", re.I)),
+    (paths.EXAMPLE, re.compile(r"\b(examples?|samples?|demos?|tutorials?)\b", re.I)),
+    (
+        paths.DOCS,
+        re.compile(
+            r"\b(docs?|documentation|readme|changelog|release notes|guide|tutorials?|getting started|faq"
+            r"|licen[cs]es?|contributing|code of conduct|(install\w*|build|setup|usage|upgrade|migration)"
+            r" instructions|how (to|do i|can i) (install|contribute|upgrade))\b",
+            re.I,
+        ),
+    ),
+    (
+        paths.CONFIG,
+        re.compile(r"\b(config(uration)? file|yaml|toml|workflow|ci|pipeline|dockerfile|makefile)\b", re.I),
+    ),
+    (paths.LEGACY, re.compile(r"\b(legacy|compat|deprecated|v\d+)\b", re.I)),
+    (paths.DECLARATIONS, re.compile(r"\b(exports?|re-?exports?|declarations?|stubs?|typings?)\b", re.I)),
+)
+_SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\Z")
+
+_QUESTION = re.compile(r"(how|what|where|why|which|when|who)\b", re.I)
+
+
+class Whole(NamedTuple):
+    """A definition whose whole name would be so many words of the query that stand side by side.
+
+    Its hash, and the places of the terms of those words that have one: `words` may be fewer than `size`.
+    """
+
+    hash: int
+    words: list[int]
+    size: int
+
+
+class Query(NamedTuple):
+    """A query made ready, in English where it was in another language that is known.
+
+    `hashes` and `weights` are those of `terms`, both (terms,). `words` are the places of those that are plain
+    words and no compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the
+    identifiers in it, as they would be defined to the letter. `asked` are the path flags that the words ask
+    for; `alternatives` are the terms of each translated word. `is_symbol` means one bare name, `is_question`
+    a text that begins with a question word; `tokens` are counted as they stand. `pasted` are the tokens of
+    each line of a query that looks pasted, in lower case.
+    """
+
+    terms: list[Term]
+    hashes: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+    words: list[int]
+    names: list[int]
+    wholes: list[Whole]
+    vector: npt.NDArray[np.float32]
+    bits: npt.NDArray[np.uint64]
+    asked: int
+    alternatives: list[Alternatives]
+    is_symbol: bool
+    is_question: bool
+    tokens: int
+    pasted: list[list[str]]
+
+
+def prepare(text: str, embedder: Embedder) -> Query:
+    """Read a query."""
+    text = typed = without_frames(text)[:MAX_LENGTH]
+    rendering = render(text)
+    embedded = text
+    if rendering:
+        # The vectors know words of other languages too, and comments may be in this one.
+        text, embedded = rendering.text, f"{rendering.text} {text}"
+    terms = read_query(text)[:_MAX_TERMS]
+    alternatives: list[Alternatives] = []
+    if rendering:
+        terms, alternatives = translated(terms, rendering)
+    names = [exact_hash(name) for name in dict.fromkeys(_identifiers(text))]
+    vector = embedder.embed_query(embedded)
+    stripped = text.strip()
+    is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
+    asked = 0
+    is_question = bool(_QUESTION.match(stripped))
+    said = pasted(typed)
+    # What a message has of such words is what it speaks of, not what somebody looks for.
+    for flag, pattern in _ASKS_FOR if is_question or not said else ():
+        if pattern.search(text):
+            asked |= flag
+    weights = np.array([term.weight for term in terms], dtype=np.float64)
+    return Query(
+        terms,
+        np.array([term.hash for term in terms], dtype=np.int64),
+        weights,
+        plain_words(terms, weights),
+        names,
+        _wholes(text, terms),
+        vector,
+        np.packbits(vector >= 0).view("<u8"),
+        asked,
+        alternatives,
+        is_symbol,
+        is_question,
+        len(stripped.split()),
+        said,
+    )
+
+
+def plain_words(terms: list[Term], weights: npt.NDArray[np.float64]) -> list[int]:
+    """The places of the terms that are words, no compounds, and weigh as much as words of the query do."""
+    return [
+        place
+        for place, (term, weight) in enumerate(zip(terms, weights.tolist(), strict=True))
+        if weight >= 1.0 and len(words_of(term.word)) == 1
+    ]
+
+
+def _identifiers(text: str) -> list[str]:
+    """The words of a query that look like names in code, or its only word, whatever that looks like."""
+    found = tokens(text)
+    if len(found) == 1 or _SYMBOL.match(text.strip()):
+        return found[-1:]
+    return [
+        token
+        for token in found
+        if "_" in token.strip("_") or not (token.islower() or token.istitle() or token.isupper())
+    ]
+
+
+def _wholes(text: str, terms: list[Term]) -> list[Whole]:
+    """Names that one word of the query, up to four that stand side by side, or all would make.
+
+    Only that of all may begin or end with a word that says nothing in a question: `is_open`, `url_for`.
+    """
+    place = {term.hash: number for number, term in enumerate(terms)}
+    words = [word for token in tokens(text) for word in words_of(token) if word.isascii()]
+    known = [place.get(term_hash(word), -1) for word in words]
+    spans = [
+        (start, start + size)
+        for size in (2, 3, 4)
+        for start in range(len(words) - size + 1)
+        if known[start] >= 0 and known[start + size - 1] >= 0
+    ][:_MOST_WHOLES]
+    everything = (0, len(words))
+    if 1 < len(words) <= _LONGEST_NAME and everything not in spans and max(known) >= 0:
+        spans.append(everything)
+    cut = [ascii_words(word) for word in words]  # digits may still be in words of foreign letters
+    found = [
+        Whole(
+            compound_hash(chain.from_iterable(cut[start:end])),
+            [at for at in known[start:end] if at >= 0],
+            end - start,
+        )
+        for start, end in spans
+    ]
+    found += [
+        Whole(exact_hash(variant), [at], 1)
+        for word, at in dict(zip(words, known, strict=True)).items()
+        for variant in (word, word.capitalize())
+        if at >= 0
+    ]
+    return found

@@ -1,0 +1,319 @@
+"""Ranking: trees that learned from commits decide which files, others which place in each."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.models.logistic import logistic
+from ctx.ranking.candidates import Candidates, read_candidates
+from ctx.ranking.corpus import Corpus, begins
+from ctx.ranking.evidence import Evidence, Floats, gather
+from ctx.ranking.features import FEATURES, file_features
+from ctx.ranking.gbdt import file_ranker, row_ranker
+from ctx.ranking.query import Query, plain_words
+from ctx.ranking.rows import ROW_FEATURES, row_features
+from ctx.ranking.translated import settle
+from ctx.ranking.tuning import PLAIN, TextOf, Tuning
+from ctx.ranking.verbatim import said_by_rows
+from ctx.storage.views import paths
+
+POOL = 50
+"""Files that are looked at closely, at least; what ties with the last of them is too."""
+ROWS = 24
+"""Rows of each file of the answer that are, at least."""
+_SHARES = 0.25
+"""What a unit of the trees' sums is worth where files are chosen by shares of the evidence."""
+
+_PRIORS = {
+    paths.TEST: 3.0,
+    paths.EXAMPLE: 1.5,
+    paths.VENDORED: 1.5,
+    paths.DOCS: 4.0,
+    paths.CONFIG: 3.0,
+    paths.DATA: 1.5,
+    paths.DECLARATIONS: 0.5,
+    paths.LEGACY: 0.75,
+}
+"""What a file loses where the query did not ask for such files, in units of the trees' sums."""
+_PRIORS_OF_A_NAME = _PRIORS | {paths.TEST: 2.0}
+"""The same where the query is one bare name: it may be that of something which only a test defines."""
+
+CALLED_SO = 3.0
+"""What a file, and the row in it, gains that defines something called just what the query says in two words
+or more: commits say little of that, so the trees do not know how sure it is. In the same units."""
+
+SAID_SO = 8.0
+"""What a file, and the row in it, gains that says a line of a pasted query to the letter."""
+
+_TEXTS = 16
+"""Texts of code that are read to find that out."""
+_QUOTING_TEXTS = 6
+"""And of tests, documents and the like, which quote what code says."""
+
+_NEXT_ROW = 4.0
+"""What each further row of the same file loses, in the same units."""
+_ROUNDED = 1e-6
+"""Scores that are closer are equal."""
+_RULE = ROW_FEATURES.index("rule")
+"""A plain sum over the kinds of evidence, which tells the rows that the trees need not see."""
+
+
+class Ranked(NamedTuple):
+    """One row of the answer: score in 0..1, agreement of the vectors in 0..1."""
+
+    row: int
+    file: int
+    score: float
+    agreement: float
+
+
+class Pool(NamedTuple):
+    """The candidates of one query.
+
+    `features` (n, FEATURES); in units of the trees' sums, all (n,), what each file loses by what it is, what
+    it gains by what it defines and by what it says to the letter, what a correction adds, and its score.
+    """
+
+    evidence: Evidence
+    candidates: Candidates
+    features: npt.NDArray[np.float32]
+    priors: Floats
+    gains: Floats
+    said: Floats
+    corrections: Floats
+    scores: Floats
+
+
+class PlacedRows(NamedTuple):
+    """Rows of the answer, best first; all (n,).
+
+    The row, its candidate's place in the pool, what the row loses within its file, and its score.
+    """
+
+    rows: npt.NDArray[np.int64]
+    candidates: npt.NDArray[np.int64]
+    losses: Floats
+    scores: Floats
+
+
+def rank(
+    corpus: Corpus,
+    query: Query,
+    allowed: npt.NDArray[np.bool_] | None,
+    limit: int,
+    only: npt.NDArray[np.bool_] | None = None,
+    tuning: Tuning = PLAIN,
+) -> list[Ranked]:
+    """The best rows. `allowed` (files,) and `only` (rows,) bool restrict the answer, never the statistics.
+
+    Each file that is allowed has a row of `only`.
+    """
+    query = settled(corpus, tuning.read(query))
+    pool = pool_of(corpus, query, allowed, limit, only, tuning)
+    return ranked(corpus, pool, place_rows(corpus, query, pool, limit, only))
+
+
+def settled(corpus: Corpus, query: Query) -> Query:
+    """The query with the weights that translated words have in a tree; any other query as it is."""
+    if not query.alternatives:
+        return query
+    occurs = np.zeros(len(query.terms), dtype=bool)
+    occurs[corpus.find(query.hashes).term] = True
+    weights = settle(query.weights, query.alternatives, occurs)
+    return query._replace(weights=weights, words=plain_words(query.terms, weights))
+
+
+def pool_of(
+    corpus: Corpus,
+    query: Query,
+    allowed: npt.NDArray[np.bool_] | None,
+    limit: int,
+    only: npt.NDArray[np.bool_] | None = None,
+    tuning: Tuning = PLAIN,
+) -> Pool:
+    """The candidates and their scores, see `rank`; the query is `settled` after the tuning has read it."""
+    evidence = gather(corpus, query)
+    if only is not None:
+        evidence = evidence.among(only)
+    if allowed is None:
+        shown = corpus.shown
+    else:
+        shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
+    if tuning.text_of is not None and query.pasted:
+        evidence = evidence._replace(row_said=_said(corpus, query, evidence, shown, tuning.text_of))
+    places = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
+    priors = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[places]]]
+    called = np.zeros(corpus.documents, dtype=bool)
+    called[corpus.document_of[evidence.row_called]] = True
+    gains = np.where(called[places], CALLED_SO, 0.0)
+    said = SAID_SO * corpus.best_of_documents(evidence.row_said)[places]
+    chosen = candidates_of(corpus, evidence, places, gains + said - priors, max(POOL, limit))
+    documents, priors, gains, said = places[chosen], priors[chosen], gains[chosen], said[chosen]
+    files = shown[documents]
+    candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
+    if not len(documents):
+        none = np.zeros(0)
+        return Pool(evidence, candidates, np.zeros((0, len(FEATURES)), np.float32), *[none] * 5)
+    table = file_features(corpus, query, evidence, candidates, speaking)
+    plain = (tuning.trees or file_ranker()).margins(table) - priors + gains + said
+    scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
+    return Pool(evidence, candidates, table, priors, gains, said, scores - plain, scores)
+
+
+def _said(
+    corpus: Corpus, query: Query, evidence: Evidence, shown: npt.NDArray[np.int64], text_of: TextOf
+) -> Floats:
+    """`Evidence.row_said`. Tests and documents quote messages with the words filled in, and so to the letter
+    more than the code that says them; they gain no more than code does, where there is some.
+    """
+    open_, lost = shown >= 0, np.full(len(shown), np.inf)
+    lost[open_] = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[open_]]]
+    of_row = lost[corpus.document_of]
+    read = partial(text_of, corpus)
+    said = said_by_rows(query, evidence, of_row == 0.0, read, _top, _TEXTS)
+    quotes = (of_row > 0.0) & np.isfinite(of_row)
+    quoted = said_by_rows(query, evidence, quotes, read, _top, _QUOTING_TEXTS)
+    most = float(said.max(initial=0.0))
+    return np.maximum(said, np.minimum(quoted, most) if most else quoted)
+
+
+def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
+    """The rows as they are handed on."""
+    return [
+        Ranked(row, int(pool.candidates.files[own]), round(logistic(score), 6), float(agreement))
+        for row, own, score, agreement in zip(
+            placed.rows.tolist(),
+            placed.candidates.tolist(),
+            placed.scores.tolist(),
+            pool.evidence.row_agreement[placed.rows].tolist(),
+            strict=True,
+        )
+    ]
+
+
+def candidates_of(
+    corpus: Corpus, evidence: Evidence, documents: npt.NDArray[np.int64], worth: Floats, count: int
+) -> npt.NDArray[np.int64]:
+    """The places of so many documents for which most speaks; `worth` (n,) is what else counts for each.
+
+    Each kind of evidence is taken as a share of the most that one of them has.
+    """
+    best, speaks = corpus.best_of_documents, np.zeros(len(documents))
+    for weight, values in (
+        (1.0, evidence.document_words),
+        (0.5, evidence.document_names),
+        (0.5, evidence.document_path),
+        (1.0, best(evidence.row_words)),
+        (0.5, best(evidence.row_names)),
+        (1.0, best(evidence.row_defines)),
+        # Half of the bits agree by chance.
+        (1.0, np.maximum(best(evidence.row_agreement) - 0.5, 0.0)),
+    ):
+        own = values[documents]
+        speaks += own * (weight / max(1e-9, float(own.max(initial=0.0))))
+    return _top(speaks + _SHARES * worth, speaks > 0, count)
+
+
+def priors_of(asked: int, is_symbol: bool) -> dict[int, float]:
+    """What a file loses for each flag of its path that counts against it, see `Query`."""
+    priors = _PRIORS_OF_A_NAME if is_symbol else _PRIORS
+    return {flag: prior for flag, prior in priors.items() if not asked & flag}
+
+
+@lru_cache(maxsize=64)
+def _by_flags(asked: int, is_symbol: bool) -> Floats:
+    """What a file with each combination of flags loses, (256,)."""
+    flags, lost = np.arange(256), np.zeros(256)
+    for flag, prior in priors_of(asked, is_symbol).items():
+        lost[(flags & flag) > 0] += prior
+    return lost
+
+
+def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
+    """The places of the largest values of those that are open, all that tie with the last one included."""
+    places = np.flatnonzero(open_)
+    if len(places) > count:
+        least = np.partition(values[places], len(places) - count)[len(places) - count]
+        places = places[values[places] >= least]
+        # A flood of equal values (a word that is everywhere) says nothing, and paths must not decide.
+        if len(places) > 4 * count:
+            places = places[values[places] > least]
+    return places
+
+
+def _fitting(
+    query: Query, evidence: Evidence, candidates: Candidates, limit: int, only: npt.NDArray[np.bool_] | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+    """The rows that are compared, the place of the candidate that each is of, and how well each fits."""
+    rows, owner = candidates.groups.rows, candidates.groups.owner
+    table = row_features(query, evidence, candidates).T
+    # What gave the file its gain is what to show of it.
+    gains = CALLED_SO * evidence.row_called[rows] + SAID_SO * evidence.row_said[rows]
+    at = np.arange(len(rows)) if only is None else only[rows].nonzero()[0]
+    at = at[_worthiest(owner[at], table[_RULE, at] + gains[at], max(ROWS, limit))]
+    return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]
+
+
+def _worthiest(owner: npt.NDArray[np.int64], worth: Floats, count: int) -> npt.NDArray[np.int64]:
+    """The places of so many rows of each owner, all that tie with the last one included; owners ascend."""
+    first = begins(owner).nonzero()[0]
+    counts = np.diff(first, append=len(owner))
+    least = np.full(len(first), -np.inf)
+    for place in (counts > count).nonzero()[0].tolist():
+        own = worth[first[place] : first[place] + counts[place]]
+        least[place] = np.partition(own, -count)[-count]
+    return (worth >= least.repeat(counts)).nonzero()[0]
+
+
+def place_rows(
+    corpus: Corpus, query: Query, pool: Pool, limit: int, only: npt.NDArray[np.bool_] | None = None
+) -> PlacedRows:
+    """The best rows of the best files: of each file the best first, with the score of the file."""
+    kept = np.arange(len(pool.scores))
+    if len(kept) > limit:
+        # The best row of a file has the file's score, so no other file can have a place in the answer.
+        kept = np.flatnonzero(pool.scores >= np.partition(pool.scores, len(kept) - limit)[len(kept) - limit])
+    if not len(kept):
+        return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
+    candidates, evidence = pool.candidates.among(kept), pool.evidence
+    rows, owner, fit = _fitting(query, evidence, candidates, limit, only)
+    of_file = pool.scores[kept]
+    first = begins(owner).nonzero()[0]
+    behind = np.maximum.reduceat(fit, first)[owner] - fit
+    if len(kept) >= limit:
+        # Each file has a place for its best row, so what falls behind all of these has none.
+        near = of_file[owner] - behind - _NEXT_ROW > of_file.min() - _ROUNDED
+        near |= behind == 0.0
+        rows, owner, fit, behind = rows[near], owner[near], fit[near], behind[near]
+    order = np.lexsort((rows, -fit, owner))
+    rows, owner, behind = rows[order], owner[order], behind[order]
+    first = begins(owner).nonzero()[0]
+    ordinal = np.arange(len(rows)) - first[owner]
+    losses = np.where(ordinal > 0, _NEXT_ROW * ordinal + behind, 0.0)
+    # What found a file may be its path alone: then its first row stands for it, and no other.
+    speaks = (
+        (evidence.row_words[rows] > 0)
+        | (evidence.row_names[rows] > 0)
+        | (evidence.row_defines[rows] > 0)
+        | (evidence.row_agreement[rows] > 0.5)
+    )
+    shown = np.flatnonzero(speaks | (ordinal == 0))
+    score = of_file[owner[shown]] - losses[shown]
+    if len(score) > limit:
+        # All that tie with the last one are compared by path, whatever their place in the segments.
+        enough = score >= np.partition(score, len(score) - limit)[len(score) - limit]
+        shown, score = shown[enough], score[enough]
+    answer = sorted(
+        range(len(shown)),
+        key=lambda at: (
+            -round(float(score[at]), 6),
+            corpus.view.path(int(candidates.files[owner[shown[at]]])),
+            int(rows[shown[at]]),
+        ),
+    )[:limit]
+    at = shown[answer]
+    return PlacedRows(rows[at], kept[owner[at]], losses[at], score[answer])

@@ -1,0 +1,71 @@
+"""Who names whom: files are known by their names, and what is spoken of often is what others build on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.ranking.corpus import Corpus, begins
+from ctx.ranking.evidence import Floats, idf
+from ctx.ranking.path_words import PathWords
+
+_UNIT = float(1 << 20)
+_SHARPNESS = 4
+"""Files that hardly answer the query should not speak for others: shares of the best get this exponent."""
+
+
+def references(
+    corpus: Corpus, documents: npt.NDArray[np.int64], known: Sequence[PathWords], value: Floats
+) -> dict[str, Floats]:
+    """Features (n,) of candidates with these names; `value` (n,) says how well each answers the query.
+
+    A name that stands in fewer documents says more where it does.
+    """
+    named_in = _documents(corpus, known)
+    by_name = [named_in[one.name] for one in known]
+    counts = np.array([len(one) for one in by_name])
+    weight = weights(value)
+    most = idf(corpus.live_document_count, np.ones(1, dtype=np.int64))[0]
+    special = exact(idf(corpus.live_document_count, counts) / most)
+    number = np.full(corpus.documents, -1, dtype=np.int64)
+    number[documents] = np.arange(len(documents))
+    speaker = number[np.concatenate(by_name)]
+    spoken_of = np.repeat(np.arange(len(known)), counts)
+    among = ((speaker >= 0) & (speaker != spoken_of)).nonzero()[0]
+    speaker, spoken_of = speaker[among], spoken_of[among]
+    total = max(1e-9, float(weight.sum()))
+    return {
+        "mentions": counts.astype(np.float64),
+        "mention_share": counts / max(1, corpus.live_document_count),
+        "named_by_others": special * np.bincount(spoken_of, weight[speaker], len(known)) / total,
+        "names_others": np.bincount(speaker, (special * weight)[spoken_of], len(known)) / total,
+    }
+
+
+def weights(value: Floats) -> Floats:
+    """How much each candidate speaks for others, in 0..1, from how well it answers the query."""
+    return exact((value / max(1e-9, float(value.max(initial=0.0)))) ** _SHARPNESS)
+
+
+def exact(values: Floats) -> Floats:
+    """Rounded, so that sums are the same in whatever order the candidates come."""
+    rounded: Floats = np.rint(values * _UNIT) / _UNIT
+    return rounded
+
+
+def _documents(corpus: Corpus, known: Sequence[PathWords]) -> dict[int, npt.NDArray[np.int32]]:
+    """The documents of the tree that each name stands in."""
+    kept = corpus.mentions
+    unknown = {one.name for one in known if one.name not in kept}
+    if unknown:
+        new = np.array(sorted(unknown), dtype=np.int64)
+        found = corpus.find(new)
+        owner = corpus.document_of[found.row]
+        first = begins(found.term, owner)
+        owner = owner[first]
+        ends = np.searchsorted(found.term[first], np.arange(len(new)), side="right").tolist()
+        for name, start, end in zip(new.tolist(), [0, *ends], ends, strict=False):
+            kept[name] = owner[start:end]
+    return kept

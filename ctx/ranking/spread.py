@@ -1,0 +1,96 @@
+"""How the evidence is spread over a file and its folder: in one place or many, in a definition or around it.
+
+Shares and places only; none of these grows with the size of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.ranking.candidates import Speaking
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.evidence import Evidence, Floats
+from ctx.ranking.path_words import PathWords
+from ctx.ranking.query import Query
+from ctx.ranking.references import weights
+from ctx.ranking.united import weighted
+
+_HALF = 3.0
+"""The sum of saturated frequencies at which a word counts half in `flat`."""
+_MOST_PLACES = 10.0
+
+
+def spread(
+    evidence: Evidence,
+    query: Query,
+    speaking: Speaking,
+    counts: npt.NDArray[np.int64],
+    three: Floats,
+    is_type: Floats,
+    is_definition: Floats,
+) -> dict[str, Floats]:
+    """Features (n,) of candidates that have so many rows in all, `counts` (n,).
+
+    `three` (n,) are the sums of the best three rows of `united.text`; `is_type` and `is_definition` (rows,)
+    say what the speaking rows are.
+    """
+    groups, united = speaking
+    rows, start = groups.rows, groups.start
+    possible = max(1e-9, float(evidence.word_idf.sum()))
+    coverage = united.coverage / possible
+    widest = groups.best(coverage)
+    # The first of the best rows of each file.
+    best = groups.first_at(united.text == groups.best(united.text).repeat(groups.counts))
+    idf = evidence.word_idf[query.words]
+    worth = np.minimum(idf[1:], idf[:-1])
+    has = united.dense[query.words] > 0
+    together = has[1:] & has[:-1]
+    total = sum(worth.tolist(), 1e-9)
+    sums = np.add.reduceat(united.in_text, start, axis=1)
+    second = np.partition(three, -2)[-2] if len(three) > 1 else 0.0
+    lead = (three - second) / max(1e-9, float(three.max(initial=0.0)))
+    return {
+        "match_share": groups.total((evidence.row_words[rows] > 0).astype(np.float64)) / counts,
+        "half_share": groups.total((coverage > 0.5).astype(np.float64)) / counts,
+        "best_is_type": is_type[best],
+        "best_is_definition": is_definition[best],
+        "best_place": (rows[best] - rows[start]) / counts,
+        "first_row": united.text[start] / possible,
+        # Sums of idf are exact, so that a matrix product may add them in any order.
+        "pair_row": groups.best(worth @ together) / total,
+        "pairs": worth @ np.logical_or.reduceat(together, start, axis=1) / total,
+        "flat": weighted(evidence.term_weight, sums / (sums + _HALF)) / possible,
+        "peaks": weighted(evidence.term_weight, united.peaks) / possible,
+        "second_coverage": groups.best(np.where(coverage >= widest.repeat(groups.counts), 0.0, coverage)),
+        "named_coverage": evidence.word_idf @ united.in_names / possible,
+        "known_coverage": evidence.word_idf @ (united.in_names | united.in_path) / possible,
+        "lead": lead,
+    }
+
+
+def in_folder(known: Sequence[PathWords], value: Floats) -> dict[str, Floats]:
+    """Features (n,) of candidates with these paths among those of their folder and of their name.
+
+    `value` (n,) says how well each answers the query.
+    """
+    weight = weights(value)
+    folders = np.array([one.folder for one in known])
+    names = np.array([one.name for one in known])
+    beside = folders == folders[:, None]
+    others = beside @ weight - weight
+    better = value > value[:, None]
+    return {
+        "folder_rank": np.minimum((beside & better).sum(axis=1), _MOST_PLACES),
+        "name_rank": np.minimum(((names == names[:, None]) & better).sum(axis=1), _MOST_PLACES),
+        "folder_share": others / max(1e-9, float(weight.sum())),
+        "folder_mean": others / np.maximum(1, beside.sum(axis=1) - 1),
+    }
+
+
+def language_share(corpus: Corpus, documents: npt.NDArray[np.int64]) -> Floats:
+    """The share of the tree's documents that are in the language of each."""
+    share: Floats = corpus.language_share[documents]
+    return share

@@ -1,0 +1,78 @@
+"""The terms of translated words: what a word may mean in English, and the word as it stands."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.text.query import TRANSLATION, Term, read_query
+from ctx.text.translation import Rendering
+
+_SECOND_CHOICE = 0.5
+"""The weight of what a word may mean besides: it finds, but is not missed."""
+
+
+class Alternatives(NamedTuple):
+    """The places of one word's terms: those of each of its meanings, likeliest first, and its own."""
+
+    meanings: list[list[int]]
+    itself: list[int]
+
+
+def translated(terms: list[Term], rendering: Rendering) -> tuple[list[Term], list[Alternatives]]:
+    """The terms of a rendering's text with those of all meanings and of the words themselves added."""
+    terms = list(terms)
+    place = {term.hash: number for number, term in enumerate(terms)}
+
+    def places(text: str, source: str) -> list[int]:
+        found = []
+        for term in read_query(text):
+            if source:
+                term = term._replace(origin=TRANSLATION, source=source)
+            if term.hash not in place:
+                place[term.hash] = len(terms)
+                terms.append(
+                    term._replace(weight=min(term.weight, _SECOND_CHOICE) if source else term.weight)
+                )
+            elif source and terms[place[term.hash]].origin != TRANSLATION:
+                number = place[term.hash]
+                terms[number] = terms[number]._replace(origin=TRANSLATION, source=source)
+            found.append(place[term.hash])
+        return found
+
+    alternatives = []
+    for source, meanings in dict(rendering.words).items():
+        alternatives.append(Alternatives([places(meaning, source) for meaning in meanings], []))
+    for (source, _), one in zip(dict(rendering.words).items(), alternatives, strict=True):
+        one.itself.extend(places(source, ""))
+    return terms, alternatives
+
+
+def settle(
+    weights: npt.NDArray[np.float64], alternatives: list[Alternatives], occurs: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """The weights of the terms in a tree in which some of them occur, (terms,) both.
+
+    Of what a word may mean the first that occurs counts in full, further ones half, and so does the word
+    itself where it occurs. What does not occur is not missed, unless nothing of the word does.
+    """
+    settled = weights.copy()
+    wanted: dict[int, float] = {}
+    for one in alternatives:
+        here = [meaning for meaning in one.meanings if meaning and occurs[meaning].all()]
+        first = here[0] if here else one.meanings[0]
+        own = [place for place in one.itself if occurs[place]]
+        for place in (place for meaning in one.meanings for place in meaning):
+            weight = 0.0
+            if place in first and (here or not own):
+                weight = max(1.0, weights[place])
+            elif occurs[place]:
+                weight = _SECOND_CHOICE
+            wanted[place] = max(wanted.get(place, 0.0), weight)
+        for place in one.itself:
+            wanted[place] = max(wanted.get(place, 0.0), float(weights[place]) if place in own else 0.0)
+    for place, weight in wanted.items():
+        settled[place] = weight
+    return settled

@@ -1,0 +1,78 @@
+"""Where a chunk says to the letter what was asked: a pasted message, a line of a log, a piece of code.
+
+Words say that a chunk is about the same; only its text shows that they stand there in this order. So some
+texts are read, and only for a query that looks pasted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.ranking.evidence import Evidence, Floats
+from ctx.ranking.pasted import LEAST
+from ctx.ranking.query import Query
+from ctx.text.query import tokens, words_of
+
+_OF_A_LINE = 2
+"""Texts that are read for a line at least, however many lines there are."""
+_LEAST_COVERAGE = 0.4
+"""The share of a line's idf that the rows have which are read."""
+
+Best = Callable[[Floats, npt.NDArray[np.bool_], int], npt.NDArray[np.int64]]
+"""The places of so many of the largest values of those that are open."""
+
+
+def said_by_rows(
+    query: Query,
+    evidence: Evidence,
+    open_rows: npt.NDArray[np.bool_],
+    text_of: Callable[[int], str | None],
+    best: Best,
+    most: int,
+) -> Floats:
+    """How much of a line of a pasted query each row says to the letter, in 0..1, (rows,). About `most` of the
+    `open_rows` (rows,) are looked at.
+
+    It is the idf share of the words in the longest run of tokens that line and text have in common. Words
+    that no such row has count for nothing: they were filled in.
+    """
+    share = np.zeros(len(open_rows))
+    texts: dict[int, list[str]] = {}
+    term, row = evidence.in_text.term, evidence.in_text.place
+    occurs = np.bincount(term[open_rows[row]], minlength=len(query.terms)) > 0
+    idf_of = np.where(occurs, evidence.word_idf, 0.0)
+    for line in query.pasted:
+        own = {word for token in line for word in words_of(token)}
+        idf = np.zeros(len(query.terms))
+        for place in query.words:
+            if query.terms[place].word in own:
+                idf[place] = idf_of[place]
+        total = float(idf.sum())
+        coverage = np.bincount(row, idf[term], len(open_rows)).astype(np.float64, copy=False)
+        enough = open_rows & (coverage >= max(1e-9, _LEAST_COVERAGE * total))
+        for one in best(coverage, enough, max(_OF_A_LINE, most // len(query.pasted))).tolist():
+            if one not in texts:
+                texts[one] = [token.lower() for token in tokens(text_of(one) or "")]
+            there = {word for token in longest_run(line, texts[one]) for word in words_of(token)}
+            said_idf = sum(float(idf[place]) for place in query.words if query.terms[place].word in there)
+            share[one] = max(share[one], said_idf / total)
+    return share
+
+
+def longest_run(asked: Sequence[str], text: Sequence[str]) -> Sequence[str]:
+    """The longest run of tokens that both have; nothing where it is short."""
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(asked):
+        places.setdefault(token, []).append(place)
+    length, end = 0, 0
+    before: dict[int, int] = {}
+    for token in text:
+        runs = {place: before.get(place - 1, 0) + 1 for place in places.get(token, ())}
+        for place, run in runs.items():
+            if run > length:
+                length, end = run, place + 1
+        before = runs
+    return asked[end - length : end] if length >= LEAST else ()

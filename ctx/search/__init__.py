@@ -1,0 +1,1 @@
+"""Searching one tree: opening it, ranking its rows, and turning them into an answer."""

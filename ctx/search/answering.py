@@ -1,0 +1,97 @@
+"""Answering a question from one tree: opening it, ranking it with what is configured, and what to say beside.
+
+What is wrong with a question is said here too, before anything is opened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import UsageError
+from ctx.search.coverage import lacks_in_words
+from ctx.search.hits import Filters, search
+from ctx.search.opening import STAGED, WORK_TREE, Mend, Opened, mending, open_tree
+from ctx.types import Answer, Found, Plan, Progress
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.search.remote.searching import Wishes
+    from ctx.search.submodules import Joined
+
+
+class Question(NamedTuple):
+    """What is asked, and what an answer is restricted to; see `RepositoryIndex.search`."""
+
+    text: str
+    limit: int
+    paths: Sequence[str]
+    languages: Sequence[str]
+    content: str
+    wishes: Wishes | None
+
+
+def check(text: str, limit: int, of: str) -> None:
+    """Raises UsageError for a question without words and for a limit below one `of` what is asked for."""
+    if not text.strip():
+        raise UsageError("the query is empty: say in a few words what you look for")
+    if limit < 1:
+        raise UsageError(f"the limit is {limit}: ask for one {of} at least")
+
+
+def refuse_beside_range(revision: str | None, overlay: str | None, recurse_submodules: bool) -> None:
+    """Raises UsageError for what a range of two trees leaves no place for."""
+    if revision is not None or overlay not in (None, WORK_TREE, STAGED):
+        raise UsageError("a range names its trees by itself: leave out what names another one")
+    if recurse_submodules:
+        raise UsageError("what differs is searched in one repository: leave the submodules out")
+
+
+def answer(
+    index: RepositoryIndex,
+    question: Question,
+    revision: str | None,
+    branch: str | None,
+    overlay: str | None,
+    recurse_submodules: bool,
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> Answer:
+    """The best chunks of one tree. See `RepositoryIndex.search`."""
+    started = time.monotonic()
+
+    def ask() -> tuple[Mend, Callable[[], Answer]]:
+        index.forget_submodules()
+        opened = open_tree(index, revision, branch, overlay, progress, announce)
+        joined = None
+        if recurse_submodules:
+            joined, opened = index.join_submodules(opened, progress)
+        return opened.mend, partial(_answer, index, opened, joined, question)
+
+    found = mending(ask)
+    return found._replace(seconds=time.monotonic() - started)
+
+
+def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, question: Question) -> Answer:
+    filters = Filters(index.repository, question.paths, question.languages, question.content)
+    wishes = question.wishes
+    if wishes is not None or index.has_remote_models:
+        from ctx.search.remote.choosing import Part, Searched
+        from ctx.search.remote.searching import RemoteSearch, Wishes, of_view
+
+        trees = joined.trees() if joined is not None else [(index, opened.view)]
+        searched = [Searched(opened.view, [Part(*one) for one in trees])]
+        retrieve = of_view(index, opened.view, filters)
+        remote = RemoteSearch(index, searched, retrieve, filters, wishes or Wishes())
+        found = remote.answer(question.text, question.limit)
+    else:
+        records = partial(index.record, opened.view)
+        found = Found(
+            *search(opened.view, records, question.text, question.limit, filters, tuning=index.tuning)
+        )
+    lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
+    message = "; ".join(filter(None, (opened.about.message, found.message))) or lacking or index.fetch_failed
+    of_submodules = joined.in_words(opened.about) if joined is not None else None
+    return index.answered(opened.about, found._replace(message=message), of_submodules)

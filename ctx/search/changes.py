@@ -1,0 +1,184 @@
+"""Searching what differs between two trees, and nothing else.
+
+Each chunk is weighed within its own tree, by the statistics of all of it: those of the new tree as a plain
+search of that tree would, were there nothing else to answer with. Then both lists are one, by score.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import CtxError, GitFailed, UsageError
+from ctx.git.ranges import read_range
+from ctx.git.revisions import REVISION
+from ctx.git.worktree import has_work_tree
+from ctx.search.chunk_diff import Differing, Side, differing
+from ctx.search.coverage import lacks_in_words
+from ctx.search.hits import Filters, Scope, search
+from ctx.search.opening import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open_resolved, open_tree
+from ctx.storage.views.view import View
+from ctx.text.contents import MISSING
+from ctx.text.pluralize import counted_and
+from ctx.types import STATES, Answer, Change, Comparison, Found, Hit, Plan, Progress, by_score
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.search.answering import Question
+
+
+class Changed(NamedTuple):
+    """One of the two trees, and those of its chunks that are searched."""
+
+    view: View
+    chunks: Scope
+
+
+def search_changes(
+    index: RepositoryIndex,
+    question: Question,
+    within: str,
+    states: Collection[str],
+    *,
+    staged: bool,
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> Answer:
+    """The best of the chunks that differ and became one of `states`. See `RepositoryIndex.search`."""
+    started = time.monotonic()
+    query, limit, paths, languages, content, wishes = question
+    partial_clone = index.repository.settings.is_partial_clone
+
+    def answer(old: Opened, new: Opened) -> Answer:
+        found = compare(index, old, new)
+        wanted = frozenset(states or STATES)
+        filters = Filters(index.repository, paths, languages, content)
+        sides = [
+            Changed(opened.view, changes)
+            for opened, of_files in ((new, found.new), (old, found.old))
+            if (changes := _of_states(of_files, wanted))
+        ]
+        if sides and (wishes is not None or index.has_remote_models):
+            from ctx.search.remote.ranges import search_ranges
+
+            ranked = search_ranges(index, sides, query, limit, filters, wishes)
+        else:
+            hits, message = local_hits(index, sides, query, limit, filters)
+            ranked = Found(hits[:limit], message)
+        comparison = Comparison(
+            within,
+            old.about.revision,
+            old.about.commit,
+            old.about.tree,
+            found.files,
+            *(found.count(state) for state in STATES),
+        )
+        lacking = lacks_in_words(new.about, partial_clone) or lacks_in_words(old.about, partial_clone)
+        if not sides and not lacking:
+            ranked = ranked._replace(message=_nothing(found, wanted, within))
+        about = new.about._replace(comparison=comparison, seconds=time.monotonic() - started)
+        message = "; ".join(filter(None, (lacking, ranked.message))) or None
+        return index.answered(about, ranked._replace(message=message))
+
+    def ask() -> tuple[Mend, Callable[[], Answer]]:
+        old, new = open_ends(index, within, staged, progress, announce)
+
+        def mend(everything: bool) -> None:
+            new.mend(everything)
+            old.mend(everything)
+
+        return mend, partial(answer, old, new)
+
+    return mending(ask)
+
+
+def local_hits(
+    index: RepositoryIndex, sides: Sequence[Changed], query: str, limit: int, filters: Filters
+) -> tuple[list[Hit], str | None]:
+    """The best chunks of both trees by the ranking of the package, and what to say where there is none."""
+    hits: list[Hit] = []
+    messages = []
+    for view, chunks in sides:
+        records = partial(index.record, view)
+        more, message = search(view, records, query, limit, filters, chunks, tuning=index.tuning)
+        hits += more
+        messages.append(message)
+    hits.sort(key=by_score)
+    return hits, messages[0] if messages and all(messages) else None
+
+
+def open_ends(
+    index: RepositoryIndex,
+    within: str,
+    staged: bool,
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> tuple[Opened, Opened]:
+    """The two trees of a range, made ready. Raises UsageError, UnknownRevision, CtxError."""
+    ends = read_range(index.repository, within)
+    if ends.new is not None and staged:
+        raise UsageError(f"'{within}' names both ends, so nothing staged is in it: leave one of the two out")
+    if ends.new is None and not has_work_tree(index.repository):
+        raise CtxError(
+            f"nothing is checked out in {index.repository.git_dir} that '{within}' could be compared with: "
+            f"name both ends, as in {within}~5..{within}"
+        )
+    old = open_resolved(index, ends.old, COMMITTED, progress, announce)
+    if ends.new is None:
+        return old, open_tree(index, None, None, STAGED if staged else WORK_TREE, progress, announce)
+    return old, open_resolved(index, ends.new, COMMITTED, progress, announce)
+
+
+def compare(index: RepositoryIndex, old: Opened, new: Opened) -> Differing:
+    """Which chunks of two trees differ. Raises GitFailed, with what brings what a partial clone lacks."""
+    try:
+        return differing(index.reader, _side(index, old.view), _side(index, new.view))
+    except GitFailed:
+        if not index.repository.settings.is_partial_clone:
+            raise
+    lacking = [end.about for end in (old, new) if end.about.coverage.skipped.get(MISSING)]
+    names = [_resolvable(about) for about in lacking or [old.about, new.about]]
+    raise GitFailed(
+        f"{' and '.join(names)} cannot be compared, since this partial clone lacks objects of "
+        f"{'them' if len(names) > 1 else 'it'}: "
+        + " and ".join(f"`git ctx index --fetch {shlex.quote(name)}`" for name in names)
+        + f" get{'' if len(names) > 1 else 's'} them"
+    )
+
+
+def _resolvable(about: Answer) -> str:
+    """A name of the tree of an answer that git understands; a merge base has none but its id."""
+    if about.resolved_by == REVISION and not about.revision.startswith("merge base "):
+        return about.revision
+    return (about.commit or about.tree).hex()[:12]
+
+
+def _side(index: RepositoryIndex, view: View) -> Side:
+    def record(file: int) -> bytes:
+        key = view.segments[view.file_segment[file]].key(int(view.file_document[file]))
+        return index.record(view, view.cluster_of(file), key)
+
+    return Side(view, record, dict(zip(view.paths, range(view.files), strict=True)))
+
+
+def _of_states(
+    of_files: dict[int, dict[int, Change]], wanted: Collection[str]
+) -> dict[int, dict[int, Change]]:
+    kept = {
+        file: {number: change for number, change in changes.items() if change.state in wanted}
+        for file, changes in of_files.items()
+    }
+    return {file: changes for file, changes in kept.items() if changes}
+
+
+def _nothing(found: Differing, wanted: Collection[str], within: str) -> str:
+    if not found.files:
+        return f"nothing differs in {within}"
+    if not found.old and not found.new:
+        files = counted_and(found.files, "file", "differs", "differ")
+        return f"{files} in {within}, none of them with lines that are indexed"
+    states = " or ".join(state for state in STATES if state in wanted)
+    return f"no chunk was {states} in {within}"

@@ -1,0 +1,169 @@
+"""Which chunks differ between two trees, from git's diff and from where the chunks lie.
+
+A chunk of the new tree differs where the diff adds a line of it, one of the old tree where it takes one out.
+A chunk with names is *modified* where its file has one of them on both sides, else *added* or *removed*; one
+without a name is added or removed as a whole, or modified. A modified chunk is told as it is now, and as it
+was only where it lost lines and got none.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ctx.git.diff import FileChange, changed_files
+from ctx.git.repository import Repository
+from ctx.storage.records import Record, decode_record
+from ctx.storage.views.view import NO_SEGMENT, View
+from ctx.types import ADDED, MODIFIED, NEW, OLD, REMOVED, Change, Position
+
+_JOINTS = (".", "::", " > ")
+"""What stands between the parts of a qualified name."""
+Lines = list[tuple[int, int]]
+"""First and last line of some pieces of a file, in order and apart."""
+
+
+class Side(NamedTuple):
+    """One of two trees: its view, how to read a file's record, and the numbers of its files by path."""
+
+    view: View
+    record: Callable[[int], bytes]
+    files: Mapping[bytes, int]
+
+
+class Differing(NamedTuple):
+    """For files of each view what became of their chunks, by number, and how many files differ."""
+
+    old: dict[int, dict[int, Change]]
+    new: dict[int, dict[int, Change]]
+    files: int
+
+    def count(self, state: str) -> int:
+        """How many chunks have a state."""
+        return sum(
+            change.state == state
+            for side in (self.old, self.new)
+            for of_file in side.values()
+            for change in of_file.values()
+        )
+
+
+def differing(repository: Repository, old: Side, new: Side) -> Differing:
+    """Compare two trees. Raises GitFailed, and `Damaged` where a record cannot be read."""
+
+    def is_indexed(change: FileChange) -> bool:
+        return change.old_path in old.files or change.new_path in new.files
+
+    changes = changed_files(repository, old.view.tree, new.view.tree, is_indexed)
+    found = Differing({}, {}, len([change for change in changes if change.hunks != []]))
+    for change in changes:
+        if not change.hunks:
+            continue
+        before, after = _file(old, change.old_path), _file(new, change.new_path)
+        was, now = _record(old, before), _record(new, after)
+        of_new = _new_chunks(change, was, now)
+        of_old = _old_chunks(change, was, now, of_new)
+        if after is not None and of_new:
+            found.new[after] = of_new
+        if before is not None and of_old:
+            found.old[before] = of_old
+    return found
+
+
+def _file(side: Side, path: bytes | None) -> int | None:
+    file = side.files.get(path) if path is not None else None
+    return None if file is None or side.view.file_segment[file] == NO_SEGMENT else file
+
+
+def _record(side: Side, file: int | None) -> Record | None:
+    return None if file is None else decode_record(side.record(file))
+
+
+def _new_chunks(change: FileChange, was: Record | None, now: Record | None) -> dict[int, Change]:
+    if now is None:
+        return {}
+    added = _pieces((hunk.new_start, hunk.new_count) for hunk in change.hunks or ())
+    known = _known(was)
+    found: dict[int, Change] = {}
+    for number, position in enumerate(now.positions):
+        lines = within(added, position)
+        if lines:
+            own = _own(now, number)
+            is_new = known.isdisjoint(own) if own else _covers(lines, position)
+            found[number] = Change(ADDED if is_new else MODIFIED, NEW, lines)
+    return found
+
+
+def _old_chunks(
+    change: FileChange, was: Record | None, now: Record | None, of_new: Mapping[int, Change]
+) -> dict[int, Change]:
+    if was is None:
+        return {}
+    removed = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or ())
+    replaced = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or () if hunk.new_count)
+    known, told = _known(now), _known(now, of_new)
+    found: dict[int, Change] = {}
+    for number, position in enumerate(was.positions):
+        lines = within(removed, position)
+        if not lines:
+            continue
+        own = _own(was, number)
+        if known.isdisjoint(own) if own else _covers(lines, position):
+            found[number] = Change(REMOVED, OLD, lines)
+        elif told.isdisjoint(own) and not within(replaced, position):
+            found[number] = Change(MODIFIED, OLD, lines)
+    return found
+
+
+def _own(record: Record, number: int) -> set[str]:
+    """The qualified names of what a chunk is, as far as its symbol tells in what they lie."""
+    symbol = record.symbols[number]
+    if not symbol:
+        return set()
+    prefix = _prefix(record, number)
+    return {symbol, *(prefix + name for name in record.names[number] if prefix)}
+
+
+def _known(record: Record | None, numbers: Iterable[int] | None = None) -> set[str]:
+    """Every qualified name that a file (some chunks of it) may have: small definitions share a chunk."""
+    found: set[str] = set()
+    if record is None:
+        return found
+    for number in range(len(record.symbols)) if numbers is None else numbers:
+        symbol, prefix = record.symbols[number], _prefix(record, number)
+        found.add(symbol)
+        for name in record.names[number]:
+            found.update((prefix + name, *(symbol + joint + name for joint in _JOINTS)))
+    return found
+
+
+def _prefix(record: Record, number: int) -> str:
+    symbol = record.symbols[number]
+    own = next((name for name in record.names[number] if name and symbol.endswith(name)), "")
+    return symbol[: -len(own)] if own else ""
+
+
+def within(pieces: Lines, position: Position) -> tuple[tuple[int, int], ...]:
+    """The parts of some pieces that lie in a chunk."""
+    first = bisect_left(pieces, position.start_line, key=lambda piece: piece[1])
+    found = []
+    for start, end in pieces[first:]:
+        if start > position.end_line:
+            break
+        found.append((max(start, position.start_line), min(end, position.end_line)))
+    return tuple(found)
+
+
+def _covers(lines: Sequence[tuple[int, int]], position: Position) -> bool:
+    return sum(end - start + 1 for start, end in lines) == position.end_line - position.start_line + 1
+
+
+def _pieces(hunks: Iterable[tuple[int, int]]) -> Lines:
+    pieces: Lines = []
+    for start, count in hunks:
+        if count and pieces and pieces[-1][1] == start - 1:
+            pieces[-1] = (pieces[-1][0], start + count - 1)
+        elif count:
+            pieces.append((start, start + count - 1))
+    return pieces

@@ -1,0 +1,179 @@
+"""Citations: `<blob id>:<first line>-<last line>`, which name lines for as long as their blob is there.
+
+Reading one and looking it up. A path says where code lies in one revision; a citation says what it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import CtxError, GitFailed, NothingCommitted, UnknownRevision, UsageError
+from ctx.git.formats import DIRECTORY_MODE
+from ctx.git.repository import Repository
+from ctx.git.unknown import FETCH_ALL
+from ctx.git.worktree import has_work_tree
+from ctx.search.opening import WORK_TREE
+from ctx.text.contents import BINARY, MAX_SIZE, content_skip, to_text
+from ctx.text.pluralize import counted
+from ctx.types import Cited
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+SHORT = 12
+"""Digits of an id where it is written for eyes; fewer than that are read too."""
+
+_CITATION = re.compile(r"([0-9a-fA-F]{4,64})(?::([0-9]+)(?:-([0-9]+))?)?")
+_LINES = re.compile(r"(.+):([0-9]+)(?:-([0-9]+))?", re.DOTALL)
+
+
+class Lines(NamedTuple):
+    """Some lines of something, both ends included and counted from 1; `first` is None for all of it.
+
+    `name` is what stood before the lines: an id or a path.
+    """
+
+    name: str
+    first: int | None
+    last: int | None
+
+
+def citation(blob: bytes, first: int, last: int, digits: int | None = None) -> str:
+    """The citation of some lines; all digits of the id unless `digits` says how many."""
+    return f"{blob.hex()[:digits]}:{first}-{last}"
+
+
+def read_citation(text: str) -> Lines | None:
+    """What a citation says, None for what is none. Raises UsageError for lines that cannot be."""
+    found = _CITATION.fullmatch(text)
+    return found and _lines(text, found[1].lower(), found[2], found[3])
+
+
+def read_place(text: str) -> Lines | None:
+    """What `<path>:<line>` or `<path>:<first>-<last>` says, None for what is neither. Raises UsageError."""
+    found = _LINES.fullmatch(text)
+    return found and _lines(text, found[1], found[2], found[3])
+
+
+def _lines(text: str, name: str, first: str | None, last: str | None) -> Lines:
+    if first is None:
+        return Lines(name, None, None)
+    start, end = int(first), int(last or first)
+    if not 1 <= start <= end:
+        raise UsageError(
+            f"'{text}' names lines {start} to {end}: lines count from 1, the smaller one comes first"
+        )
+    return Lines(name, start, end)
+
+
+def look_up(index: RepositoryIndex, text: str) -> Cited:
+    """The lines that a citation names; where nobody committed them, those of the work tree."""
+    lines = read_citation(text)
+    if lines is None:
+        raise UsageError(
+            f"'{text}' is no citation: write <blob id>:<first line>-<last line>, as `git ctx search` prints"
+        )
+    try:
+        found = cited(index.repository, find_blob(index.repository, lines.name), lines)
+    except UnknownRevision:
+        return _elsewhere(index, text, lines)
+    try:
+        head = index.repository.resolve_tree("HEAD").tree
+        return found._replace(paths=tuple(paths_of(index.repository, head, found.blob)))
+    except (NothingCommitted, UnknownRevision, GitFailed):
+        return found
+
+
+def _elsewhere(index: RepositoryIndex, text: str, lines: Lines) -> Cited:
+    """What lies only in the work tree, or in a submodule. Raises UnknownRevision."""
+    try:
+        if has_work_tree(index.repository):
+            index.overlaid(WORK_TREE)
+        return cited(index.reader, find_blob(index.reader, lines.name), lines)
+    except UnknownRevision:
+        from ctx.search.submodules import cited_below
+
+        found = cited_below(index, text)
+        if found is None:
+            raise
+        return found
+
+
+def find_blob(repository: Repository, name: str) -> bytes:
+    """The blob whose id begins so. Raises UnknownRevision where there is none, or no single one."""
+    found = repository.objects.find(name.encode())
+    if found is not None and found.kind == "blob":
+        return found.oid
+    if found is not None:
+        raise UnknownRevision(f"{name} is a {found.kind}, no file; a citation begins with the id of a blob")
+    if len(name) < 2 * repository.id_size:
+        blobs = [oid for oid in _beginning(repository, name) if _is_blob(repository, oid)]
+        if len(blobs) == 1:
+            return blobs[0]
+        if blobs:
+            several = ", ".join(oid.hex()[:SHORT] for oid in blobs)
+            raise UnknownRevision(f"several blobs begin with {name}: {several}; write more digits")
+    raise UnknownRevision(
+        f"there is no blob {name} in {repository.git_dir}: it was never committed (what is not committed "
+        "can be cited until it is edited), git collected it, or it is to be fetched "
+        f"(`git fetch`, in a partial clone `{FETCH_ALL}`)"
+    )
+
+
+def find_file(repository: Repository, tree: bytes, path: bytes) -> bytes:
+    """The blob at a path of a tree. Raises CtxError where there is no file."""
+    oid = tree
+    names = path.split(b"/")
+    for place, name in enumerate(names):
+        try:
+            entries = {entry.name: entry for entry in repository.tree_entries(oid)}
+        except KeyError:
+            entries = {}
+        entry = entries.get(name)
+        if entry is None or (entry.mode == DIRECTORY_MODE) != (place < len(names) - 1):
+            raise CtxError(f"there is no file '{os.fsdecode(path)}' in tree {tree.hex()[:SHORT]}")
+        oid = entry.oid
+    return oid
+
+
+def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
+    """The text of lines of a blob. Raises CtxError where it has fewer, or is not here."""
+    try:
+        content = repository.read_blob(blob)
+    except KeyError:
+        raise CtxError(
+            f"the blob {blob.hex()[:SHORT]} is not in this clone: `git cat-file -e {blob.hex()}` fetches it "
+            f"into a partial clone, `{FETCH_ALL}` brings all that is missing"
+        ) from None
+    if content_skip(content[:MAX_SIZE]) == BINARY:
+        raise CtxError(
+            f"the blob {blob.hex()[:SHORT]} is binary: `git cat-file blob {blob.hex()}` prints its bytes"
+        )
+    text = to_text(content, 0, len(content)).split("\n")
+    if text[-1] == "":
+        text.pop()
+    first, last = lines.first or 1, lines.last or max(1, len(text))
+    if last > max(1, len(text)):
+        raise CtxError(
+            f"'{lines.name}' has {counted(len(text), 'line')}, so there is no line {last:,} to show"
+        )
+    return Cited(blob, first, last, "\n".join(text[first - 1 : last]), ())
+
+
+def paths_of(repository: Repository, tree: bytes, blob: bytes) -> list[bytes]:
+    """The paths at which a tree has a blob, in order."""
+    listing = repository.git("ls-tree", "-r", "-z", "--full-tree", tree.hex())
+    mark = blob.hex().encode() + b"\t"
+    return [entry.partition(b"\t")[2] for entry in listing.split(b"\0") if mark in entry[:80]]
+
+
+def _beginning(repository: Repository, name: str) -> Sequence[bytes]:
+    listing = repository.git("rev-parse", f"--disambiguate={name}")
+    return [bytes.fromhex(line.decode()) for line in listing.split()]
+
+
+def _is_blob(repository: Repository, oid: bytes) -> bool:
+    return repository.blob_sizes([oid])[0] is not None

@@ -1,0 +1,105 @@
+"""How much of its tree an answer knows, as numbers and in words."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ctx.git.revisions import HEAD
+from ctx.git.unknown import FETCH_ALL
+from ctx.text.contents import MISSING
+from ctx.text.pluralize import counted, counted_and
+from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Behind, Coverage, Submodule
+
+if TYPE_CHECKING:
+    from ctx.storage.views.view import View
+
+
+_NAMED = 3
+"""So many submodules are told by name."""
+
+
+def coverage_of(view: View) -> Coverage:
+    """What a view has of its tree."""
+    files = view.indexed_files - view.scanned
+    complete = not (view.scanned or view.uncovered or view.skipped.get(MISSING))
+    return Coverage(complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered)
+
+
+def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
+    """What to tell the user of an answer that does not know all of its tree, and what mends it."""
+    coverage, distance = answer.coverage, answer.behind
+    if missing := coverage.skipped.get(MISSING):
+        revision = "" if answer.resolved_by == HEAD else f" {shlex.quote(answer.revision)}"
+        way_out = (
+            f"`git ctx index --fetch{revision}` gets {_them(missing)}"
+            if is_partial_clone
+            else f"`{FETCH_ALL}` may bring {_them(missing)}, `git fsck` looks for damage"
+        )
+        what = counted_and(missing, "file", "of this tree is", "of this tree are")
+        return f"{what} not in this clone and not searched: {way_out}"
+    if not coverage.scanned and not coverage.uncovered:
+        return None
+    count = coverage.scanned + coverage.uncovered
+    lacking = (
+        counted_and(count, "file", "of this tree is", "of this tree are")
+        + f" not indexed yet ({coverage.scanned:,} looked through by words, "
+        f"{coverage.uncovered:,} not at all)"
+    )
+    if distance is not None:
+        name = (distance.commit or distance.tree).hex()[:12]
+        lacking += f", the nearest that is, {name}, is {distance_in_words(distance, answer.revision)}"
+    return f"{lacking}: `git ctx index` indexes {_them(count)}"
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "them"
+
+
+def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> str | None:
+    """What to tell the user of submodules that were not searched, or not at the commit that is pinned.
+
+    `unlisted` are those that no `.gitmodules` lists.
+    """
+    told = []
+    ways_out = {
+        NOT_HERE: "{} not checked out and {} not searched: `git submodule update --init --recursive` "
+        "brings {}",
+        NO_COMMIT: "{} here without the commit that is pinned and {} not searched: "
+        "`git submodule update --recursive` brings {}",
+    }
+    for problem, words in ways_out.items():
+        paths = [one.path for one in submodules if one.problem == problem]
+        if paths:
+            several = len(paths) > 1
+            verbs = ("are", "were", "them") if several else ("is", "was", "it")
+            told.append(f"{_named(paths)} {words.format(*verbs)}")
+    for one in submodules:
+        if one.problem not in (None, LEFT_OUT, *ways_out):
+            told.append(f"{_named([one.path])} was not searched: {one.problem}")
+        elif one.commit not in (None, one.pinned):
+            at, pinned = (one.commit or b"").hex()[:12], one.pinned.hex()[:12]
+            told.append(
+                f"{_named([one.path])} was searched as it is checked out, at {at}; {pinned} is pinned"
+            )
+    if unlisted:
+        have = "submodules have" if unlisted > 1 else "submodule has"
+        told.append(f"{unlisted:,} {have} no entry in .gitmodules and cannot be searched")
+    return "; ".join(told) or None
+
+
+def _named(paths: list[bytes]) -> str:
+    """`the submodule lib`, `the submodules a, b, c and 3 more`."""
+    names = [os.fsdecode(path) for path in paths]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"the submodule{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}"
+
+
+def distance_in_words(distance: Behind, revision: str) -> str:
+    """`3 commits behind main, 12 files differ`."""
+    files = counted_and(distance.files, "file", "differs", "differ")
+    if distance.commits is None:
+        return f"not of its history, {files} from {revision}"
+    return f"{counted(distance.commits, 'commit')} behind {revision}, {files}"

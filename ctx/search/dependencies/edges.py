@@ -1,0 +1,299 @@
+"""The edges between files: what some files use, and who uses them.
+
+A name is taken to mean a definition of the same name: one in a file that is imported, else one of the same
+package where the language needs no import for that, else the only one in the tree. Names that could mean
+several files lead nowhere, so edges are missed rather than invented. Everything is bounded, and a function of
+the tree alone.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ctx.ranking.corpus import Corpus
+from ctx.search.dependencies.files import Files, Read, as_bytes, as_text, family_of
+from ctx.search.dependencies.reading import LANGUAGES, read_uses
+from ctx.search.dependencies.resolving import NOWHERE, Target, resolver_of
+from ctx.search.dependencies.users import likely_users
+from ctx.search.dependencies.values import IMPORTS, REFERENCES, TESTS, Edge, Import, Uses
+from ctx.storage.records import decode_record
+from ctx.storage.views.segments import Key
+from ctx.text.terms import DEFINITION
+from ctx.text.vocabulary import exact_hashes
+
+if TYPE_CHECKING:
+    from ctx.chunking.grammars import Parse
+
+Records = Callable[[bytes, Key], bytes]
+"""Gives the record of a document of a cluster."""
+
+MOST_EDGES = 200
+"""Edges of one file that are kept, imports first, in the order of their lines."""
+MOST_USERS = 40
+"""Files that are read to find who uses a file."""
+MOST_BYTES = 512 << 10
+"""How much of text is read in all to find who uses some files: parsing costs half a second a megabyte."""
+_MOST_DEFINITIONS = 24
+"""A name that is defined in more files than this means none of them."""
+_DISTINCT = 4
+"""Letters of a name that may be told by its being the only one in the tree."""
+
+_BY_PACKAGE = {"go", "java", "kotlin", "csharp", "php"}
+"""Languages in which files of one package see each other without an import."""
+
+
+class Dependencies:
+    """The edges of one tree. Keeps what it has read; make it anew for another tree."""
+
+    def __init__(self, corpus: Corpus, read: Read, records: Records, parse: Parse | None = None) -> None:
+        """`parse` parses files, for those who have done that already."""
+        self._corpus = corpus
+        self._records = records
+        self._parse = parse
+        self._files = Files(corpus, read)
+        self._known: dict[str, list[Edge]] = {}
+        self._read: dict[str, Uses | None] = {}
+        self._targets: dict[str, list[tuple[Import, Target]]] = {}
+        self._definers: dict[str, list[int]] = {}
+
+    def resolves(self, path: bytes) -> bool:
+        """Whether a file is here and in a language whose edges are resolved; nothing is read."""
+        name = as_text(path)
+        return name in self._files.number and self._files.language(name) in LANGUAGES
+
+    def size(self, path: bytes) -> int | None:
+        """The bytes of a file whose edges can be read, None for one whose language is none of those."""
+        return len(self._files.text(as_text(path)) or b"") if self.resolves(path) else None
+
+    def outgoing(self, paths: Iterable[bytes]) -> list[Edge]:
+        """What each of some files uses, in the order given; imports first, then by line."""
+        return [edge for path in paths for edge in self._edges(as_text(path))]
+
+    def by_names(self, path: bytes, names: Collection[str]) -> list[Edge]:
+        """What a file uses by some names, and what it imports: looking up all its names takes far longer."""
+        return self._make(as_text(path), names)
+
+    def incoming(self, paths: Iterable[bytes], most: int = MOST_USERS) -> list[Edge]:
+        """Who uses some files, sorted by target in the order given, then source and line.
+
+        For each file at most `most` others are read, those first that have most of the rare names which it
+        defines, and in all no more than MOST_BYTES.
+        """
+        wanted = list(dict.fromkeys(paths))
+        likely = [likely_users(self._files, as_text(path), self._names_in(path), most) for path in wanted]
+        users = self._within_bytes(likely)
+        self._look_up({name for user in users for name in _names_of(self._uses(user))})
+        place = {path: number for number, path in enumerate(wanted)}
+        found = [edge for user in users for edge in self._edges(user) if edge.target_path in place]
+        return sorted(found, key=lambda edge: (place[edge.target_path], edge.source_path, edge.line, edge))
+
+    def _names_in(self, path: bytes) -> list[str]:
+        """The names that a file defines, in order. Raises `Damaged`."""
+        document = self._files.document(as_text(path))
+        if document < 0:
+            return []
+        segment, place = self._corpus.place(document)
+        cluster = self._corpus.view.cluster_of(self._files.number[as_text(path)])
+        record = decode_record(self._records(cluster, segment.key(place)))
+        return list(dict.fromkeys(name for own in record.names for name in own))
+
+    def _within_bytes(self, lists: Sequence[Sequence[str]]) -> list[str]:
+        """The firsts of all lists, then the seconds, and so on, until so much of text is together."""
+        left = MOST_BYTES
+        chosen: dict[str, None] = {}
+        for user in dict.fromkeys(user for rank in zip_longest(*lists) for user in rank if user is not None):
+            left -= len(self._files.text(user) or b"")
+            if left < 0 and chosen:
+                break
+            chosen[user] = None
+        return list(chosen)
+
+    def _edges(self, path: str) -> list[Edge]:
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = self._make(path)
+        return known
+
+    def _make(self, path: str, only: Collection[str] | None = None) -> list[Edge]:
+        uses = self._uses(path)
+        if uses is not None and only is not None:
+            names, members = (
+                {name: line for name, line in own.items() if name in only}
+                for own in (uses.names, uses.members)
+            )
+            uses = uses._replace(names=names, members=members)
+        language = "" if uses is None else self._files.language(path)
+        resolve = resolver_of(language)
+        if uses is None or resolve is None:
+            return []
+        if path not in self._targets:
+            self._targets[path] = [(one, resolve(self._files, path, one)) for one in uses.imports]
+        targets = self._targets[path]
+        package = Import(uses.package, "*", 0)
+        own = resolve(self._files, path, package) if uses.package and language in _BY_PACKAGE else NOWHERE
+        return self._resolved(path, language, uses, targets, own)[:MOST_EDGES]
+
+    def _uses(self, path: str) -> Uses | None:
+        """What a file uses; None where it is not in the tree, not indexed, or in no language of these."""
+        if path not in self._read:
+            language = self._files.language(path) if path in self._files.number else ""
+            text = self._files.text(path) if language in LANGUAGES else None
+            self._read[path] = None if text is None else read_uses(text, language, self._parse)
+        return self._read[path]
+
+    def _resolved(
+        self,
+        path: str,
+        language: str,
+        uses: Uses,
+        targets: Sequence[tuple[Import, Target]],
+        own_package: Target,
+    ) -> list[Edge]:
+        taken = {one.name for one, _ in targets} - {"", "*"}
+        names = _names_of(uses)
+        self._look_up(names)
+        defined = self._defined(path, language, names)
+        edges: dict[tuple[str, str], tuple[str, int]] = {}
+
+        def add(target: str, symbol: str, relation: str, line: int) -> None:
+            if target != path:
+                edges.setdefault((target, symbol), (relation, line))
+
+        outside = set()
+        for one, target in targets:
+            name = one.name if one.name not in ("", "*") else ""
+            for file in target.files:
+                add(file, name or _last(one.module), IMPORTS, one.line)
+            if not (target.files or target.folders):
+                outside.add(name or _last(one.module))
+            elif name and not set(defined.get(name, ())) & set(target.files):
+                # Taken from a file that hands it on, or from a package.
+                handed_on = _nearest(defined.get(name, []), target.folders)
+                if len(handed_on) == 1:
+                    add(handed_on[0], name, IMPORTS, one.line)
+        files = {file for _, target in targets for file in target.files}
+        folders = tuple({folder for _, target in targets for folder in target.folders})
+        if language in _BY_PACKAGE:
+            folders = (*folders, posixpath.dirname(path), *own_package.folders)
+        for name, line in sorted({**uses.members, **uses.names}.items(), key=lambda pair: (pair[1], pair[0])):
+            candidates = defined.get(name)
+            if not candidates or name in outside or (name.startswith("__") and name.endswith("__")):
+                continue
+            relation = IMPORTS if name in taken else REFERENCES
+            near = [file for file in candidates if file in files] or _directly_in(candidates, folders)
+            if len(near) > 1:
+                near = [file for file in near if _stem(file) == name]
+            if not near and len(candidates) == 1 and self._may_be_only(name, name in uses.members, language):
+                near = candidates
+            if len(near) == 1:
+                add(near[0], name, relation, line)
+        from_test = self._files.is_test(path)
+        found = [
+            Edge(
+                as_bytes(path),
+                as_bytes(target),
+                TESTS if from_test and not self._files.is_test(target) else relation,
+                symbol,
+                line,
+            )
+            for (target, symbol), (relation, line) in edges.items()
+        ]
+        imported = {key[0] for key, (relation, _) in edges.items() if relation == IMPORTS}
+        found.sort(
+            key=lambda edge: (
+                as_text(edge.target_path) not in imported,
+                edge.line,
+                edge.target_path,
+                edge.symbol,
+            )
+        )
+        return found
+
+    @staticmethod
+    def _may_be_only(name: str, is_member: bool, language: str) -> bool:
+        """Whether a name may mean the only definition of it in the tree, though nothing leads there."""
+        if len(name) < _DISTINCT or name.startswith("__"):
+            return False
+        distinct = "_" in name.strip("_") or any(letter.isupper() for letter in name[1:])
+        return distinct and (is_member or language in _BY_PACKAGE)
+
+    def _look_up(self, names: Iterable[str]) -> None:
+        """Note for some names the documents that define them to the letter."""
+        new = sorted({name for name in names if name not in self._definers})
+        hashes = exact_hashes(new)
+        self._definers.update((name, []) for name, hashed in zip(new, hashes, strict=True) if hashed < 0)
+        new = [name for name, hashed in zip(new, hashes, strict=True) if hashed >= 0]
+        known = np.array([hashed for hashed in hashes if hashed >= 0], dtype=np.int64)
+        found = self._corpus.find(known ^ DEFINITION)
+        documents = self._corpus.document_of[found.row]
+        first = np.flatnonzero(
+            (np.diff(documents, prepend=np.int32(-1)) != 0) | (np.diff(found.term, prepend=-1) != 0)
+        )
+        ends = np.searchsorted(found.term[first], np.arange(len(new)), side="right").tolist()
+        owner = documents[first].tolist()
+        for name, start, end in zip(new, [0, *ends], ends, strict=False):
+            self._definers[name] = owner[start:end]
+
+    def _defined(self, path: str, language: str, names: Iterable[str]) -> dict[str, list[str]]:
+        """The files that define each of some names, but those which this one defines itself.
+
+        What tests define is known to tests alone.
+        """
+        own = self._files.document(path)
+        family, is_test = family_of(language), self._files.is_test(path)
+        defined: dict[str, list[str]] = {}
+        for name in names:
+            documents = self._definers[name]
+            if not 0 < len(documents) <= _MOST_DEFINITIONS or own in documents:
+                continue
+            places = [self._files.of_document(document) for document in documents]
+            files = sorted(
+                file
+                for file, of in places
+                if family_of(of) == family and (is_test or not self._files.is_test(file))
+            )
+            if files:
+                defined[name] = files
+        return defined
+
+
+def _names_of(uses: Uses | None) -> list[str]:
+    """All names that may lead to another file, imported ones first."""
+    if uses is None:
+        return []
+    imported = (one.name for one in uses.imports if one.name not in ("", "*"))
+    return list(dict.fromkeys([*imported, *uses.names, *uses.members]))
+
+
+def _last(module: str) -> str:
+    """The last part of a module's name."""
+    name = module.strip("./")
+    if "/" in module:
+        return _stem(name) or name
+    for separator in ("::", "\\", "."):
+        name = name.rpartition(separator)[2]
+    return name
+
+
+def _stem(path: str) -> str:
+    """The name of a file up to its first dot."""
+    return posixpath.basename(path).partition(".")[0]
+
+
+def _nearest(files: list[str], folders: Sequence[str]) -> list[str]:
+    """The files that lie in some folders, else those that lie anywhere below them, else all."""
+    below = [file for file in files if any(_is_below(file, folder) for folder in folders)]
+    return _directly_in(below, folders) or below or files
+
+
+def _directly_in(files: Iterable[str], folders: Sequence[str]) -> list[str]:
+    return [file for file in files if posixpath.dirname(file) in folders]
+
+
+def _is_below(file: str, folder: str) -> bool:
+    return not folder or file.startswith(folder + "/")

@@ -1,0 +1,151 @@
+"""The files of a tree as imports see them: by path, by name, and with their text.
+
+Paths are strings here, since modules are; bytes that are not UTF-8 come through as half surrogates.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from ctx.errors import Damaged
+from ctx.ranking.corpus import Corpus
+from ctx.storage.records import TEST
+from ctx.storage.views import paths as path_flags
+from ctx.text.contents import decode
+
+Read = Callable[[bytes], bytes]
+"""Gives the blob of an object id. Raises KeyError and Damaged."""
+
+
+class Files:
+    """The files of the view of a corpus."""
+
+    def __init__(self, corpus: Corpus, read: Read) -> None:
+        self.corpus = corpus
+        self._read = read
+        self._texts: dict[str, bytes | None] = {}
+        self._tests: dict[str, bool] = {}
+        self._places: dict[int, tuple[str, str]] = {}
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The number of each path in the view."""
+        return {as_text(path): number for number, path in enumerate(self.corpus.view.paths)}
+
+    @cached_property
+    def by_name(self) -> dict[str, list[str]]:
+        """The paths that have a file name, in order."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.number):
+            found.setdefault(posixpath.basename(path), []).append(path)
+        return found
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """All directories that hold a file, at whatever depth; "" is the root."""
+        found = {""}
+        for path in self.number:
+            folder = posixpath.dirname(path)
+            while folder not in found:
+                found.add(folder)
+                folder = posixpath.dirname(folder)
+        return frozenset(found)
+
+    def first(self, *paths: str) -> str | None:
+        """The first of some paths that is a file of the tree."""
+        return next((path for path in paths if path in self.number), None)
+
+    def language(self, path: str) -> str:
+        """The language that a file is read as, "" for none or where it is not indexed."""
+        document = self.document(path)
+        return "" if document < 0 else self.of_document(document)[1]
+
+    def document(self, path: str) -> int:
+        """The number of the document of a path in the corpus, -1 where it has none."""
+        number = self.number.get(path)
+        return -1 if number is None else int(self.corpus.file_document[number])
+
+    def of_document(self, document: int) -> tuple[str, str]:
+        """The path that stands for a document, and its language."""
+        found = self._places.get(document)
+        if found is None:
+            segment, place = self.corpus.place(document)
+            path = as_text(self.corpus.view.path(int(self.corpus.shown[document])))
+            found = self._places[document] = (path, segment.key(place)[1])
+        return found
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a test, by its path or by most of its chunks."""
+        known = self._tests.get(path)
+        if known is None:
+            known = self._tests[path] = self._is_test(path)
+        return known
+
+    def _is_test(self, path: str) -> bool:
+        if int(self.corpus.view.file_flags[self.number[path]]) & path_flags.TEST:
+            return True
+        document = self.document(path)
+        if document < 0 or self.language(path) in _TESTED_WITHIN:
+            return False
+        start = int(self.corpus.document_start[document])
+        kinds = self.corpus.kinds[start : start + int(self.corpus.document_rows[document])]
+        return bool(2 * np.count_nonzero(kinds & TEST) > len(kinds))
+
+    def text(self, path: str) -> bytes | None:
+        """What an indexed file holds, as UTF-8; None for what is not indexed, gone or damaged."""
+        if path not in self._texts:
+            self._texts[path] = self._text(path)
+        return self._texts[path]
+
+    def _text(self, path: str) -> bytes | None:
+        document = self.document(path)
+        if document < 0:
+            return None
+        segment, place = self.corpus.place(document)
+        try:
+            return decode(self._read(segment.key(place)[0]))[0]
+        except (KeyError, Damaged):
+            return None
+
+    def above(self, path: str, name: str) -> str | None:
+        """The nearest file of a name in the directory of a path or above it."""
+        folder = posixpath.dirname(path)
+        while True:
+            found = posixpath.join(folder, name)
+            if found in self.number:
+                return found
+            if not folder:
+                return None
+            folder = posixpath.dirname(folder)
+
+
+_TESTED_WITHIN = {"rust"}
+"""Languages in which files hold the tests of what they define."""
+_FAMILY = {"kotlin": "java", "typescript": "javascript", "tsx": "javascript"}
+
+
+def family_of(language: str) -> str:
+    """Languages of one family use each other's definitions."""
+    return _FAMILY.get(language, language)
+
+
+def as_text(path: bytes) -> str:
+    """A path as a string from which `as_bytes` gets the same path again."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+def as_bytes(path: str) -> bytes:
+    """The bytes of a path."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def joined(folder: str, *parts: str) -> str | None:
+    """A path below a folder, without `.` and `..`; None where it leads out of the tree."""
+    path = posixpath.normpath(posixpath.join(folder, *parts))
+    if path.startswith(("../", "/")) or path == "..":
+        return None
+    return "" if path == "." else path

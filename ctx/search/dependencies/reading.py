@@ -1,0 +1,186 @@
+"""What one file uses: its import statements and its identifiers, found by tree-sitter queries."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from ctx.search.dependencies import statements
+from ctx.search.dependencies.statements import Read, line_of, text_of
+from ctx.search.dependencies.values import Import, Uses
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Query
+    from tree_sitter_language_pack import SupportedLanguage
+
+    from ctx.chunking.grammars import Parse
+
+_MOST_NAMES = 4000
+"""Distinct identifiers of one file that are looked at; what has more is a table."""
+_SHORTEST = 3
+"""Letters of an identifier that says which file is meant."""
+
+
+class _Language(NamedTuple):
+    """How a language's statements are read, and the query that finds them and the identifiers.
+
+    Captures: `import` a statement, `package` what says where the file belongs, `member` what stands behind a
+    dot, `name` every other identifier.
+    """
+
+    read: Read
+    query: str
+
+
+_JS = """
+(import_statement) @import
+(export_statement source: (string)) @import
+(call_expression function: [(import) (identifier)] arguments: (arguments . (string))) @import
+(property_identifier) @member
+(identifier) @name
+"""
+_TS = _JS + "(type_identifier) @name\n"
+
+_LANGUAGES = {
+    "python": _Language(
+        statements.python,
+        """
+        (import_statement) @import
+        (import_from_statement) @import
+        (attribute attribute: (identifier) @member)
+        (identifier) @name
+        """,
+    ),
+    "javascript": _Language(statements.javascript, _JS),
+    "typescript": _Language(statements.javascript, _TS),
+    "tsx": _Language(statements.javascript, _TS),
+    "java": _Language(
+        statements.java,
+        """
+        (import_declaration) @import
+        (package_declaration [(scoped_identifier) (identifier)] @package)
+        (method_invocation name: (identifier) @member)
+        (field_access field: (identifier) @member)
+        (type_identifier) @name
+        (identifier) @name
+        """,
+    ),
+    "kotlin": _Language(
+        statements.kotlin,
+        """
+        (import_header) @import
+        (package_header (identifier) @package)
+        (navigation_suffix (simple_identifier) @member)
+        (type_identifier) @name
+        (simple_identifier) @name
+        """,
+    ),
+    "csharp": _Language(
+        statements.csharp,
+        """
+        (using_directive) @import
+        (namespace_declaration name: (_) @package)
+        (file_scoped_namespace_declaration name: (_) @package)
+        (member_access_expression name: (identifier) @member)
+        (identifier) @name
+        """,
+    ),
+    "php": _Language(
+        statements.php,
+        """
+        (namespace_use_declaration) @import
+        (require_once_expression) @import
+        (require_expression) @import
+        (include_once_expression) @import
+        (include_expression) @import
+        (namespace_definition name: (namespace_name) @package)
+        (member_call_expression name: (name) @member)
+        (scoped_call_expression name: (name) @member)
+        (name) @name
+        """,
+    ),
+    "go": _Language(
+        statements.golang,
+        """
+        (import_spec) @import
+        (package_clause (package_identifier) @package)
+        (selector_expression field: (field_identifier) @member)
+        (qualified_type name: (type_identifier) @member)
+        (type_identifier) @name
+        (identifier) @name
+        """,
+    ),
+    "rust": _Language(
+        statements.rust,
+        """
+        (use_declaration) @import
+        (mod_item) @import
+        (field_identifier) @member
+        (scoped_identifier name: (identifier) @member)
+        (scoped_type_identifier name: (type_identifier) @member)
+        (type_identifier) @name
+        (identifier) @name
+        """,
+    ),
+}
+LANGUAGES = frozenset(_LANGUAGES)
+"""The languages whose imports are read."""
+
+
+@cache
+def _query(language: str) -> Query:
+    from tree_sitter import Query
+    from tree_sitter_language_pack import get_language
+
+    return Query(get_language(cast("SupportedLanguage", language)), _LANGUAGES[language].query)
+
+
+def read_uses(source: bytes, language: str, parse: Parse | None = None) -> Uses | None:
+    """What a file (UTF-8) uses; None where the language is none of LANGUAGES or the parser gave up.
+
+    `parse` parses it, for those who have done that already.
+    """
+    if language not in _LANGUAGES:
+        return None
+    from tree_sitter import QueryCursor
+
+    from ctx.chunking import grammars
+
+    parsed = (parse or grammars.parse)(source, language)
+    if parsed is None:
+        return None
+    found = QueryCursor(_query(language)).captures(parsed[0].root_node)
+    nodes = sorted(found.get("import", ()), key=lambda node: node.start_byte)
+    imports: list[Import] = []
+    outside: list[tuple[int, int]] = []
+    for node in nodes:
+        imported = list(_LANGUAGES[language].read(node, source))
+        if imported:
+            imports += imported
+            outside.append((node.start_byte, node.end_byte))
+    packages = sorted(found.get("package", ()), key=lambda node: node.start_byte)
+    outside = sorted([*outside, *((node.start_byte, node.end_byte) for node in packages)])
+    members = _first_lines(found.get("member", ()), source, outside)
+    names = _first_lines(found.get("name", ()), source, outside)
+    return Uses(tuple(imports), names, members, text_of(packages[0], source) if packages else "")
+
+
+def _first_lines(nodes: Sequence[Node], source: bytes, outside: list[tuple[int, int]]) -> dict[str, int]:
+    """Each identifier that stands outside of some ranges of bytes, with the line of its first place."""
+    starts = [start for start, _ in outside]
+    first: dict[bytes, int] = {}
+    for node in nodes:
+        start, end = node.start_byte, node.end_byte
+        if end - start < _SHORTEST:
+            continue
+        before = bisect_right(starts, start) - 1
+        if before >= 0 and start < outside[before][1]:
+            continue
+        line = line_of(node)
+        text = source[start:end]
+        if first.get(text, line) >= line:
+            first[text] = line
+    ordered = sorted(first.items(), key=lambda one: (one[1], one[0]))[:_MOST_NAMES]
+    return {text.decode("utf-8", "replace"): line for text, line in ordered}

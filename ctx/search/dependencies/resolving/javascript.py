@@ -1,0 +1,127 @@
+"""JavaScript and TypeScript: relative files, packages of a workspace, paths of a tsconfig."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ctx.search.dependencies.files import Files, joined
+from ctx.search.dependencies.resolving.target import NOWHERE, Target
+from ctx.search.dependencies.values import Import
+
+_EXTENSIONS = tuple(".ts .tsx .mts .cts .js .jsx .mjs .cjs .d.ts .vue .svelte .json".split())
+_WRITTEN_FOR = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
+"""TypeScript names a module by what it is compiled to."""
+_MOST_PACKAGES = 300
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
+"""What stands in a string is neither."""
+
+_packages: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
+
+
+def resolve(files: Files, path: str, one: Import) -> Target:
+    module = one.module.split("?")[0]
+    if module.startswith("."):
+        base = joined(posixpath.dirname(path), module)
+        return NOWHERE if base is None else _target(_file(files, base))
+    for base in _aliased(files, path, module):
+        found = _file(files, base)
+        if found is not None:
+            return _target(found)
+    return _target(_in_workspace(files, module))
+
+
+def _target(found: str | None) -> Target:
+    if found is None:
+        return NOWHERE
+    if posixpath.basename(found).startswith("index."):
+        return Target((found,), (posixpath.dirname(found),))
+    return Target((found,))
+
+
+def _file(files: Files, base: str) -> str | None:
+    stem, extension = posixpath.splitext(base)
+    return files.first(
+        base,
+        *(stem + written for written in _WRITTEN_FOR.get(extension, ())),
+        *(base + extension for extension in _EXTENSIONS),
+        *(posixpath.join(base, "index" + extension) for extension in _EXTENSIONS),
+    )
+
+
+def _aliased(files: Files, path: str, module: str) -> Iterator[str]:
+    """What the nearest tsconfig or jsconfig says that a module is."""
+    for name in ("tsconfig.json", "jsconfig.json"):
+        place = files.above(path, name)
+        options = _json(files, place).get("compilerOptions") if place else None
+        if not isinstance(options, dict) or place is None:
+            continue
+        root = joined(posixpath.dirname(place), str(options.get("baseUrl", ".")))
+        patterns = options.get("paths")
+        for pattern, targets in patterns.items() if isinstance(patterns, dict) else ():
+            before, star, after = str(pattern).partition("*")
+            if star:
+                if not (module.startswith(before) and module.endswith(after)):
+                    continue
+                rest = module[len(before) : len(module) - len(after)]
+            elif module != pattern:
+                continue
+            else:
+                rest = ""
+            for target in targets if isinstance(targets, list) else ():
+                base = None if root is None else joined(root, str(target).replace("*", rest))
+                if base:
+                    yield base
+        if "baseUrl" in options and root is not None:
+            base = joined(root, module)
+            if base:
+                yield base
+
+
+def _in_workspace(files: Files, module: str) -> str | None:
+    """The file of a package whose source is in the tree."""
+    parts = module.split("/")
+    size = 2 if module.startswith("@") else 1
+    folder = _package_folders(files).get("/".join(parts[:size]))
+    if folder is None:
+        return None
+    rest = "/".join(parts[size:])
+    if rest:
+        return _file(files, posixpath.join(folder, "src", rest)) or _file(files, posixpath.join(folder, rest))
+    manifest = _json(files, posixpath.join(folder, "package.json"))
+    for field in ("source", "types", "module", "main"):
+        named = manifest.get(field)
+        base = joined(folder, named) if isinstance(named, str) else None
+        found = _file(files, base) if base else None
+        if found is not None:
+            return found
+    return _file(files, posixpath.join(folder, "src")) or _file(files, folder)
+
+
+def _package_folders(files: Files) -> dict[str, str]:
+    """The folder of each package of the tree by its name."""
+    known = _packages.get(files)
+    if known is None:
+        known = _packages[files] = {}
+        for path in files.by_name.get("package.json", [])[:_MOST_PACKAGES]:
+            name = _json(files, path).get("name")
+            if isinstance(name, str):
+                known.setdefault(name, posixpath.dirname(path))
+    return known
+
+
+def _json(files: Files, path: str) -> dict[str, Any]:
+    """An object from JSON as people write settings, with comments and last commas; empty if it is none."""
+    text = (files.text(path) or b"").decode("utf-8", "replace")
+    for attempt in (text, _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text))):
+        try:
+            found = json.loads(attempt)
+        except (ValueError, RecursionError):
+            continue
+        return found if isinstance(found, dict) else {}
+    return {}

@@ -1,0 +1,79 @@
+"""PHP: a class in the file of its name, below the folder that composer gives its namespace (PSR-4)."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ctx.search.dependencies.files import Files, joined
+from ctx.search.dependencies.resolving.target import NOWHERE, Target
+from ctx.search.dependencies.values import Import
+
+_MOST_MANIFESTS = 200
+_prefixes: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()
+
+
+def resolve(files: Files, path: str, one: Import) -> Target:
+    if one.module.startswith("./"):
+        base = joined(posixpath.dirname(path), one.module)
+        return Target((base,)) if base in files.number else NOWHERE
+    whole = one.module if one.name == "*" else f"{one.module}\\{one.name}".strip("\\")
+    for prefix, folder in autoloaded(files):
+        if f"{whole}\\".startswith(prefix):
+            below = whole[len(prefix) :].replace("\\", "/")
+            file = joined(folder, below + ".php")
+            if file in files.number:
+                return Target((file,))
+            base = joined(folder, below)
+            if base is not None and base in files.folders:
+                return Target((), (base,))
+    if autoloaded(files):
+        return NOWHERE
+    wanted = whole.replace("\\", "/") + ".php"
+    found = [
+        (count, other)
+        for other in files.by_name.get(one.name + ".php", ())
+        if (count := _equal_end(wanted, other)) > 1
+    ]
+    return Target((max(found, key=lambda pair: (pair[0], pair[1]))[1],)) if found else NOWHERE
+
+
+def autoloaded(files: Files) -> list[tuple[str, str]]:
+    """Prefixes of namespaces with their folders, the longest first."""
+    known = _prefixes.get(files)
+    if known is None:
+        known = []
+        for path in files.by_name.get("composer.json", [])[:_MOST_MANIFESTS]:
+            known += _of_manifest(files, path)
+        known.sort(key=lambda pair: (-len(pair[0]), pair))
+        _prefixes[files] = known
+    return known
+
+
+def _of_manifest(files: Files, path: str) -> list[tuple[str, str]]:
+    try:
+        manifest: Any = json.loads(files.text(path) or b"")
+    except (ValueError, RecursionError):
+        return []
+    found = []
+    for part in ("autoload", "autoload-dev"):
+        loaded = manifest.get(part) if isinstance(manifest, dict) else None
+        rules = loaded.get("psr-4") if isinstance(loaded, dict) else None
+        for prefix, folders in rules.items() if isinstance(rules, dict) else ():
+            for folder in [folders] if isinstance(folders, str) else folders:
+                place = joined(posixpath.dirname(path), str(folder))
+                if place is not None:
+                    found.append((str(prefix), place))
+    return found
+
+
+def _equal_end(one: str, other: str) -> int:
+    """How many parts two paths end with alike."""
+    count = 0
+    for a, b in zip(reversed(one.split("/")), reversed(other.split("/")), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

@@ -1,0 +1,69 @@
+"""Python: packages and modules below the folders that may be on the path."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from ctx.search.dependencies.files import Files, joined
+from ctx.search.dependencies.resolving.target import NOWHERE, Target
+from ctx.search.dependencies.values import Import
+
+_ROOTS = ("", "src", "lib", "python")
+
+
+def resolve(files: Files, path: str, one: Import) -> Target:
+    parts = [part for part in one.module.split(".") if part]
+    if one.level:
+        folder: str | None = posixpath.dirname(path)
+        for _ in range(one.level - 1):
+            folder = joined(folder or "", "..") if folder else None
+        roots: Iterator[str] = iter(()) if folder is None else iter((folder,))
+    else:
+        roots = _roots(path)
+    for root in roots:
+        base = joined(root, *parts)
+        if base is None:
+            continue
+        if one.name not in ("", "*"):
+            # What is taken may be a module of a package.
+            module = _module(files, posixpath.join(base, one.name))
+            if module is not None:
+                return _target(module)
+        module = _module(files, base) if parts else _package(files, base)
+        if module is not None:
+            return _target(module)
+        if parts and base in files.folders and one.level == 0 and _holds_modules(files, base):
+            return Target((), (base,))
+    return NOWHERE
+
+
+def _roots(path: str) -> Iterator[str]:
+    """Folders that a module may be sought in, most likely first."""
+    yield from _ROOTS
+    folder = posixpath.dirname(path)
+    above = []
+    while folder:
+        above.append(folder)
+        folder = posixpath.dirname(folder)
+    # The nearest last: only a script finds its neighbours without a dot.
+    yield from (one for one in reversed(above) if one not in _ROOTS)
+
+
+def _module(files: Files, base: str) -> str | None:
+    return files.first(f"{base}.py", f"{base}/__init__.py", f"{base}.pyi", f"{base}/__init__.pyi")
+
+
+def _package(files: Files, base: str) -> str | None:
+    return files.first(posixpath.join(base, "__init__.py"), posixpath.join(base, "__init__.pyi"))
+
+
+def _holds_modules(files: Files, folder: str) -> bool:
+    """Whether a folder is a package without an `__init__.py`."""
+    return any(posixpath.dirname(path) == folder and path.endswith(".py") for path in files.number)
+
+
+def _target(module: str) -> Target:
+    if posixpath.basename(module).startswith("__init__."):
+        return Target((module,), (posixpath.dirname(module),))
+    return Target((module,))

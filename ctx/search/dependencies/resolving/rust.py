@@ -1,0 +1,90 @@
+"""Rust: modules are files below the root of their crate, crates are named by their manifests."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from weakref import WeakKeyDictionary
+
+from ctx.search.dependencies.files import Files
+from ctx.search.dependencies.resolving.target import NOWHERE, Target
+from ctx.search.dependencies.values import Import
+
+_PACKAGE = re.compile(rb"^\[package\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL)
+_MOST_CRATES = 300
+_OWN_FOLDER = ("lib.rs", "main.rs", "mod.rs")
+_crates: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
+
+
+def resolve(files: Files, path: str, one: Import) -> Target:
+    parts = [part for part in one.module.split("::") if part]
+    if one.name not in ("", "*"):
+        parts.append(one.name)
+    if not parts:
+        return NOWHERE
+    start = _start(files, path, parts)
+    if start is None:
+        return NOWHERE
+    root, folder, rest = start
+    found = root
+    for part in rest:
+        module = files.first(posixpath.join(folder, part + ".rs"), posixpath.join(folder, part, "mod.rs"))
+        if module is None:
+            break
+        found, folder = module, posixpath.join(folder, part)
+    if found is None:
+        return NOWHERE
+    return Target((found,), (folder,)) if folder in files.folders else Target((found,))
+
+
+def _start(files: Files, path: str, parts: list[str]) -> tuple[str | None, str, list[str]] | None:
+    """The file that a path starts from, the folder of that one's modules, and what of the path is left."""
+    head, rest = parts[0], parts[1:]
+    if head == "crate":
+        root = _root(files, path)
+        return None if root is None else (root, posixpath.dirname(root), rest)
+    if head in ("self", "super"):
+        folder = _modules_of(path)
+        while head == "super":
+            folder = posixpath.dirname(folder)
+            head, rest = (rest[0], rest[1:]) if rest and rest[0] == "super" else ("", rest)
+        return _file_of(files, folder), folder, rest
+    manifest = _of_tree(files).get(head.replace("-", "_"))
+    if manifest is not None:
+        base = posixpath.dirname(manifest)
+        root = files.first(posixpath.join(base, "src/lib.rs"), posixpath.join(base, "lib.rs"))
+        return None if root is None else (root, posixpath.dirname(root), rest)
+    # Since 2018 a path may begin with a module beside the file.
+    folder = _modules_of(path)
+    if files.first(posixpath.join(folder, head + ".rs"), posixpath.join(folder, head, "mod.rs")):
+        return None, folder, parts
+    return None
+
+
+def _modules_of(path: str) -> str:
+    """The folder in which the modules of a file lie."""
+    folder, name = posixpath.split(path)
+    return folder if name in _OWN_FOLDER else posixpath.join(folder, name.removesuffix(".rs"))
+
+
+def _file_of(files: Files, folder: str) -> str | None:
+    """The file of the module whose modules lie in a folder."""
+    return files.first(*(posixpath.join(folder, name) for name in _OWN_FOLDER), folder + ".rs")
+
+
+def _root(files: Files, path: str) -> str | None:
+    manifest = files.above(path, "Cargo.toml")
+    base = posixpath.dirname(manifest) if manifest else ""
+    return files.first(*(posixpath.join(base, place) for place in ("src/lib.rs", "src/main.rs", "lib.rs")))
+
+
+def _of_tree(files: Files) -> dict[str, str]:
+    """The manifest of each crate of the tree by the name that code has for it."""
+    known = _crates.get(files)
+    if known is None:
+        known = _crates[files] = {}
+        for path in files.by_name.get("Cargo.toml", [])[:_MOST_CRATES]:
+            named = _PACKAGE.search(files.text(path) or b"")
+            if named is not None:
+                known.setdefault(named[1].decode("utf-8", "replace").replace("-", "_"), path)
+    return known

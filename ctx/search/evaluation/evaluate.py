@@ -1,0 +1,145 @@
+"""`git ctx evaluate`: how well the index finds what this repository's own commits had to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ctx.errors import CtxError, GitFailed, UsageError
+from ctx.git.revisions import Resolution
+from ctx.index import RepositoryIndex
+from ctx.ranking.correction import fit_path
+from ctx.ranking.past import FEATURES, History
+from ctx.ranking.prior import why_unread
+from ctx.ranking.tuning import PLAIN
+from ctx.search.evaluation import fit
+from ctx.search.evaluation.grades import Difference, Grade, difference, grade, groups
+from ctx.search.evaluation.replay import Graded, Replay
+from ctx.search.evaluation.settings import DEFAULT, Setting, parse
+
+MOST = 200
+
+Step = Callable[[str, int, int], None]
+"""Told what is done, how much of it, and how much there is at most."""
+
+
+class Part(NamedTuple):
+    """The grades of some of the commits, by each way to search."""
+
+    name: str
+    grades: list[Grade]
+
+
+class Fitted(NamedTuple):
+    """What fitting gave: on how many commits it was learned and tried, and what it did there."""
+
+    learned: int
+    tried: int
+    before: Grade
+    after: Grade
+    difference: Difference
+    weights: dict[str, float]
+    stored: bool
+
+
+class Evaluation(NamedTuple):
+    """Everything to report. `ways` are the names of the ways to search; `groups` are parts by category.
+
+    `differences` are of each way but the first, against it. `interrupted` where the user stopped it.
+    """
+
+    asked: Resolution
+    commits: int
+    looked_at: int
+    left_out: dict[str, int]
+    ways: list[str]
+    whole: Part | None
+    groups: dict[str, list[Part]]
+    differences: list[Difference]
+    fitted: Fitted | None
+    interrupted: bool
+
+
+def evaluate(
+    index: RepositoryIndex,
+    revision: str | None = None,
+    *,
+    most: int = MOST,
+    compare: Sequence[str] = (),
+    fitting: bool = False,
+    step: Step = lambda *_: None,
+) -> Evaluation:
+    """Replay the commits that lead to a revision. With `fitting`, learn a correction and keep it if it helps.
+
+    A keyboard interrupt ends it early, with what was graded until then. Raises UsageError, and CtxError
+    where the history that it shall learn from cannot be read.
+    """
+    asked = index.resolve(revision)
+    if asked.commit is None:
+        raise UsageError(f"'{asked.revision}' is a tree and has no history: name a commit or a branch")
+    path = fit_path(index.store.path)
+    recorder = fit.Recorder() if fitting else None
+    first = Setting(DEFAULT, PLAIN._replace(correct=recorder))
+    settings = [first, *(parse(text, path) for text in compare)]
+    replay = Replay(index, asked.commit, most, settings, lambda done: step("commits replayed", done, most))
+    graded: list[Graded] = []
+    samples: list[fit.Sample] = []
+    fitted: Fitted | None = None
+    interrupted = False
+    try:
+        for one in replay.run():
+            graded.append(one)
+            if recorder is not None and recorder.last is not None:
+                samples.append(fit.Sample(one.task, *recorder.last))
+        if fitting:
+            fitted = _fit(index, asked.commit, replay, graded, samples, path)
+    except KeyboardInterrupt:
+        interrupted = True
+    ways = range(len(settings))
+    return Evaluation(
+        asked,
+        len(graded),
+        replay.looked_at,
+        dict(replay.left_out.most_common()),
+        [setting.name for setting in settings],
+        _part("all", graded, ways) if graded else None,
+        {
+            category: [_part(name, own, ways) for name, own in parts.items()]
+            for category, parts in groups(graded).items()
+        },
+        [difference(graded, 0, way) for way in ways[1:]] if graded else [],
+        fitted,
+        interrupted,
+    )
+
+
+def _part(name: str, graded: Sequence[Graded], ways: range) -> Part:
+    return Part(name, [grade(graded, way) for way in ways])
+
+
+def _fit(
+    index: RepositoryIndex,
+    start: bytes,
+    replay: Replay,
+    graded: Sequence[Graded],
+    samples: Sequence[fit.Sample],
+    path: str,
+) -> Fitted | None:
+    """Learn on the older half, try on the newer half, keep what helped there."""
+    try:
+        history = History(index.repository, start)
+    except GitFailed as error:
+        raise CtxError(f"nothing can be learned, since {why_unread(index.repository)}") from error
+    corrections = fit.fit(samples, history, start)
+    if corrections is None:
+        return None
+    tried, kept = corrections
+    newer = graded[: len(samples) // 2]
+    corrected = replay.again([one.task for one in newer], Setting("fit", PLAIN._replace(correct=tried)))
+    both = [Graded(one.task, [one.shown[0], shown]) for one, shown in zip(newer, corrected, strict=True)]
+    gained = difference(both, 0, 1)
+    helps = gained.mean > 0
+    if helps:
+        index.store.write_file(path, kept.encoded())
+    weights = dict(zip(FEATURES, tried.weights.tolist(), strict=True))
+    return Fitted(kept.tasks, len(newer), grade(both, 0), grade(both, 1), gained, weights, helps)

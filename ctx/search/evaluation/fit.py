@@ -1,0 +1,119 @@
+"""Learning the correction of one repository from its own commits, and trying it on later ones.
+
+The weights come from the older half of the commits, each with a past that ends before it; whether they help
+is seen on the newer half, with a past that ends before that. What is stored has the same weights and the
+whole past. The objective is the listwise softmax (ListNet's top one, Cao et al., ICML 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.ranking.correction import USUAL, Correction
+from ctx.ranking.past import History
+from ctx.ranking.query import Query
+from ctx.search.evaluation.tasks import Task
+from ctx.storage.views.view import View
+
+FEWEST = 20
+"""Commits to learn from, and to try on: with fewer of either, nothing can be said."""
+_BLOCK = 20
+"""So many tasks share a past, which ends before the oldest of them."""
+_PENALTY = 5.0
+"""How dear weights are that differ from the usual ones, against the loss of one task."""
+_ROUNDS = 300
+
+Floats = npt.NDArray[np.float64]
+
+
+class Sample(NamedTuple):
+    """The candidates of one task: paths, flags of paths and scores, all (n,), and the query."""
+
+    task: Task
+    paths: list[bytes]
+    flags: npt.NDArray[np.uint8]
+    scores: Floats
+    query: Query
+
+
+class Recorder:
+    """Corrects nothing, but keeps the candidates of what was searched last."""
+
+    def __init__(self) -> None:
+        self.last: tuple[list[bytes], npt.NDArray[np.uint8], Floats, Query] | None = None
+
+    def __call__(self, view: View, query: Query, files: npt.NDArray[np.int64], scores: Floats) -> Floats:
+        paths = [view.path(file) for file in files.tolist()]
+        self.last = (paths, view.file_flags[files].copy(), scores.copy(), query)
+        return scores
+
+
+def learn(samples: Sequence[Sample], history: History) -> Floats:
+    """The weights of the features, (FEATURES,), from tasks in the order of their commits."""
+    lists: list[tuple[Floats, Floats, npt.NDArray[np.bool_]]] = []
+    for start in range(0, len(samples), _BLOCK):
+        block = samples[start : start + _BLOCK]
+        past = history.before([sample.task.commit.oid for sample in block])
+        for sample in block:
+            wanted = {target.path for target in sample.task.files}
+            label = np.array([path in wanted for path in sample.paths])
+            if label.any() and not label.all():
+                features = past.features(sample.paths, sample.flags, sample.query)
+                lists.append((features, sample.scores, label))
+    return _descended(lists)
+
+
+def _descended(lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]]) -> Floats:
+    """The minimum of the penalised loss by gradient descent; five numbers, so nothing cleverer is needed."""
+    weights = USUAL
+    if not lists:
+        return weights
+    rate = 1.0
+    loss, gradient = _loss(lists, weights)
+    for _ in range(_ROUNDS):
+        step = weights - rate * gradient
+        new_loss, new_gradient = _loss(lists, step)
+        if new_loss < loss:
+            weights, loss, gradient, rate = step, new_loss, new_gradient, rate * 1.5
+        else:
+            rate /= 3
+    return weights
+
+
+def _loss(
+    lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]], weights: Floats
+) -> tuple[float, Floats]:
+    penalty = _PENALTY / len(lists)
+    unusual = weights - USUAL
+    loss = penalty * float(unusual @ unusual)
+    gradient = 2 * penalty * unusual
+    for features, scores, label in lists:
+        margins = scores + features @ weights
+        shares = np.exp(margins - margins.max())
+        shares /= shares.sum()
+        wanted = np.where(label, shares, 0.0)
+        loss -= float(np.log(max(wanted.sum(), 1e-12))) / len(lists)
+        gradient += (shares - wanted / max(wanted.sum(), 1e-12)) @ features / len(lists)
+    return loss, gradient
+
+
+def fit(samples: Sequence[Sample], history: History, start: bytes) -> tuple[Correction, Correction] | None:
+    """The correction to try on the newer half of the tasks, and the one to keep, whose past ends at `start`.
+
+    `samples` are in the order of their commits, the newest first. None where there are too few of them.
+    """
+    half = len(samples) // 2
+    newer, older = samples[:half], samples[half:]
+    if half < FEWEST:
+        return None
+    weights = np.round(learn(older, history), 6)
+    before = history.before([sample.task.commit.oid for sample in newer])
+    oldest = newer[-1].task.commit.parent
+    return (
+        Correction(before, weights, oldest, len(older)),
+        Correction(history.whole(), weights, start, len(older)),
+    )

@@ -1,0 +1,100 @@
+"""Replaying commits: each one's subject is searched in the tree before it, in one or more ways."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ctx.errors import Damaged, GitFailed
+from ctx.index import RepositoryIndex
+from ctx.search.evaluation.commits import UNKNOWN, Commit, commits
+from ctx.search.evaluation.measures import Shown
+from ctx.search.evaluation.parents import Parents
+from ctx.search.evaluation.settings import Setting
+from ctx.search.evaluation.tasks import Task, task_of
+from ctx.search.hits import Filters, search, texts_of_rows
+from ctx.storage.views.view import View
+
+DEPTH = 12
+"""Results that are looked at: an agent reads the first dozen."""
+LOOKED_AT = 20
+"""Commits that are looked at for each one that is wanted, at most."""
+TWICE = "asks what another commit asked"
+
+
+class Graded(NamedTuple):
+    """A task, and what each way to search showed for it, best first."""
+
+    task: Task
+    shown: list[list[Shown]]
+
+
+class Replay:
+    """The commits before a revision as tasks, the newest first. `left_out` counts the others by reason."""
+
+    def __init__(
+        self,
+        index: RepositoryIndex,
+        start: bytes,
+        most: int,
+        settings: Sequence[Setting],
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._index = index
+        self._start = start
+        self._most = most
+        self._settings = settings
+        self._progress = progress
+        self._parents = Parents(index)
+        self.looked_at = 0
+        self.left_out: Counter[str] = Counter()
+
+    def run(self) -> Iterator[Graded]:
+        """Each task with its answers, as soon as they are there; stop asking and nothing more is done."""
+        asked: set[str] = set()
+        done = 0
+        for commit in commits(self._index.repository, self._start, self._most * LOOKED_AT):
+            if done == self._most:
+                break
+            self.looked_at += 1
+            if commit.left_out is not None:
+                self.left_out[commit.left_out] += 1
+                continue
+            try:
+                graded = self._graded(commit, asked)
+            except (Damaged, GitFailed, KeyError):
+                graded = UNKNOWN  # a part of the tree is not in this clone, or was removed meanwhile
+            if isinstance(graded, str):
+                self.left_out[graded] += 1
+                continue
+            done += 1
+            self._progress(done)
+            yield graded
+
+    def again(self, tasks: Sequence[Task], setting: Setting) -> list[list[Shown]]:
+        """What another way to search shows for tasks of this replay."""
+        found = []
+        for number, task in enumerate(tasks):
+            view = self._parents.view(self._index.repository.commit_info(task.commit.parent).tree)
+            found.append(self._shown(view, task, setting))
+            self._progress(number + 1)
+        return found
+
+    def _graded(self, commit: Commit, asked: set[str]) -> Graded | str:
+        view = self._parents.view(self._index.repository.commit_info(commit.parent).tree)
+        task = task_of(commit, view, self._parents.records(view))
+        if isinstance(task, str):
+            return task
+        if task.query.lower() in asked:
+            return TWICE
+        asked.add(task.query.lower())
+        return Graded(task, [self._shown(view, task, setting) for setting in self._settings])
+
+    def _shown(self, view: View, task: Task, setting: Setting) -> list[Shown]:
+        filters = Filters(self._index.repository)
+        tuning = setting.tuning._replace(text_of=texts_of_rows(self._parents.records, self._index.text))
+        hits, _ = search(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
+        return [
+            Shown((hit.path, *hit.also_at), hit.position.start_line, hit.position.end_line) for hit in hits
+        ]

@@ -1,0 +1,58 @@
+"""Settings of a search that an evaluation can compare, written NAME=VALUE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ctx.errors import Damaged, UsageError
+from ctx.ranking.correction import load
+from ctx.ranking.gbdt import ranker_in
+from ctx.ranking.tuning import NAMES, PLAIN, VECTORS, WORDS, Tuning
+
+DEFAULT = "as shipped"
+_ON, _OFF = "on", "off"
+_EVIDENCE = (WORDS, NAMES, VECTORS)
+KNOWN = {
+    **{f"{kind}=off": f"without the evidence of {kind}" for kind in _EVIDENCE},
+    "ranker=FILE": "with the trees of another file",
+    "fit=on": "with the correction that `--fit` has stored",
+}
+"""What may be written, and what it means."""
+
+
+class Setting(NamedTuple):
+    """One way to search: its name and what it changes."""
+
+    name: str
+    tuning: Tuning = PLAIN
+
+
+def parse(text: str, fit_path: str) -> Setting:
+    """The setting that NAME=VALUE, or several of them with commas between, describe. Raises UsageError."""
+    tuning = PLAIN
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        if name in _EVIDENCE and value in (_ON, _OFF):
+            if value == _OFF:
+                tuning = tuning._replace(without=tuning.without | {name})
+        elif name == "ranker" and value:
+            try:
+                tuning = tuning._replace(trees=ranker_in(value))
+            except OSError as error:
+                raise UsageError(f"the ranker '{value}' cannot be read: {error.strerror}") from None
+            except Damaged as error:
+                raise UsageError(f"the ranker '{value}' cannot be used: {error}") from None
+        elif name == "fit" and value in (_ON, _OFF):
+            if value == _ON:
+                correction = load(fit_path)
+                if correction is None:
+                    raise UsageError("there is no fit to compare with: `git ctx evaluate --fit` makes one")
+                tuning = tuning._replace(correct=correction)
+        else:
+            raise UsageError(f"'{part}' is no setting to compare; known are {_listed(list(KNOWN))}")
+    return Setting(text, tuning)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"

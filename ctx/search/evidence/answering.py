@@ -1,0 +1,97 @@
+"""A question answered file by file, with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ctx import text as words
+from ctx.models.static_embedding import word_table
+from ctx.ranking.explain import explain
+from ctx.ranking.query import Query, prepare
+from ctx.ranking.query_terms import query_terms
+from ctx.ranking.ranker import settled
+from ctx.search.dependencies.values import Edge
+from ctx.search.evidence.case import Case
+from ctx.search.evidence.files import best_score, file_hit
+from ctx.search.evidence.past import past_of
+from ctx.search.evidence.values import FileAnswer, FileHit
+from ctx.search.hits import Filters, allowed_files, corpus_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from ctx.index import RepositoryIndex
+    from ctx.search.opening import Opened
+
+EXCERPT_BUDGET = 48_000
+"""Characters of all excerpts of an answer together; symbols and the frame of JSON do not count."""
+_ROWS_A_FILE = 5
+"""Chunks that are ranked for each file that is asked for: several of one file may answer."""
+_CONNECTED = 20
+"""Files of an answer among which edges are looked for."""
+TOKENIZER = f"words-{words.VERSION}"
+"""What cuts question and text into terms."""
+
+
+def case_of(
+    index: RepositoryIndex,
+    opened: Opened,
+    text: str,
+    rows: int,
+    allowed: npt.NDArray[np.bool_] | None = None,
+    query: Query | None = None,
+) -> Case:
+    """A question with so many of its best rows in a tree that is open, among the files that are allowed.
+
+    `query` is what is searched for, by default the text.
+    """
+    corpus = corpus_of(opened.view)
+    tuning = index.tuning
+    query = prepare(text, word_table()) if query is None else query
+    explained = explain(corpus, query, allowed, rows, tuning=tuning)
+    settled_query = settled(corpus, tuning.read(query))
+    records = partial(index.record, opened.view)
+    return Case(corpus, settled_query, text, explained, records, index.reader.read_blob, tuning.name)
+
+
+def answer_files(
+    index: RepositoryIndex, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
+) -> FileAnswer:
+    """The best files of a tree for a question. `content` says whether excerpts are wanted.
+
+    Raises `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+    """
+    allowed, message = allowed_files(opened.view, filters)
+    ranked_with = index.tuning.ranked_with
+    about = opened.about._replace(message=opened.about.message or message, ranked_with=ranked_with)
+    case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed)
+    files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
+    edges = edges_among(case, files[:_CONNECTED])
+    past = past_of(index, about.commit, text, [case.corpus.view.path(file) for file in files])
+    best = best_score(case)
+    hits: list[FileHit] = []
+    room = EXCERPT_BUDGET
+    for file in files:
+        changed = past.get(case.corpus.view.path(file), ())
+        hit = file_hit(case, file, best, edges(file), room if content else None, changed)
+        room -= sum(len(one.text or "") for one in hit.excerpts)
+        hits.append(hit)
+    return FileAnswer(about, text, query_terms(case.query), TOKENIZER, tuple(hits))
+
+
+def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:
+    """The edges between some files, by file: first those that lead to it, one for each symbol."""
+    view = case.corpus.view
+    paths = {view.path(file) for file in files}
+    found = [edge for edge in case.dependencies.outgoing(sorted(paths)) if edge.target_path in paths]
+
+    def of(file: int) -> list[Edge]:
+        path = view.path(file)
+        return [edge for edge in found if edge.target_path == path] + [
+            edge for edge in found if edge.source_path == path
+        ]
+
+    return of

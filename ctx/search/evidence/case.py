@@ -1,0 +1,74 @@
+"""All that is known while a question is answered from a tree: its rows ranked, and their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from ctx.errors import Damaged
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.evidence import Evidence, gather
+from ctx.ranking.explain import Explained
+from ctx.ranking.query import Query
+from ctx.search.dependencies.edges import Dependencies
+from ctx.storage.records import Record, decode_record
+from ctx.storage.views.segments import Key
+from ctx.text.contents import to_text
+
+Records = Callable[[bytes, Key], bytes]
+"""Gives the record of a document of a cluster. Raises `Damaged`."""
+
+
+class Case:
+    """A question in a tree. `query` is settled there, `explained` its ranked rows, best first."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        query: Query,
+        text: str,
+        explained: Sequence[Explained],
+        records: Records,
+        read: Callable[[bytes], bytes],
+        ranked_with: str | None = None,
+    ) -> None:
+        self.corpus = corpus
+        self.query = query
+        self.text = text
+        self.ranked_with = ranked_with
+        self.by_file: dict[int, list[Explained]] = {}
+        for one in explained:
+            self.by_file.setdefault(one.hit.file, []).append(one)
+        self._records = records
+        self._read = read
+        self._blobs: dict[bytes, bytes | None] = {}
+        self.dependencies = Dependencies(corpus, read, records)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What speaks for each row of the tree, where some of it was not ranked."""
+        return gather(self.corpus, self.query)
+
+    def key(self, file: int) -> Key:
+        """Which blob and language a file is; the file is indexed."""
+        segment, place = self.corpus.place(int(self.corpus.file_document[file]))
+        return segment.key(place)
+
+    def record(self, file: int) -> Record:
+        """The chunks of a file. Raises `Damaged`."""
+        return decode_record(self._records(self.corpus.view.cluster_of(file), self.key(file)))
+
+    def chunk(self, row: int) -> int:
+        """The number of a row's chunk in its file."""
+        return row - int(self.corpus.document_start[self.corpus.document_of[row]])
+
+    def text_of(self, file: int, start: int, end: int) -> str | None:
+        """The text between two offsets, None where the object is gone or damaged."""
+        oid = self.key(file)[0]
+        if oid not in self._blobs:
+            try:
+                self._blobs[oid] = self._read(oid)
+            except (KeyError, Damaged):
+                self._blobs[oid] = None
+        blob = self._blobs[oid]
+        return None if blob is None else to_text(blob, start, end)

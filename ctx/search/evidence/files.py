@@ -1,0 +1,292 @@
+"""What speaks for one file, and the places of it that should be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.models.logistic import logistic
+from ctx.models.static_embedding import word_table
+from ctx.ranking.explain import CORRECTION
+from ctx.ranking.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION, spelt
+from ctx.search.dependencies.values import Edge
+from ctx.search.evidence.case import Case
+from ctx.search.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
+from ctx.search.evidence.reasons import reasons
+from ctx.search.evidence.values import SYNONYM, Excerpt, FileHit, Symbol
+from ctx.storage.records import Record
+from ctx.storage.views import paths as path_flags
+from ctx.text import query as words
+from ctx.text.query import Term, tokens, words_of
+from ctx.text.terms import term_hash
+
+_ROWS = 3
+"""Chunks of a file that are read for its evidence and shown as excerpts."""
+_MOST_SYMBOLS = 20
+_MOST_EDGES, _MOST_EDGE_SYMBOLS = 8, 4
+_NEAR = 0.4
+"""The cosine from which a word of a path or a text is said to be near one of the question."""
+_MOST_NEAR = 3
+
+
+def file_hit(
+    case: Case,
+    file: int,
+    best_score: float,
+    edges: Sequence[Edge] = (),
+    room: int | None = None,
+    past: Sequence[Mapping[str, Any]] = (),
+) -> FileHit:
+    """What is known of a file; `edges` are those of it to files that answer too, `past` is of its history.
+
+    `room` bounds the characters of the excerpts, None reads none. Raises `Damaged`.
+    """
+    ranked = case.by_file.get(file, [])
+    record = case.record(file)
+    rows = [one.hit.row for one in ranked][:_ROWS] or _likeliest_rows(case, file)
+    chunks = [case.chunk(row) for row in rows]
+    texts = [(record.positions[chunk], _text(case, file, record, chunk)) for chunk in chunks]
+    known = [(position.start_line, text) for position, text in texts if text is not None]
+    counted = [term for term, weight in zip(case.query.terms, case.query.weights, strict=True) if weight > 0]
+    lexical = find_terms(counted, known) if known else _by_index(case, counted, rows)
+    parts = dict(ranked[0].parts) if ranked else {}
+    agreement = max((one.hit.agreement for one in ranked), default=_agreement(case, rows))
+    flags = int(case.corpus.view.file_flags[file])
+    is_test = bool(flags & path_flags.TEST) or all(record.tests[chunk] for chunk in chunks)
+    evidence: list[Mapping[str, Any]] = [_lexical(found) for found in lexical]
+    evidence += _near_words(case, {one.term.hash for one in lexical}, known)
+    evidence += _symbols(case, record, chunks, counted)
+    evidence += _path(case, file, counted)
+    if agreement:
+        evidence.append({"kind": "vector", "agreement": round(agreement, 4)})
+    evidence += _dependencies(case.corpus.view.path(file), edges)
+    asked = bool(case.query.asked & path_flags.TEST)
+    if is_test or asked:
+        evidence.append({"kind": "test_intent", "asked": asked, "isTest": is_test})
+    if CORRECTION in parts:
+        evidence.append(
+            {"kind": "history", "rankedWith": case.ranked_with, "value": round(parts[CORRECTION], 6)}
+        )
+    evidence += past
+    excerpts, left_out = _excerpts(record, chunks, [text for _, text in texts], room)
+    blob, language = case.key(file)
+    return FileHit(
+        case.corpus.view.path(file),
+        language or None,
+        blob,
+        is_test,
+        round(logistic(ranked[0].margin) / best_score, 6) if ranked and best_score else 0.0,
+        ranked[0].margin if ranked else 0.0,
+        parts,
+        reasons(case.corpus.view.path(file), evidence, parts),
+        tuple(evidence),
+        _listed(record, chunks),
+        excerpts,
+        left_out,
+    )
+
+
+def best_score(case: Case) -> float:
+    """The score of the best file, in 0..1; 0 where there is none."""
+    return max((logistic(rows[0].margin) for rows in case.by_file.values()), default=0.0)
+
+
+def _likeliest_rows(case: Case, file: int) -> list[int]:
+    """Of a file that was not ranked the rows that have most of the question."""
+    document = int(case.corpus.file_document[file])
+    start = int(case.corpus.document_start[document])
+    rows = np.arange(start, start + int(case.corpus.document_rows[document]))
+    value = case.evidence.row_words[rows] + case.evidence.row_names[rows]
+    order = np.lexsort((rows, -case.evidence.row_agreement[rows], -value))
+    best: list[int] = rows[order][:_ROWS].tolist()
+    return best
+
+
+def _agreement(case: Case, rows: Sequence[int]) -> float:
+    return max((float(case.evidence.row_agreement[row]) for row in rows), default=0.0)
+
+
+def _text(case: Case, file: int, record: Record, chunk: int) -> str | None:
+    position = record.positions[chunk]
+    return case.text_of(file, position.start, position.end)
+
+
+def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[Found]:
+    """What the index alone says of rows: there is the stem, and no word is claimed."""
+    found = case.corpus.find(np.array([term.hash for term in terms], dtype=np.int64))
+    here = {
+        terms[term].hash
+        for term, row in zip(found.term.tolist(), found.row.tolist(), strict=True)
+        if row in rows
+    }
+    return [Found(term, origin_in(term, []), (), ()) for term in terms if term.hash in here]
+
+
+def _lexical(found: Found) -> dict[str, Any]:
+    return {
+        "kind": "lexical",
+        "term": spelt(found.term),
+        "word": found.term.word,
+        "origin": found.origin,
+        "source": found.term.source or found.term.word,
+        "found": list(found.words),
+        "lines": list(found.lines),
+    }
+
+
+def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Words of the texts that are near one of the question that stands there in no other way.
+
+    The vectors of a text are made of its words, so these are what speaks in its agreement.
+    """
+    lacking = [term for term in (case.query.terms[at] for at in case.query.words) if term.hash not in found]
+    if not lacking or not texts:
+        return []
+    places = lines_of_words(texts)
+    words = list(places)
+    if not words:
+        return []
+    cosines = _unit([term.word for term in lacking]) @ _unit(words).T
+    said = []
+    for term, cosine in zip(lacking, cosines, strict=True):
+        nearest = [
+            at for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist() if cosine[at] >= _NEAR
+        ]
+        if nearest:
+            lines = sorted({line for at in nearest for line in places[words[at]]})
+            near = Found(term, SYNONYM, tuple(words[at] for at in nearest), tuple(lines[:MOST_LINES]))
+            said.append({**_lexical(near), "similarity": round(float(cosine[nearest[0]]), 3)})
+    return said
+
+
+def _symbols(
+    case: Case, record: Record, chunks: Sequence[int], terms: Sequence[Term]
+) -> list[dict[str, Any]]:
+    """Names that the chunks define and that have words of the question."""
+    asked = set(tokens(case.text))
+    wanted = {term.hash: term for term in terms if term.origin != words.IDENTIFIER}
+    said: dict[str, dict[str, Any]] = {}
+    for chunk in chunks:
+        for name in record.names[chunk]:
+            matched = [
+                (wanted[hashed], word) for word in words_of(name) if (hashed := term_hash(word)) in wanted
+            ]
+            if name in said or not (matched or name in asked):
+                continue
+            origins = {origin_in(term, [(word, word)]) for term, word in matched}
+            origin = LITERAL if name in asked else _weakest(origins)
+            said[name] = {
+                "kind": "symbol",
+                "symbol": name,
+                "origin": origin,
+                "terms": [spelt(term) for term, _ in matched],
+                "line": record.positions[chunk].start_line,
+            }
+    return list(said.values())[:_MOST_SYMBOLS]
+
+
+def _weakest(origins: set[str]) -> str:
+    """The origin that claims least."""
+    order = (TRANSLATION, STEM, LITERAL)
+    found = next(origin for origin in order if origin in origins)
+    return IDENTIFIER if found == LITERAL else found
+
+
+def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
+    """Words of the path that the question has, and those that are near one of its words."""
+    path = case.corpus.view.path(file).decode("utf-8", "replace")
+    own = list(dict.fromkeys(word for token in tokens(path) for word in words_of(token)))
+    plain = [case.query.terms[place] for place in case.query.words]
+    said: list[dict[str, Any]] = []
+    left = []
+    for term in terms:
+        places = [(word, word) for word in own if term_hash(word) == term.hash]
+        if places:
+            said.append(_path_word(term, origin_in(term, places), places[0][0]))
+        elif term in plain:
+            left.append(term)
+    named = {one["found"] for one in said}
+    others = [word for word in own if word not in named and word.isalpha() and len(word) > 2]
+    if left and others:
+        cosines = _unit([term.word for term in left]) @ _unit(others).T
+        for term, cosine in zip(left, cosines, strict=True):
+            near = int(cosine.argmax())
+            if cosine[near] >= _NEAR:
+                similar = {"similarity": round(float(cosine[near]), 3)}
+                said.append({**_path_word(term, SYNONYM, others[near]), **similar})
+    return said
+
+
+def _unit(words_: Sequence[str]) -> npt.NDArray[np.float64]:
+    """The vectors of words at unit length, (n, dimensions)."""
+    table = word_table()
+    vectors = table.word_vectors(np.array([table.row(word) for word in words_], dtype=np.int64))
+    unit: npt.NDArray[np.float64] = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0)
+    return unit
+
+
+def _path_word(term: Term, origin: str, word: str) -> dict[str, Any]:
+    return {
+        "kind": "path",
+        "term": spelt(term),
+        "word": term.word,
+        "origin": origin,
+        "source": term.source or term.word,
+        "found": word,
+    }
+
+
+def _dependencies(path: bytes, edges: Sequence[Edge]) -> list[dict[str, Any]]:
+    """The edges of a file by the other one and the relation, with a few of the symbols."""
+    said: dict[tuple[bytes, bytes, str], dict[str, Any]] = {}
+    for edge in edges:
+        if path not in (edge.source_path, edge.target_path):
+            continue
+        one = said.setdefault(
+            (edge.source_path, edge.target_path, edge.relation),
+            {
+                "kind": "dependency",
+                "sourcePath": edge.source_path.decode("utf-8", "replace"),
+                "targetPath": edge.target_path.decode("utf-8", "replace"),
+                "relation": edge.relation,
+                "symbols": [],
+                "line": edge.line,
+                "hops": 1,
+            },
+        )
+        if len(one["symbols"]) < _MOST_EDGE_SYMBOLS:
+            one["symbols"].append(edge.symbol)
+    return list(said.values())[:_MOST_EDGES]
+
+
+def _listed(record: Record, chunks: Sequence[int]) -> tuple[Symbol, ...]:
+    """The symbols of a file, those of the chunks first."""
+    rest = (chunk for chunk in range(len(record.positions)) if chunk not in chunks)
+    found: dict[str, Symbol] = {}
+    for chunk in [*chunks, *rest]:
+        position = record.positions[chunk]
+        if record.names[chunk] and record.symbols[chunk] and record.symbols[chunk] not in found:
+            found[record.symbols[chunk]] = Symbol(
+                record.symbols[chunk], record.kinds[chunk], position.start_line, position.end_line
+            )
+    return tuple(found.values())[:_MOST_SYMBOLS]
+
+
+def _excerpts(
+    record: Record, chunks: Sequence[int], texts: Sequence[str | None], room: int | None
+) -> tuple[tuple[Excerpt, ...], int]:
+    """The chunks that fit into so many characters, in the order of the ranking, and how many do not."""
+    if room is None:
+        return (), 0
+    shown, left_out = [], 0
+    for chunk, text in zip(chunks, texts, strict=True):
+        if text is not None and len(text) > room:
+            left_out += 1
+            continue
+        room -= len(text or "")
+        position = record.positions[chunk]
+        shown.append(Excerpt(position.start_line, position.end_line, record.symbols[chunk], text))
+    return tuple(shown), left_out

@@ -1,0 +1,83 @@
+"""At which commits the best hits of an answer changed, from the commit that was searched backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ctx.errors import CtxError, UsageError
+from ctx.git.diff import Hunk, changed_files
+from ctx.git.line_history import Question, line_histories
+from ctx.search.citations import find_file
+from ctx.types import OLD, Answer, Evolution, Hit
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+HITS = 5
+"""So many hits are looked into: git may have to read a whole history for each."""
+COMMITS = 10
+SECONDS = 10.0
+
+
+def evolved(index: RepositoryIndex, answer: Answer) -> Answer:
+    """The answer with the evolution of its best hits. Raises UsageError where no commit was searched."""
+    if answer.commit is None:
+        raise UsageError(f"'{answer.revision}' is a tree and has no history: name a commit")
+    places = [_committed(index, answer, hit) for hit in answer.hits[:HITS]]
+    questions = [question for question, _ in places if question is not None]
+    histories = iter(line_histories(index.repository, questions, COMMITS, SECONDS))
+    hits = []
+    for hit, (question, is_changed) in zip(answer.hits, places, strict=False):
+        found = next(histories) if question is not None else Evolution([], False, True)
+        hits.append(hit._replace(evolution=found._replace(uncommitted=is_changed)))
+    return answer._replace(hits=hits + answer.hits[HITS:])
+
+
+def _committed(index: RepositoryIndex, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
+    """Where the lines of a hit lie in the commit, if they do, and whether they differ from what is there."""
+    of_old = answer.comparison is not None and hit.change is not None and hit.change.side == OLD
+    commit = answer.comparison.commit if of_old and answer.comparison else answer.commit
+    if commit is None:
+        return None, False
+    first, last = hit.position.start_line, hit.position.end_line
+    tree = index.repository.commit_info(commit).tree
+    try:
+        if find_file(index.repository, tree, hit.path) == hit.blob:
+            return Question(commit, hit.path, first, last), False
+    except CtxError:
+        pass
+    for change in [] if of_old else changed_files(index.reader, tree, answer.tree):
+        if change.new_path == hit.path and change.new_blob == hit.blob:
+            lines = old_lines(change.hunks or (), first, last) if change.old_path is not None else None
+            if change.old_path is None or lines is None:
+                return None, True
+            differs = any(
+                hunk.new_start <= last and first < hunk.new_start + max(1, hunk.new_count)
+                for hunk in change.hunks or ()
+            )
+            return Question(commit, change.old_path, *lines), differs
+    return None, False
+
+
+def old_lines(hunks: Sequence[Hunk], first: int, last: int) -> tuple[int, int] | None:
+    """What lines of the new text were in the old one, as first and last; None where they are all new."""
+    start: int | None = None
+    end = 0
+    for line in range(first, last + 1):
+        shift = 0
+        old: tuple[int, int] | None = (line, line)
+        for hunk in hunks:
+            if hunk.new_count and hunk.new_start <= line < hunk.new_start + hunk.new_count:
+                own = (hunk.old_start, hunk.old_start + hunk.old_count - 1)
+                old = own if hunk.old_count else None
+                break
+            if line < hunk.new_start + (hunk.new_count == 0):
+                old = (line - shift, line - shift)
+                break
+            shift += hunk.new_count - hunk.old_count
+            old = (line - shift, line - shift)
+        if old is not None:
+            start = old[0] if start is None else min(start, old[0])
+            end = max(end, old[1])
+    return None if start is None else (start, end)

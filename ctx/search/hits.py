@@ -1,0 +1,261 @@
+"""From a question and a view to an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.chunking.languages import linguist_name_to_language
+from ctx.errors import UsageError
+from ctx.git.repository import Repository
+from ctx.models.static_embedding import sign_bits, word_table
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.query import Query, prepare
+from ctx.ranking.ranker import Ranked, rank
+from ctx.ranking.tuning import PLAIN, TextOf, Tuning
+from ctx.storage.records import decode_chunk
+from ctx.storage.views import paths as path_flags
+from ctx.storage.views.segments import Key
+from ctx.storage.views.view import View
+from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, Change, Hit
+
+Records = Callable[[bytes, Key], bytes]
+"""Gives the record of a document of a cluster."""
+
+Mask = npt.NDArray[np.bool_] | None
+"""Which of some things count; None: all."""
+
+Refine = Callable[[Corpus, Query, Mask, Mask, list[Ranked], int], list[Ranked]]
+"""Makes another ranking of so many rows out of the local one, among the files that are allowed (files,) and
+the rows that are in the scope (rows,).
+"""
+
+_corpora: dict[int, tuple[View, Corpus]] = {}
+_KEPT_CORPORA = 4
+_SETTINGS = path_flags.CONFIG | path_flags.DATA
+_CONTENTS: dict[str, Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.bool_]]] = {
+    CODE: lambda flags: (flags & (path_flags.DOCS | _SETTINGS)) == 0,
+    DOCS: lambda flags: (flags & path_flags.DOCS) > 0,
+    CONFIG: lambda flags: (flags & _SETTINGS) > 0,
+}
+
+
+Scope = Mapping[int, Mapping[int, Change]]
+"""For some files of a view some of their chunks by number, one at least, and what became of each."""
+
+
+class Filters(NamedTuple):
+    """What an answer is restricted to: git pathspecs, relative to the current directory, languages, and what
+    the files are for, one of `values.CONTENTS`.
+    """
+
+    repository: Repository
+    paths: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    content: str = ALL
+
+
+def search(
+    view: View,
+    records: Records,
+    text: str,
+    limit: int,
+    filters: Filters,
+    scope: Scope | None = None,
+    refine: Refine | None = None,
+    tuning: Tuning = PLAIN,
+) -> tuple[list[Hit], str | None]:
+    """The hits for one question, best first, and a sentence where the filters let nothing through.
+
+    With a `scope` only its chunks are answered with, weighed by the statistics of the whole view. Raises
+    `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+
+    `refine` makes another ranking of the local one.
+    """
+    corpus = corpus_of(view)
+    allowed, message = allowed_files(view, filters)
+    only: npt.NDArray[np.bool_] | None = None
+    if scope is not None:
+        in_scope = np.zeros(view.files, dtype=bool)
+        in_scope[list(scope)] = True
+        allowed = in_scope if allowed is None else allowed & in_scope
+        scope = {file: chunks for file, chunks in scope.items() if allowed[file]}
+        only = _rows_of(corpus, scope)
+    if allowed is not None and not allowed.any():
+        return [], message
+    query = prepare(text, word_table())
+
+    def best(most: int) -> list[Ranked]:
+        ranked = rank(corpus, query, allowed, most, only, tuning)
+        if refine is not None:
+            ranked = refine(corpus, query, allowed, only, ranked, most)
+        if scope is not None:
+            return [_in_scope(corpus, scope, one) for one in ranked]
+        return ranked
+
+    return _hits(corpus, records, best, limit, scope), message
+
+
+def nearest_chunks(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
+    """The rows of a view whose bits agree most with the signs of a vector; ties go by path and place."""
+    corpus = corpus_of(view)
+    if vector.shape != (corpus.bits.shape[1] * 64,):
+        raise UsageError(f"the vector has {vector.shape} numbers, the index {corpus.bits.shape[1] * 64}")
+    wanted = sign_bits(vector).view("<u8")
+    agreement = 1.0 - np.bitwise_count(corpus.bits ^ wanted).sum(axis=1, dtype=np.int64) / len(vector)
+    rows = np.flatnonzero(corpus.live)
+
+    def best(most: int) -> list[Ranked]:
+        near = rows
+        if len(near) > most:
+            near = near[agreement[near] >= np.partition(agreement[near], len(near) - most)[len(near) - most]]
+        found = [
+            Ranked(
+                row, int(corpus.shown[corpus.document_of[row]]), float(agreement[row]), float(agreement[row])
+            )
+            for row in near.tolist()
+        ]
+        found.sort(key=lambda hit: (-hit.score, view.path(hit.file), hit.row))
+        return found[:most]
+
+    return _hits(corpus, records, best, limit)
+
+
+def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
+    """The rows of the chunks of a scope, (rows,)."""
+    rows = np.zeros(corpus.rows, dtype=bool)
+    for file, chunks in scope.items():
+        rows[int(corpus.document_start[corpus.file_document[file]]) + np.array(list(chunks))] = True
+    return rows
+
+
+def _in_scope(corpus: Corpus, scope: Scope, ranked: Ranked) -> Ranked:
+    """The same row as that of a file whose chunk is in the scope; several files may have one blob."""
+    chunk = _chunk(corpus, ranked)
+    if chunk in scope.get(ranked.file, ()):
+        return ranked
+    document = int(corpus.document_of[ranked.row])
+    others = [
+        file for file, chunks in scope.items() if corpus.file_document[file] == document and chunk in chunks
+    ]
+    return ranked._replace(file=min(others, key=corpus.view.path))
+
+
+def _chunk(corpus: Corpus, ranked: Ranked) -> int:
+    """The number of a row's chunk in its document."""
+    return ranked.row - int(corpus.document_start[corpus.document_of[ranked.row]])
+
+
+def corpus_of(view: View) -> Corpus:
+    """What is kept in memory of a view for the next question."""
+    found = _corpora.get(id(view))
+    if found is None or found[0] is not view:
+        while len(_corpora) >= _KEPT_CORPORA:
+            del _corpora[next(iter(_corpora))]
+        found = _corpora[id(view)] = (view, Corpus(view))
+    return found[1]
+
+
+def allowed_files(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
+    """The files that the filters let through (files,), None for all, and a sentence when there are none."""
+    repository, paths, languages, content = filters
+    allowed: npt.NDArray[np.bool_] | None = None
+    if paths:
+        from ctx.git.pathspec import compile_pathspecs
+
+        match = compile_pathspecs(paths, repository.prefix, repository.work_tree)
+        allowed = np.fromiter((match(path) for path in view.paths), dtype=bool, count=view.files)
+        if not allowed.any():
+            return allowed, f"no file of this tree matches {' '.join(paths)}"
+    if languages:
+        wanted = {_language(name) for name in languages}
+        of_files = np.zeros(view.files, dtype=bool)
+        for number, segment in enumerate(view.segments):
+            here = np.flatnonzero(view.file_segment == number)
+            numbers = [i for i, language in enumerate(segment.languages) if language in wanted]
+            of_files[here] = np.isin(segment.document_language[view.file_document[here]], numbers)
+        allowed = of_files if allowed is None else allowed & of_files
+        if not allowed.any():
+            where = f"of this tree that matches {' '.join(paths)}" if paths else "of this tree"
+            return allowed, f"no file {where} is in {', '.join(languages)}"
+    if content != ALL:
+        if content not in _CONTENTS:
+            raise UsageError(f"unknown content {content!r}: one of {', '.join(CONTENTS)}")
+        of_files = _CONTENTS[content](view.file_flags)
+        allowed = of_files if allowed is None else allowed & of_files
+        if not allowed.any():
+            return allowed, f"no file that the filters let through is {content}"
+    return allowed, None
+
+
+def _language(name: str) -> str:
+    found = linguist_name_to_language(name)
+    if found is None:
+        raise UsageError(f"unknown language {name!r}: use a name such as python, typescript or c++")
+    return found
+
+
+def _hits(
+    corpus: Corpus,
+    records: Records,
+    best: Callable[[int], list[Ranked]],
+    limit: int,
+    scope: Scope | None = None,
+) -> list[Hit]:
+    """The hits for the best rows, no text twice: of a blob read as two languages the better chunk stays."""
+    most = limit
+    while True:
+        ranked = best(most)
+        hits: list[Hit] = []
+        for one in ranked:
+            hit = hit_of(corpus, records, one)
+            if scope is not None:
+                hit = hit._replace(change=scope[one.file][_chunk(corpus, one)])
+            if not any(_same_text(kept, hit) for kept in hits):
+                hits.append(hit)
+        if len(hits) >= limit or len(ranked) < most:
+            return hits[:limit]
+        most *= 2
+
+
+def _same_text(one: Hit, other: Hit) -> bool:
+    """Whether the first hit shows half of what the other does; chunks of one document never overlap."""
+    if one.blob != other.blob:
+        return False
+    a, b = one.position, other.position
+    return 2 * (min(a.end, b.end) - max(a.start, b.start)) >= b.end - b.start
+
+
+def texts_of_rows(records: Callable[[View], Records], text: Callable[[Hit], str | None]) -> TextOf:
+    """Reads the texts of rows: `records` gives those of a view, `text` that of a hit or None."""
+
+    def text_of(corpus: Corpus, row: int) -> str | None:
+        file = int(corpus.shown[corpus.document_of[row]])
+        return text(hit_of(corpus, records(corpus.view), Ranked(row, file, 0.0, 0.0)))
+
+    return text_of
+
+
+def hit_of(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
+    view = corpus.view
+    document = int(corpus.document_of[ranked.row])
+    segment, place = corpus.place(document)
+    oid, language = segment.key(place)
+    record = records(view.cluster_of(ranked.file), (oid, language))
+    position, symbol, kind, is_test = decode_chunk(record, _chunk(corpus, ranked))
+    others = corpus.files_of_blob(document)
+    return Hit(
+        view.path(ranked.file),
+        position,
+        symbol,
+        kind,
+        is_test,
+        language or None,
+        oid,
+        ranked.score,
+        ranked.agreement,
+        tuple(sorted(view.path(int(file)) for file in others if int(file) != ranked.file)),
+    )

@@ -1,0 +1,145 @@
+"""Opening a tree for a search: which one it is, its view, and what an answer from it says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from ctx.errors import CtxError, Damaged, UsageError
+from ctx.git.revisions import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
+from ctx.search.coverage import coverage_of
+from ctx.types import Answer, Behind, Plan, Progress, Uncommitted
+
+if TYPE_CHECKING:
+    from ctx.git.worktree import WorkTree
+    from ctx.index import RepositoryIndex
+    from ctx.indexing.indexer import Indexer
+    from ctx.storage.views.view import View
+
+WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
+OURS, THEIRS, BASE = "ours", "theirs", "base"
+"""What a search of HEAD puts on top of it; the last three in a conflict."""
+
+
+Mend = Callable[[bool], object]
+"""Told whether to make anew everything that was made of clusters, or what is not what its name says."""
+Result = TypeVar("Result")
+
+
+class Opened(NamedTuple):
+    """A tree that can be searched: an answer about it that is empty yet, and how to mend what it is of."""
+
+    asked: Resolution
+    view: View
+    about: Answer
+    mend: Mend
+
+
+def mending(ask: Callable[[], tuple[Mend, Callable[[], Result]]]) -> Result:
+    """What is answered from the trees that `ask` opens, mended where something of them proves damaged.
+
+    Each try opens them anew: first as they are, then after each of two mendings, the second of which makes
+    everything again. What is damaged even then is raised.
+    """
+    for everything in (False, True):
+        mend, answer = ask()
+        try:
+            return answer()
+        except Damaged:
+            mend(everything)
+    return ask()[1]()
+
+
+def open_tree(
+    index: RepositoryIndex,
+    revision: str | None,
+    branch: str | None,
+    overlay: str | None,
+    progress: Callable[[Progress], None] | None = None,
+    announce: Callable[[Plan], None] | None = None,
+) -> Opened:
+    """Resolve what is asked for, and make what a search of it lacks. See `RepositoryIndex.search`."""
+    warning = distance = None
+    if overlay in (None, COMMITTED):
+        asked, warning, distance = _fallen_back(index, index.resolve(revision, branch))
+    elif revision is None and branch is None:
+        asked = resolve_head(index.repository)
+    else:
+        raise UsageError(f"what is asked for as '{overlay}' lies on HEAD: leave out the revision")
+    opened = open_resolved(index, asked, overlay, progress, announce)
+    if opened.about.behind is not None:
+        distance = opened.about.behind
+    return opened._replace(about=opened.about._replace(behind=distance, message=warning))
+
+
+def open_resolved(
+    index: RepositoryIndex,
+    asked: Resolution,
+    overlay: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    announce: Callable[[Plan], None] | None = None,
+) -> Opened:
+    """Make what a search of a tree lacks, on which of HEAD's `overlay` lies."""
+    indexer, changed = _overlaid(index, asked, overlay)
+    if changed is not None and changed.tree is not None:
+        asked = asked._replace(tree=changed.tree)
+    view = index.view(indexer, asked, progress, announce)
+    distance = _behind(index, asked) if view.scanned or view.uncovered else None
+    about = Answer(
+        [],
+        asked.revision,
+        asked.commit,
+        asked.tree,
+        asked.resolved_by,
+        coverage_of(view),
+        Uncommitted(changed.changed, changed.left_out, overlay or WORK_TREE) if changed else None,
+        distance,
+        None,
+        0.0,
+    )
+    tree = asked.tree
+    return Opened(asked, view, about, lambda everything: index.mend(indexer(), tree, everything))
+
+
+def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
+    """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
+    wish = index.repository.config("ctx.fallback")
+    if wish not in (None, "none", "snapshot"):
+        raise UsageError(f"ctx.fallback is {wish!r}: set it to snapshot or none with `git config`")
+    if wish != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
+        return asked, None, None
+    if index.snapshots.covered(asked.tree) is not None:
+        return asked, None, None
+    from ctx.search.fallback import behind, fallen_back, nearest
+
+    found = nearest(index.repository, asked, index.snapshots, index.snapshots.latest)
+    if found is None:
+        return asked, None, None
+    distance = behind(index.repository, asked, found)
+    return *fallen_back(asked, found, distance), distance
+
+
+def _behind(index: RepositoryIndex, asked: Resolution) -> Behind | None:
+    """How far what is indexed is behind a tree of which it is only a part."""
+    from ctx.search.fallback import behind, nearest
+
+    found = nearest(index.repository, asked, index.snapshots, index.snapshots.latest)
+    return found and behind(index.reader, asked, found)
+
+
+def _overlaid(
+    index: RepositoryIndex, asked: Resolution, overlay: str | None
+) -> tuple[Callable[[], Indexer], WorkTree | None]:
+    """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
+    if overlay == COMMITTED or asked.resolved_by != HEAD:
+        return (lambda: index.indexer), None
+    from ctx.git.worktree import has_work_tree
+
+    if has_work_tree(index.repository):
+        return index.overlaid(overlay or WORK_TREE)
+    if overlay is None:
+        return (lambda: index.indexer), None
+    raise CtxError(
+        f"nothing is checked out in {index.repository.git_dir}, so there is no '{overlay}' to search: "
+        "go into a work tree of it, or leave the option out"
+    )

@@ -1,0 +1,246 @@
+"""Code like this code: in one tree, or for each chunk that differs between two trees elsewhere in the new.
+
+Chunks that share rare words with it, and those whose vectors agree with its own, are read and compared with
+it word by word (`ctx.ranking.code_similarity`). A chunk that is no more similar than code of another project
+is dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
+from ctx.git.quoting import unquoted_argument
+from ctx.ranking import code_similarity as likeness
+from ctx.ranking.ranker import Ranked
+from ctx.search.changes import compare, open_ends
+from ctx.search.citations import look_up, read_citation, read_place
+from ctx.search.coverage import lacks_in_words
+from ctx.search.hits import Filters, allowed_files, corpus_of, hit_of
+from ctx.search.opening import COMMITTED, Opened, open_tree
+from ctx.storage.records import decode_record
+from ctx.storage.views.view import NO_SEGMENT
+from ctx.text.contents import to_text
+from ctx.text.pluralize import counted
+from ctx.types import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, Plan, Progress, by_score
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+LEAST_SCORE = 0.3
+"""The best match of a function in another project (of cobra in flask, say) is below 0.28 for 99 in 100."""
+MUCH_SCORE = 0.55
+"""What it takes where nobody asked about this very piece: a fifth of functions have something so alike."""
+_SAME_WORDS, _SAME_VECTOR = 0.6, 0.75
+"""From here on it is a near-duplicate, as nine in ten functions are of what they were 150 commits ago."""
+_FEWEST_TERMS = 8
+"""A changed chunk with fewer distinct words (imports, a getter) is like too many others."""
+
+
+class Code(NamedTuple):
+    """A piece of code that something like it is looked for; `blob` and its lines where it lies in a tree."""
+
+    text: str
+    language: str | None = None
+    blob: bytes | None = None
+    first: int = 0
+    last: int = 0
+    path: bytes = b""
+
+
+def related(
+    index: RepositoryIndex,
+    place: str | None,
+    text: str | None,
+    *,
+    revision: str | None,
+    branch: str | None,
+    overlay: str | None,
+    limit: int,
+    paths: Sequence[str],
+    languages: Sequence[str],
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> Answer:
+    """What is like the code at a place, or like a text. See `RepositoryIndex.related`."""
+    started = time.monotonic()
+    code = Code(text or "") if place is None else _code_at(index, place, revision or branch, progress)
+    if not code.text.strip():
+        raise UsageError("there is no code to compare with: name a place that has some, or pass it on stdin")
+    opened = open_tree(index, revision, branch, overlay, progress, announce)
+    hits, message = _alike(index, opened, code, limit, Filters(index.repository, paths, languages))
+    lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
+    return opened.about._replace(
+        hits=hits, message=opened.about.message or lacking or message, seconds=time.monotonic() - started
+    )
+
+
+def related_changes(
+    index: RepositoryIndex,
+    within: str,
+    *,
+    staged: bool,
+    limit: int,
+    paths: Sequence[str],
+    languages: Sequence[str],
+    progress: Callable[[Progress], None] | None,
+    announce: Callable[[Plan], None] | None,
+) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
+    """For each chunk that was added or modified what is like it elsewhere in the new tree, and that tree."""
+    started = time.monotonic()
+    old, new = open_ends(index, within, staged, progress, announce)
+    found: list[tuple[Hit, list[Hit]]] = []
+    corpus = corpus_of(new.view)
+    records = partial(index.record, new.view)
+    filters = Filters(index.repository, paths, languages)
+    for file, changes in sorted(compare(index, old, new).new.items(), key=lambda one: new.view.path(one[0])):
+        for number, change in sorted(changes.items()):
+            if change.state not in (ADDED, MODIFIED):
+                continue
+            row = int(corpus.document_start[corpus.file_document[file]]) + number
+            hit = hit_of(corpus, records, Ranked(row, file, 0.0, 0.0))._replace(change=change)
+            if hit.kind == "imports":
+                continue
+            code = _code_of(index, hit)
+            if code is None or len(likeness.sample(code.text, code.language).terms) < _FEWEST_TERMS:
+                continue
+            others = [one for one in _alike(index, new, code, limit, filters)[0] if _is_much(one)]
+            if others:
+                found.append((hit, others))
+    return new.about._replace(seconds=time.monotonic() - started), found
+
+
+def _code_of(index: RepositoryIndex, hit: Hit) -> Code | None:
+    text = index.text(hit)
+    position = hit.position
+    if text is None:
+        return None
+    return Code(text, hit.language, hit.blob, position.start_line, position.end_line, hit.path)
+
+
+def _code_at(
+    index: RepositoryIndex, place: str, revision: str | None, progress: Callable[[Progress], None] | None
+) -> Code:
+    """The code that a citation or `<path>:<line>` names; the path is of the work tree, or of the revision."""
+    unknown: UnknownRevision | None = None
+    if read_citation(place) is not None:
+        try:
+            found = look_up(index, place)
+            return Code(found.text, None, found.blob, found.first, found.last)
+        except UnknownRevision as error:
+            if read_place(place) is None:
+                raise
+            unknown = error
+    lines = read_place(place)
+    if lines is None or lines.first is None or lines.last is None:
+        raise UsageError(f"'{place}' is no place: write <path>:<line>, a citation, or - for code on stdin")
+    literal = os.fsencode(lines.name)
+    names = [one for one in (literal, unquoted_argument(literal)) if one is not None]
+    last = lines.last if "-" in place.rpartition(":")[2] else None
+    for asked in (None, revision) if revision else (None,):
+        try:
+            opened = open_tree(index, asked, None, None if asked is None else COMMITTED, progress)
+        except NothingCommitted:
+            continue
+        for name in names:
+            path = posixpath.normpath(index.repository.prefix + name)
+            code = _code_in(index, opened, path, lines.first, last)
+            if code is not None:
+                return code
+    if unknown is not None:
+        raise unknown
+    raise CtxError(
+        f"there is no indexed file '{lines.name}' here: `git ctx status` says what is left out and why"
+    )
+
+
+def _code_in(
+    index: RepositoryIndex, opened: Opened, path: bytes, first: int, last: int | None
+) -> Code | None:
+    view = opened.view
+    try:
+        file = view.paths.index(path)
+    except ValueError:
+        return None
+    if view.file_segment[file] == NO_SEGMENT:
+        return None
+    key = view.segments[view.file_segment[file]].key(int(view.file_document[file]))
+    record = decode_record(index.record(view, view.cluster_of(file), key))
+    if (last or first) > record.lines:
+        raise CtxError(
+            f"'{os.fsdecode(path)}' has {counted(record.lines, 'line')}, "
+            f"so there is no line {last or first:,}"
+        )
+    blob = index.reader.read_blob(key[0])
+    if last is not None:
+        text = to_text(blob, 0, len(blob)).split("\n")
+        return Code("\n".join(text[first - 1 : last]), key[1] or None, key[0], first, last, path)
+    for position in record.positions:
+        # A line between two chunks belongs to the one below it.
+        if first <= position.end_line:
+            text_of = to_text(blob, position.start, position.end)
+            return Code(text_of, key[1] or None, key[0], position.start_line, position.end_line, path)
+    return Code("", key[1] or None)
+
+
+def _alike(
+    index: RepositoryIndex, opened: Opened, code: Code, limit: int, filters: Filters
+) -> tuple[list[Hit], str | None]:
+    corpus = corpus_of(opened.view)
+    allowed, message = allowed_files(opened.view, filters)
+    if allowed is not None and not allowed.any():
+        return [], message
+    shown = (
+        corpus.shown
+        if allowed is None
+        else corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
+    )
+    wanted = likeness.sample(code.text, code.language)
+    records = partial(index.record, opened.view)
+    read: list[tuple[int, Hit, likeness.Sample]] = []
+    for row in likeness.candidates(corpus, wanted):
+        file = int(shown[corpus.document_of[row]])
+        if file < 0:
+            continue
+        hit = _elsewhere(hit_of(corpus, records, Ranked(row, file, 0.0, 0.0)), code)
+        text = None if hit is None else index.text(hit)
+        if hit is not None and text is not None:
+            read.append((row, hit, likeness.sample(text, hit.language)))
+    terms = sorted(set(wanted.terms).union(*(sample.terms for _, _, sample in read)))
+    weights = dict(zip(terms, likeness.rarity(corpus, np.array(terms, dtype=np.int64)).tolist(), strict=True))
+    found = []
+    for row, hit, sample in read:
+        alike = likeness.compare(wanted, sample, corpus.bits[row], weights)
+        if alike.same or alike.score >= LEAST_SCORE:
+            found.append(
+                hit._replace(score=alike.score, agreement=alike.agreement, duplicate=_duplicate(alike))
+            )
+    found.sort(key=lambda hit: (hit.duplicate != IDENTICAL, *by_score(hit)))
+    return found[:limit], None if found else "nothing in this tree is like it"
+
+
+def _elsewhere(hit: Hit, code: Code) -> Hit | None:
+    """The hit, unless it is the code itself; that counts only at the other paths of its blob."""
+    position = hit.position
+    if hit.blob != code.blob or position.end_line < code.first or position.start_line > code.last:
+        return hit
+    others = tuple(path for path in sorted((hit.path, *hit.also_at)) if path != code.path)
+    return hit._replace(path=others[0], also_at=others[1:]) if code.path and others else None
+
+
+def _is_much(hit: Hit) -> bool:
+    return hit.duplicate is not None or hit.score >= MUCH_SCORE
+
+
+def _duplicate(alike: likeness.Likeness) -> str | None:
+    if alike.same:
+        return IDENTICAL
+    is_near = alike.words >= _SAME_WORDS and alike.agreement >= _SAME_VECTOR
+    return NEAR_DUPLICATE if is_near else None

@@ -1,0 +1,1 @@
+"""Searching with the vectors and rerankers of configured models."""

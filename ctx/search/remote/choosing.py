@@ -1,0 +1,183 @@
+"""Which remote model has a part in an answer: the one that is configured, else one that was before.
+
+A model counts only where it has the vectors of all that is searched. What little lacks is embedded on the
+spot; for more than that an answer does not wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import CtxError, Damaged
+from ctx.indexing.vectors.indexing import VectorIndexer
+from ctx.models.http import Silent
+from ctx.models.ledger import host_of
+from ctx.models.precision import is_absolute
+from ctx.models.previous import former_models, unreachable_models
+from ctx.ranking.nearness import Nearness, Span
+from ctx.search.hits import corpus_of
+from ctx.storage.views.view import View
+from ctx.text.pluralize import counted_and
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.models.remote import RemoteModel
+
+_AT_ONCE = 64
+"""Texts that a search has embedded before it answers; with more it answers without them."""
+_NEVER = "never"
+
+
+class Part(NamedTuple):
+    """A tree of one repository: its index and its view."""
+
+    home: RepositoryIndex
+    view: View
+
+
+class Searched(NamedTuple):
+    """A view that is searched, and the trees that it is put together from, in order.
+
+    `only` are the clusters that can be answered with, None for all.
+    """
+
+    view: View
+    parts: Sequence[Part]
+    only: Collection[bytes] | None = None
+
+
+class Choice(NamedTuple):
+    """The model that has a part in the answer, where its vectors of each view are, and what to say of it."""
+
+    model: RemoteModel | None
+    near: list[Nearness]
+    said: list[str]
+
+
+class _Lacking(Exception):
+    """Why a model has no part in the answer, and what mends it, in words."""
+
+    def __init__(self, why: str, way_out: str = "") -> None:
+        super().__init__(why)
+        self.way_out = way_out
+
+
+def choose(index: RepositoryIndex, searched: Sequence[Searched], *, absolute: bool = False) -> Choice:
+    """The model to answer with; with `absolute` one of which scores mean something. Raises UsageError."""
+    wanted = index.remote_model
+    if wanted is None:
+        return Choice(None, [], [])
+    try:
+        return Choice(wanted, _near(index, wanted, searched), [])
+    except _Lacking as found:
+        why = found
+    hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
+    for model in former_models(index, wanted):
+        if absolute and not is_absolute(model.settings.precision):
+            continue
+        if isinstance(why.__cause__, Silent) and host_of(model.settings.query_url) in hosts:
+            continue  # nobody waits twice for one server
+        try:
+            near = _near(index, model, searched)
+        except _Lacking:
+            continue
+        name = name_beside(model, wanted)
+        return Choice(model, near, [f"{why}, and {name} answered as before{why.way_out}"])
+    said = [f"{why}, and the embedded model answered{why.way_out}"]
+    trees = [part.view.tree for one in searched for part in one.parts if part.home is index]
+    said += [
+        f"{name_beside(model, wanted)} has vectors of all of it, and answers meanwhile where "
+        "ctx.embedder.formerUrl names its address"
+        for model in unreachable_models(index, wanted)
+        if all(model.snapshots.covered(tree) for tree in trees)
+    ]
+    return Choice(None, [], said)
+
+
+def name_beside(model: RemoteModel, other: RemoteModel) -> str:
+    """The name of a model, or its descriptor where the other one has the same name."""
+    name = model.settings.model
+    return str(model.descriptor) if name == other.settings.model else name
+
+
+def _near(index: RepositoryIndex, model: RemoteModel, searched: Sequence[Searched]) -> list[Nearness]:
+    """Where the vectors of the views are. Raises `_Lacking`."""
+    try:
+        return [_of_view(index, model, one) for one in searched]
+    except (CtxError, OSError) as error:
+        raise _Lacking(f"the vectors of {model.settings.model} were not used ({error})") from error
+
+
+def _of_view(index: RepositoryIndex, model: RemoteModel, one: Searched) -> Nearness:
+    def make() -> Nearness:
+        where = []
+        for part in one.parts:
+            own = model if part.home is index else _same_model(model, part.home)
+            where += _of_part(own, part, one.only)
+            if own is not model and not _agree(own, model):
+                raise _Lacking(f"{model.settings.model} is not known to be the same in every submodule")
+        return Nearness(corpus_of(one.view), where, model.settings.precision)
+
+    return model.nearness(one.view, make) if one.only is None else make()
+
+
+def _same_model(model: RemoteModel, home: RepositoryIndex) -> RemoteModel:
+    """The same model as another repository has it, by its own settings. Raises `_Lacking`."""
+    other = home.remote_model
+    if other is None or other.descriptor != model.descriptor:
+        raise _Lacking(f"{model.settings.model} is not the model that every submodule is configured to use")
+    return other
+
+
+def _agree(one: RemoteModel, other: RemoteModel) -> bool:
+    """Whether vectors that two repositories have of a model compare: it said the same to fixed texts."""
+    mine, theirs = one.reference, other.reference
+    return mine is not None and theirs is not None and mine.agrees(theirs)
+
+
+def _of_part(own: RemoteModel, part: Part, only: Collection[bytes] | None) -> list[Span | None]:
+    """The vectors of each cluster of a tree, None for those that are not wanted. Raises `_Lacking`."""
+    keys = [key.tobytes() for key in part.view.cluster_keys]
+    wanted = [key for key in keys if only is None or key in only]
+    found = own.files.find(wanted)
+    if None in found:
+        lost = {key for key, rows in zip(wanted, found, strict=True) if rows is None}
+        _complete(own, part, lost, whole=only is None)
+        found = own.files.find(wanted)
+    spans = {
+        key: Span(own.files.vectors(rows.file), rows.start, rows.end)
+        for key, rows in zip(wanted, found, strict=True)
+        if rows is not None
+    }
+    if len(spans) < len(set(wanted)):
+        raise _Lacking(f"some vectors of {own.settings.model} cannot be read", "; `git ctx fsck` tells which")
+    return [spans.get(key) for key in keys]
+
+
+def _complete(model: RemoteModel, part: Part, lost: Collection[bytes], *, whole: bool) -> None:
+    """Restore what only lost its search-ready form, and embed what is little enough to wait for."""
+    index, tree = part.home, part.view.tree
+    indexer = VectorIndexer(index, model)
+    pairs = [pair for pair in indexer.pairs.every(tree) if pair.local in lost]
+    indexer.restore(pairs)
+    lacking = indexer.pairs.absent(pairs)
+    if lacking and model is index.remote_model:
+        index.take_shared(tree, indexing=False)
+        lacking = indexer.pairs.absent(pairs)
+        indexer.restore([pair for pair in pairs if pair not in lacking])
+    if not lacking:
+        return
+    never = index.repository.config("ctx.catchUp") == _NEVER
+    try:
+        asked = _AT_ONCE + 1 if never else indexer.to_ask(tree, lacking, _AT_ONCE)
+    except Damaged:
+        asked = _AT_ONCE + 1
+    if asked > _AT_ONCE:
+        count = counted_and(len(lacking), "cluster", "of this tree has", "of this tree have")
+        why = f"{count} no vectors of {model.settings.model} yet"
+        raise _Lacking(why, ": `git ctx index` has them made")
+    if whole:
+        indexer.cover(tree, somebody_waits=True)
+    else:
+        indexer.embed(tree, lacking, somebody_waits=True)

@@ -1,0 +1,87 @@
+"""A search of what differs between two trees with remote models.
+
+Vectors of one model compare between trees, whatever else is in them, so the chunks of both are one list by
+similarity; the ranking of the package gives another one, and both are fused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.fusion import fuse_hits, place_of
+from ctx.ranking.query import Query
+from ctx.ranking.ranker import Ranked
+from ctx.search.changes import Changed, local_hits
+from ctx.search.hits import Filters, Mask, search
+from ctx.search.remote.choosing import Part, Searched
+from ctx.search.remote.searching import POOL, Find, RemoteSearch, Wishes
+from ctx.types import Found, Hit, by_score
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+
+def search_ranges(
+    index: RepositoryIndex,
+    sides: Sequence[Changed],
+    query: str,
+    limit: int,
+    filters: Filters,
+    wishes: Wishes | None,
+) -> Found:
+    """What is found. Only what differs is embedded."""
+
+    def retrieve(text: str, most: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
+        count = most if finds is None else max(most, POOL)
+        local, message = local_hits(index, sides, text, count, filters)
+        if finds is None:
+            return local[:most], message
+        near, has_words = _near(index, sides, finds, text, count, filters)
+        similarity = {place_of(hit): hit.agreement for hit in near}
+        # Without a word of the query in the trees the local order is one of vague likeness alone.
+        found = fuse_hits([near, local] if has_words else [near])
+        return [hit._replace(agreement=similarity.get(place_of(hit), 0.0)) for hit in found[:most]], message
+
+    searched = [
+        Searched(side.view, [Part(index, side.view)], {side.view.cluster_of(file) for file in side.chunks})
+        for side in sides
+    ]
+    return RemoteSearch(index, searched, retrieve, filters, wishes or Wishes()).answer(query, limit)
+
+
+def _near(
+    index: RepositoryIndex,
+    sides: Sequence[Changed],
+    finds: Sequence[Find],
+    text: str,
+    count: int,
+    filters: Filters,
+) -> tuple[list[Hit], bool]:
+    """The chunks of both trees by similarity alone, and whether a word of the query stands in a tree."""
+    has_words = False
+    near: list[Hit] = []
+    for (view, chunks), find in zip(sides, finds, strict=True):
+
+        def nearest(
+            corpus: Corpus,
+            prepared: Query,
+            allowed: Mask,
+            only: Mask,
+            _: list[Ranked],
+            most: int,
+            find: Find = find,
+        ) -> list[Ranked]:
+            nonlocal has_words
+            has_words |= bool(len(corpus.find(prepared.hashes).row))
+            return [
+                Ranked(one.row, one.file, round(one.similarity, 6), one.similarity)
+                for one in find(allowed, most, only)
+            ]
+
+        records = partial(index.record, view)
+        near += search(view, records, text, count, filters, chunks, refine=nearest)[0]
+    near.sort(key=by_score)
+    return near, has_words

@@ -1,0 +1,226 @@
+"""A search with remote models: their vectors, further queries, a reranker, each only where configured.
+
+What a model does not give, for whatever reason, the model of the package gives, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.errors import CtxError, UsageError
+from ctx.models.centre import centred
+from ctx.models.embedder import refuse_threshold
+from ctx.models.http import IMPATIENT, Service
+from ctx.models.ledger import Ledger
+from ctx.models.precision import is_absolute
+from ctx.models.remote import RemoteModel
+from ctx.models.rerank import expand, full_address, rerank
+from ctx.models.settings import ServiceSettings, embedder_settings, expander_settings, reranker_settings
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.fusion import fuse, merged
+from ctx.ranking.nearness import Near
+from ctx.ranking.query import Query
+from ctx.ranking.ranker import Ranked
+from ctx.search.hits import Filters, Mask, search
+from ctx.search.remote.choosing import Searched, choose, name_beside
+from ctx.storage.views.view import View
+from ctx.types import Found, Hit
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+
+POOL = 50
+"""Chunks that lie near the query, of which the best get a place in the answer."""
+
+Find = Callable[[Mask, int, Mask], list[Near]]
+"""The chunks of a view nearest to the query: among these files, so many, among these rows; None for all."""
+
+Retrieve = Callable[[str, int, "list[Find] | None"], tuple[list[Hit], "str | None"]]
+"""So many hits for a query, and a sentence where there is something to say; the second ranking is by what
+lies near in each view that is searched, where there are vectors."""
+
+
+class Wishes(NamedTuple):
+    """What the caller wants of the models: further queries, no reranker, nothing below a score."""
+
+    expand: bool = False
+    rerank: bool = True
+    min_score: float | None = None
+
+
+class RemoteSearch:
+    """One search with the models that are configured."""
+
+    def __init__(
+        self,
+        index: RepositoryIndex,
+        searched: Sequence[Searched],
+        retrieve: Retrieve,
+        filters: Filters,
+        wishes: Wishes,
+    ) -> None:
+        self._index = index
+        self._searched = searched
+        self._retrieve = retrieve
+        self._scope = _scope(filters)
+        self._wishes = wishes
+        self._said: list[str] = []
+        self._ranked_with: list[str] = []
+        self._further_queries: list[str] = []
+        settings = index.repository.settings
+        wanted = embedder_settings(settings)
+        self._reranker = reranker_settings(settings) if wishes.rerank else None
+        self._expander = expander_settings(settings) if wishes.expand else None
+        if wishes.expand and self._expander is None:
+            raise UsageError("--expand needs a chat model: set ctx.expander.url and ctx.expander.model")
+        precision = wanted.precision if wanted is not None else "bit"
+        self._needs_vectors = wishes.min_score is not None and self._reranker is None
+        if self._needs_vectors and not is_absolute(precision):
+            refuse_threshold(precision)
+
+    def answer(self, query: str, limit: int) -> Found:
+        """What is found.
+
+        Raises CtxError where a threshold was asked for and nothing has scores that it could apply to.
+        """
+        choice = choose(self._index, self._searched, absolute=self._needs_vectors)
+        self._said += choice.said
+        model = choice.model
+
+        def retrieve(text: str, most: int) -> tuple[list[Hit], str | None]:
+            vector = None if model is None else self._query_vector(model, text)
+            if vector is None and self._needs_vectors:
+                raise CtxError(f"--min-score has no scores to apply to: {'; '.join(self._said)}")
+            if vector is None:
+                return self._retrieve(text, most, None)
+            finds: list[Find] = [partial(near.find, vector) for near in choice.near]
+            return self._retrieve(text, most, finds)
+
+        pool = self._reranker.pool if self._reranker is not None else POOL
+        most = max(pool if self._reranker or self._expander else limit, limit)
+        hits, message = retrieve(query, most)
+        if self._expander is not None and hits:
+            hits = self._expanded(self._expander, query, hits, most, retrieve)
+        if self._reranker is not None and hits:
+            hits = self._reranked(self._reranker, query, hits)
+        elif self._wishes.min_score is not None:
+            hits = [hit for hit in hits if hit.agreement >= self._wishes.min_score]
+        message = "; ".join(dict.fromkeys(filter(None, (message, *self._said)))) or None
+        return Found(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
+
+    def _query_vector(self, model: RemoteModel, query: str) -> npt.NDArray[np.float32] | None:
+        try:
+            embedder = model.query_embedder
+            try:
+                reference = model.check_query(embedder)
+                vector = embedder.embed_query(query, self._scope)
+                found: npt.NDArray[np.float32] = centred(vector[None], reference, model.settings.precision)[0]
+            finally:
+                embedder.account()
+        except CtxError as error:
+            self._said.append(f"{error}; the embedded model answered")
+            return None
+        wanted = self._index.remote_model
+        name = model.settings.model if wanted in (None, model) else name_beside(model, wanted)
+        if name not in self._ranked_with:
+            self._ranked_with.append(name)
+        return found
+
+    # -- further queries, and a second look
+
+    def _expanded(
+        self,
+        settings: ServiceSettings,
+        query: str,
+        hits: list[Hit],
+        limit: int,
+        retrieve: Callable[[str, int], tuple[list[Hit], str | None]],
+    ) -> list[Hit]:
+        texts = [self._index.text(hit) or "" for hit in hits[:5]]
+        try:
+            service = self._service(settings, "expander", full_address(settings.url, "listwise"))
+            try:
+                queries = expand(service, settings, query, texts)
+            finally:
+                service.close()
+        except CtxError as error:
+            self._said.append(f"no further queries: {error}")
+            return hits
+        self._ranked_with.append(settings.model)
+        self._further_queries = queries
+        return merged([hits, *(retrieve(one, limit)[0] for one in queries)])[:limit]
+
+    def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit]) -> list[Hit]:
+        texts = [self._index.text(hit) or "" for hit in hits]
+        try:
+            service = self._service(settings, "reranker", full_address(settings.url, settings.dialect))
+            try:
+                scores = rerank(service, settings, query, texts)
+            finally:
+                service.close()
+        except CtxError as error:
+            if self._wishes.min_score is not None:
+                raise CtxError(f"--min-score has no scores to apply to: {error}") from error
+            self._said.append(f"the hits are in local order: {error}")
+            return hits
+        self._ranked_with.append(settings.model or settings.dialect)
+        least = self._wishes.min_score
+        scored = [
+            hit._replace(score=round(score, 6))
+            for hit, score in zip(hits, scores, strict=True)
+            if score is not None and (least is None or score >= least)
+        ]
+        return sorted(scored, key=lambda hit: -hit.score)
+
+    def _service(self, settings: ServiceSettings, purpose: str, url: str) -> Service:
+        repository = self._index.repository
+        ledger = Ledger(os.path.realpath(repository.common_dir))
+        what = "queries and the text of what was found"
+        return Service(
+            url,
+            purpose,
+            what,
+            repository.place.directory,
+            repository.settings,
+            ledger,
+            **IMPATIENT,
+        )
+
+
+def of_view(index: RepositoryIndex, view: View, filters: Filters) -> Retrieve:
+    """Retrieval from one view: its local ranking, fused with that of what lies near where there is one."""
+    records = partial(index.record, view)
+
+    def retrieve(query: str, limit: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
+        if finds is None:
+            return search(view, records, query, limit, filters, tuning=index.tuning)
+        (find,) = finds
+
+        def refine(
+            corpus: Corpus, prepared: Query, allowed: Mask, only: Mask, local: list[Ranked], most: int
+        ) -> list[Ranked]:
+            near = find(allowed, max(most, POOL), only)
+            similarity = {one.row: one.similarity for one in near}
+            lists = [[(one.row, one.file) for one in near]]
+            # Without a word of the query in the whole tree the local order is one of vague likeness alone.
+            if len(corpus.find(prepared.hashes).row):
+                lists.append([(one.row, one.file) for one in local])
+            return [one._replace(agreement=similarity.get(one.row, 0.0)) for one in fuse(corpus, lists, most)]
+
+        return search(view, records, query, limit, filters, refine=refine, tuning=index.tuning)
+
+    return retrieve
+
+
+def _scope(filters: Filters) -> str:
+    """The directory that the answer is restricted to, where it is one plain directory."""
+    if len(filters.paths) != 1 or filters.paths[0].startswith(":") or set(filters.paths[0]) & set("*?[\\"):
+        return ""
+    prefix = filters.repository.prefix.decode("utf-8", "replace")
+    return (prefix + filters.paths[0]).strip("/")

@@ -1,0 +1,223 @@
+"""Searching and indexing the submodules of a tree, each from its own repository and its own store.
+
+Which commit of a submodule counts is said by the tree that pins it. Where the files of a work tree are
+searched as they lie there, those of the submodules that are checked out in it are too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ctx.errors import CtxError, UnknownRevision
+from ctx.git import submodules as git
+from ctx.git.formats import DIRECTORY_MODE, SUBMODULE_MODE
+from ctx.git.repository import Repository
+from ctx.git.revisions import HEAD, Resolution
+from ctx.indexing.path_rules import SUBMODULE, PathRules
+from ctx.search.coverage import coverage_of, submodules_in_words
+from ctx.search.opening import WORK_TREE, Opened, open_resolved
+from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Cited, Progress, Submodule
+
+if TYPE_CHECKING:
+    from ctx.index import RepositoryIndex
+    from ctx.storage.views.view import View
+
+PINNED = "submodule"
+"""The rule that chose the tree of a submodule, see ctx.git.revisions."""
+
+Report = Callable[[Progress], None]
+
+
+class Part(NamedTuple):
+    """One tree of an answer, at `prefix` of the tree that was asked for: empty, or ending in a slash."""
+
+    prefix: bytes
+    home: RepositoryIndex
+    opened: Opened
+
+
+class Below(NamedTuple):
+    """A submodule, and what answers for it: its index, and which tree of it; None where nothing can."""
+
+    submodule: Submodule
+    inner: RepositoryIndex | None = None
+    asked: Resolution | None = None
+
+
+class Joined:
+    """The trees of an answer, that of the repository itself first. Close it to let go of the others."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self._parts = parts
+
+    def close(self) -> None:
+        """Let go of the submodules' repositories."""
+        for part in self._parts[1:]:
+            part.home.close()
+
+    def trees(self) -> list[tuple[RepositoryIndex, View]]:
+        """Each tree that the answer is from, in the order in which they were put together."""
+        return [(part.home, part.opened.view) for part in self._parts]
+
+    def record(self, cluster: bytes, document: tuple[bytes, str]) -> bytes:
+        """The record of a document; the cluster may be in any store. Raises `Damaged`."""
+        holders = [part.home for part in self._parts if not part.home.clusters.absent([cluster])]
+        return (holders or [self._parts[0].home])[0].clusters.record(cluster, document)
+
+    def reader(self, path: bytes) -> Repository:
+        """What reads the objects of the part that a path lies in."""
+        inside = [part for part in self._parts if path.startswith(part.prefix)]
+        return max(inside, key=lambda part: len(part.prefix)).home.reader
+
+    def in_words(self, answer: Answer) -> str | None:
+        """What to tell the user of what was not searched."""
+        counted = sum(one.problem is not None for one in answer.submodules)
+        return submodules_in_words(answer.submodules, answer.coverage.skipped.get(SUBMODULE, 0) - counted)
+
+    def mend(self, everything: bool) -> None:
+        """Make anew what is damaged of any part, or everything."""
+        for part in self._parts:
+            part.opened.mend(everything)
+
+
+def join(index: RepositoryIndex, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
+    """Put the submodules of an opened tree into it, and theirs into them."""
+    parts = [Part(b"", index, opened)]
+    uncommitted = opened.about.uncommitted
+    on_disk = uncommitted is not None and uncommitted.state == WORK_TREE
+    told: list[Submodule] = []
+    _gather(parts, told, on_disk, progress)
+    skipped: dict[str, int] = {}
+    for part in parts:
+        for reason, count in part.opened.view.skipped.items():
+            skipped[reason] = skipped.get(reason, 0) + count
+    searched = len(parts) - 1
+    skipped = {reason: count - searched * (reason == SUBMODULE) for reason, count in skipped.items()}
+    view = opened.view
+    if searched:
+        from ctx.indexing.join import join_views
+
+        views = [(part.prefix, part.opened.view) for part in parts]
+        skipped = {reason: count for reason, count in skipped.items() if count > 0}
+        view = join_views(opened.asked.tree, views, skipped, index.indexer.coverer.worker.maker)
+    about = opened.about._replace(coverage=coverage_of(view), submodules=tuple(told))
+    joined = Joined(parts)
+    return joined, opened._replace(view=view, about=about, mend=joined.mend)
+
+
+def pinned_below(index: RepositoryIndex, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:
+    """Each submodule of a committed tree, and theirs, at the commit that is pinned."""
+    for one in _pinned(index.repository, tree):
+        below = _below(index, index.repository, one, prefix, False)
+        if below.inner is None or below.asked is None:
+            yield below
+            continue
+        with below.inner:
+            yield below
+            yield from pinned_below(below.inner, below.asked.tree, below.submodule.path + b"/")
+
+
+def cited_below(index: RepositoryIndex, citation: str) -> Cited | None:
+    """The lines that a citation names in a submodule of HEAD, or None."""
+    from ctx.search.citations import look_up
+
+    try:
+        tree = index.repository.resolve_tree(HEAD).tree
+    except CtxError:
+        return None
+    for one in _pinned(index.repository, tree):
+        below = _below(index, index.repository, one, b"", True)
+        if below.inner is not None:
+            with below.inner:
+                try:
+                    found = look_up(below.inner, citation)
+                except UnknownRevision:
+                    continue
+                prefix = below.submodule.path + b"/"
+                return found._replace(paths=tuple(prefix + path for path in found.paths))
+    return None
+
+
+def _gather(parts: list[Part], told: list[Submodule], on_disk: bool, progress: Report | None) -> None:
+    """Add the submodules below the last part, depth first."""
+    above = parts[-1]
+    for one in _pinned(above.home.reader, above.opened.asked.tree):
+        submodule, index, asked = _below(above.home, above.home.reader, one, above.prefix, on_disk)
+        if index is not None and asked is not None:
+            try:
+                opened = open_resolved(index, asked, progress=progress)
+            except CtxError as error:
+                index.close()
+                submodule = _failed(submodule, error)
+            else:
+                told.append(submodule._replace(tree=opened.asked.tree))
+                parts.append(Part(submodule.path + b"/", index, opened))
+                _gather(parts, told, on_disk, progress)
+                continue
+        told.append(submodule)
+
+
+def _pinned(repository: Repository, tree: bytes) -> list[tuple[git.Pinned, bool]]:
+    """The submodules that a tree lists and pins, by path, and whether a rule of the tree keeps one out."""
+    found: dict[bytes, tuple[git.Pinned, bool]] = {}
+    for name, path in git.listed(repository, tree):
+        one = _pinned_at(repository, tree, name, path)
+        if one is not None:
+            found.setdefault(path, one)
+    return sorted(found.values())
+
+
+def _pinned_at(repository: Repository, tree: bytes, name: str, path: bytes) -> tuple[git.Pinned, bool] | None:
+    """What a tree pins at a path, and whether a rule keeps it out; None where it pins nothing."""
+    *above, last = path.split(b"/")
+    try:
+        entries = repository.tree_entries(tree)
+        rules = PathRules.root(repository, entries)
+        for part in above:
+            inner = next((entry.oid for entry in entries if entry[:2] == (part, DIRECTORY_MODE)), None)
+            if inner is None:
+                return None
+            entries = repository.tree_entries(inner)
+            rules = rules.enter(part, entries)
+    except KeyError:
+        return None
+    commit = next((entry.oid for entry in entries if entry[:2] == (last, SUBMODULE_MODE)), None)
+    return None if commit is None else (git.Pinned(path, name, commit), rules.keeps_out(last))
+
+
+def _below(
+    inside: RepositoryIndex, reader: Repository, found: tuple[git.Pinned, bool], prefix: bytes, on_disk: bool
+) -> Below:
+    one, left_out = found
+    submodule = Submodule(prefix + one.path, one.commit, None, None, NOT_HERE)
+    if left_out:
+        return Below(submodule._replace(problem=LEFT_OUT))
+    if on_disk and (repository := git.checked_out(reader, one)) is not None:
+        head, commit = repository.head()
+        if commit is not None:
+            return _at(inside, repository, submodule, commit, head or HEAD, HEAD)
+        repository.close()
+    for repository in git.repositories(reader, one):
+        if repository.commit_of(one.commit.hex()) is not None:
+            return _at(inside, repository, submodule, one.commit, one.commit.hex(), PINNED)
+        repository.close()
+        submodule = submodule._replace(problem=NO_COMMIT)
+    return Below(submodule)
+
+
+def _at(
+    inside: RepositoryIndex, repository: Repository, submodule: Submodule, commit: bytes, name: str, rule: str
+) -> Below:
+    try:
+        tree = repository.resolve_tree(commit.hex()).tree
+        inner = type(inside)(repository=repository)
+    except CtxError as error:
+        repository.close()
+        return Below(_failed(submodule, error))
+    searched = submodule._replace(commit=commit, tree=tree, problem=None)
+    return Below(searched, inner, Resolution(tree, commit, name.removeprefix("refs/heads/"), rule))
+
+
+def _failed(submodule: Submodule, error: CtxError) -> Submodule:
+    return submodule._replace(commit=None, tree=None, problem=str(error).partition("\n")[0])

@@ -1,0 +1,161 @@
+"""The payload of a cluster: structure and vectors of a few files, without words and without text.
+
+Its bytes are a function of the cluster key alone. docs/format.md describes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgpack
+
+from ctx.errors import Damaged
+from ctx.storage.cluster_key import Member, cluster_key
+from ctx.storage.records import decode_record, measure
+from ctx.storage.views.segments import Key
+
+HASH_BYTES = 8
+"""Bytes of a text's hash, by which equal texts of chunks are known."""
+
+
+class Document(NamedTuple):
+    """What is stored of one document: its record, the hash of the text of each chunk, vectors."""
+
+    record: bytes
+    hashes: bytes
+    vectors: bytes
+
+
+class Stored(NamedTuple):
+    """A decoded cluster. `skips` has the reason for each member that its content kept out, else None.
+
+    `of_members` has the document of each member, None where there is a skip. They differ between members with
+    one blob where the model reads the path too (`Descriptor.by_member`).
+    """
+
+    members: tuple[Member, ...]
+    skips: list[str | None]
+    documents: dict[Key, Document]
+    of_members: Sequence[Document | None] = ()
+
+
+def contents(stored: Stored) -> dict[Key, Document | str]:
+    """What is known of each blob of a cluster: its document, or why its content keeps it out."""
+    skipped = {
+        document_key(member): skip
+        for member, skip in zip(stored.members, stored.skips, strict=True)
+        if skip is not None
+    }
+    return {**stored.documents, **skipped}
+
+
+def document_key(member: Member) -> Key:
+    """Members with equal keys have equal documents."""
+    return member.oid, member.language or ""
+
+
+def encode_cluster(
+    descriptor: str,
+    members: Sequence[Member],
+    skips: Sequence[str | None],
+    documents: dict[Key, Document],
+) -> bytes:
+    """The payload of a cluster; `documents` has one for every member without a skip, and may have more."""
+    wanted = dict.fromkeys(
+        document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
+    )
+    return _packed(descriptor, members, skips, [documents[key] for key in wanted])
+
+
+def encode_members(
+    descriptor: str, members: Sequence[Member], skips: Sequence[str | None], kept: Sequence[Document]
+) -> bytes:
+    """The payload of a cluster of a model that reads paths too: a document for each member without a skip."""
+    return _packed(descriptor, members, skips, kept)
+
+
+def _packed(
+    descriptor: str, members: Sequence[Member], skips: Sequence[str | None], kept: Sequence[Document]
+) -> bytes:
+    packed: bytes = msgpack.packb(
+        (
+            descriptor,
+            [
+                (member.path, member.mode, member.oid, member.language, skip)
+                for member, skip in zip(members, skips, strict=True)
+            ],
+            [document.record for document in kept],
+            b"".join(document.hashes for document in kept),
+            b"".join(document.vectors for document in kept),
+        )
+    )
+    return packed
+
+
+def decode_cluster(
+    payload: bytes,
+    descriptor: str,
+    key: bytes,
+    vector_bytes: int,
+    *,
+    thorough: bool = True,
+    by_member: bool = False,
+) -> Stored:
+    """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together.
+
+    Records are looked into only where it is `thorough`: whoever needs one finds out when decoding it.
+    """
+    try:
+        name, files, records, hashes, vectors = msgpack.unpackb(payload)
+        if not (isinstance(hashes, bytes) and isinstance(vectors, bytes) and all(map(_is_file, files))):
+            raise Damaged("a cluster holds a value of a wrong type")
+        members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
+        skips: list[str | None] = [skip for *_, skip in files]
+        if name != descriptor or cluster_key(descriptor, members) != key:
+            raise Damaged("a cluster is not what its name says")
+        kept = [document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None]
+        found: list[Document] = []
+        at = 0
+        for _, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
+            end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
+            found.append(
+                Document(
+                    record,
+                    hashes[at * HASH_BYTES : end * HASH_BYTES],
+                    vectors[at * vector_bytes : end * vector_bytes],
+                )
+            )
+            at = end
+        if len(hashes) != at * HASH_BYTES or len(vectors) != at * vector_bytes:
+            raise Damaged("a cluster's vectors do not fit its chunks")
+        documents = dict(zip(dict.fromkeys(kept), found, strict=True)) if not by_member else {}
+        each = iter(found if by_member else [documents[key] for key in kept])
+        of_members = [None if skip is not None else next(each) for skip in skips]
+        if by_member:
+            for key_, document in zip(kept, found, strict=True):
+                documents.setdefault(key_, document)
+        return Stored(members, skips, documents, of_members)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a cluster cannot be read: {error}") from error
+
+
+def _is_file(found: Any) -> bool:
+    path, mode, oid, language, skip = found
+    return (
+        isinstance(path, bytes)
+        and isinstance(mode, int)
+        and isinstance(oid, bytes)
+        and isinstance(language, str | None)
+        and isinstance(skip, str | None)
+    )
+
+
+def cluster_records(payload: bytes) -> dict[Key, bytes]:
+    """The record of each document of a cluster whose payload was checked before. Raises `Damaged`."""
+    try:
+        _, files, records, *_ = msgpack.unpackb(payload)
+        keys = dict.fromkeys((oid, language or "") for _, _, oid, language, skip in files if skip is None)
+        return dict(zip(keys, records, strict=True))
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Damaged(f"a cluster cannot be read: {error}") from error

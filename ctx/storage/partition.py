@@ -1,0 +1,241 @@
+"""From a tree to its clusters, by names, modes, object ids and path rules alone.
+
+Nothing here reads a blob, so every clone computes the same keys. A directory of at most sixteen files
+(its subdirectories counted in) stays together; the entries of a larger one are cut into runs at places
+that the hashes of their names choose, so that adding or removing a file disturbs one run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import accumulate, pairwise
+from typing import NamedTuple, Protocol
+
+from ctx.chunking.languages import language_of, linguist_name_to_language
+from ctx.storage.cluster_key import Member, cluster_key
+
+PARTITION_VERSION = 2
+"""To be raised whenever a release lets in other files, reads one as another language, or cuts elsewhere.
+
+It is part of the key of a node: what is stored under it would otherwise be taken for what this code makes.
+"""
+SMALL = 16
+"""A subtree of at most so many files is never cut."""
+_TYPICAL_RUN = 12
+_LONGEST_RUN = 24
+_DEEPEST_NODE = 100
+"""Below so many directories the files of a subtree are one flat list, which bounds the recursion."""
+
+_TREE_MODE = 0o040000
+
+
+class Entry(Protocol):
+    """One entry of a git tree."""
+
+    @property
+    def name(self) -> bytes: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def oid(self) -> bytes: ...
+
+
+class Rules(Protocol):
+    """The path rules in force in one directory (`ctx.indexing.path_rules`)."""
+
+    @property
+    def digest(self) -> bytes: ...
+    def enter(self, name: bytes, entries: Sequence[Entry]) -> Rules: ...
+    def judge(self, name: bytes, mode: int) -> str | None: ...
+    def language(self, name: bytes) -> str | None: ...
+
+
+class Cluster(NamedTuple):
+    """A few files of one directory subtree and the key that names what is stored of them."""
+
+    key: bytes
+    members: tuple[Member, ...]
+
+
+class Node(NamedTuple):
+    """A directory of more than SMALL files (or the root). Read it with `read`; the key is known before.
+
+    What was read is kept as long as the node is.
+    """
+
+    key: bytes
+    path: bytes
+    read: Callable[[], Content]
+
+
+class Content(NamedTuple):
+    """What lies in a directory: larger subdirectories, clusters, and files left out by rule."""
+
+    nodes: list[Node]
+    clusters: list[Cluster]
+    skipped: dict[str, int]
+
+
+def root_node(
+    descriptor: str,
+    tree: bytes,
+    rules: Callable[[Sequence[Entry]], Rules],
+    entries_of: Callable[[bytes], Sequence[Entry]],
+    fetch: Callable[[Sequence[bytes]], None] = lambda trees: None,
+) -> Node:
+    """The node of a whole tree.
+
+    `rules` makes the root's rules from its entries; `fetch` is told for which trees
+    `entries_of` will be asked.
+    """
+    entries = entries_of(tree)
+    return _Walk(descriptor, entries_of, fetch).node(b"", tree, rules(entries), entries, 0)
+
+
+class _Subtree:
+    """A subdirectory while its files are being listed, each with the way to it and the rules there.
+
+    `read` are directories whose entries are here, `left` those that have to be read.
+    """
+
+    def __init__(self, entry: Entry, entries: Sequence[Entry], rules: Rules) -> None:
+        self.entries = entries
+        self.rules = rules.enter(entry.name, entries)
+        self.files: list[tuple[bytes, Entry, Rules]] = []
+        self.read: list[tuple[bytes, Sequence[Entry], Rules]] = [(b"", entries, self.rules)]
+        self.left: list[tuple[bytes, Entry, Rules]] = []
+        self.is_large = False
+
+    def list_files(self, limit: int | None) -> None:
+        """Take the files of the directories that were read, until there are more than `limit`."""
+        for path, entries, rules in self.read:
+            for entry in entries:
+                (self.left if entry.mode == _TREE_MODE else self.files).append((path, entry, rules))
+            if limit is not None and len(self.files) > limit:
+                self.is_large = True
+                break
+        self.read = []
+
+
+class _Walk:
+    def __init__(
+        self,
+        descriptor: str,
+        entries_of: Callable[[bytes], Sequence[Entry]],
+        fetch: Callable[[Sequence[bytes]], None],
+    ) -> None:
+        self._descriptor = descriptor
+        self._entries_of = entries_of
+        self._fetch = fetch
+
+    def node(self, path: bytes, tree: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Node:
+        digest = blake2b(b"node\0%d\0%s\0" % (PARTITION_VERSION, self._descriptor.encode()), digest_size=20)
+        digest.update(b"%d %s%s\0" % (len(tree), tree, rules.digest) + path)
+        return Node(digest.digest(), path, cache(lambda: self._content(path, rules, entries, depth)))
+
+    def _content(self, path: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Content:
+        nodes: list[Node] = []
+        skipped: dict[str, int] = {}
+        items: list[tuple[bytes, int, list[Member]]] = []
+        trees = [entry for entry in entries if entry.mode == _TREE_MODE]
+        self._fetch([entry.oid for entry in trees])
+        subtrees = [_Subtree(entry, self._entries_of(entry.oid), rules) for entry in trees]
+        self._gather(subtrees, SMALL if depth < _DEEPEST_NODE else None)
+        following = iter(subtrees)
+        for entry in entries:
+            if entry.mode != _TREE_MODE:
+                items.append((entry.name, 1, self._files(path, [(b"", entry, rules)], skipped)))
+                continue
+            subtree = next(following)
+            below = path + entry.name + b"/"
+            if subtree.is_large:
+                nodes.append(self.node(below, entry.oid, subtree.rules, subtree.entries, depth + 1))
+                continue
+            subtree.files.sort(key=lambda file: file[0] + file[1].name)
+            if len(subtree.files) > SMALL:
+                for file in subtree.files:
+                    name = entry.name + b"/" + file[0] + file[1].name
+                    items.append((name, 1, self._files(below, [file], skipped)))
+            elif subtree.files:
+                items.append((entry.name, len(subtree.files), self._files(below, subtree.files, skipped)))
+        clusters = []
+        for run in _runs(items):
+            members = tuple(member for _, _, files in run for member in files)
+            if members:
+                clusters.append(Cluster(cluster_key(self._descriptor, members), members))
+        return Content(nodes, clusters, skipped)
+
+    def _gather(self, subtrees: Sequence[_Subtree], limit: int | None) -> None:
+        """List the files below each subtree, or find that they are more than `limit`.
+
+        All go down together, so that their trees are fetched in a few large batches.
+        """
+        open_ = list(subtrees)
+        while open_:
+            for subtree in open_:
+                subtree.list_files(limit)
+            open_ = [subtree for subtree in open_ if subtree.left and not subtree.is_large]
+            # No more of one than could make it large: a wide directory is seldom read as a whole.
+            most = None if limit is None else limit + 1
+            wanted = [(subtree, subtree.left[:most]) for subtree in open_]
+            self._fetch([entry.oid for _, below in wanted for _, entry, _ in below])
+            for subtree, below in wanted:
+                for path, entry, rules in below:
+                    inner = self._entries_of(entry.oid)
+                    subtree.read.append((path + entry.name + b"/", inner, rules.enter(entry.name, inner)))
+                del subtree.left[: len(below)]
+
+    def _files(
+        self, path: bytes, files: Sequence[tuple[bytes, Entry, Rules]], skipped: dict[str, int]
+    ) -> list[Member]:
+        members = []
+        for below, entry, rules in files:
+            reason = rules.judge(entry.name, entry.mode)
+            if reason is not None:
+                skipped[reason] = skipped.get(reason, 0) + 1
+                continue
+            named = rules.language(entry.name)
+            language = linguist_name_to_language(named) if named else language_of(entry.name)
+            members.append(Member(path + below + entry.name, entry.mode, entry.oid, language))
+        return members
+
+
+def _runs(items: list[tuple[bytes, int, list[Member]]]) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
+    """Cut a directory's items (name, number of files, members) into runs of about a dozen files."""
+    if sum(count for _, count, _ in items) <= SMALL:
+        yield items
+        return
+    run: list[tuple[bytes, int, list[Member]]] = []
+    for item in items:
+        run.append(item)
+        if _name_hash(item[0]) * _TYPICAL_RUN < item[1] << 32:
+            yield from _bounded(run)
+            run = []
+    yield from _bounded(run)
+
+
+def _bounded(
+    run: list[tuple[bytes, int, list[Member]]],
+) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
+    """Cut a run that is too long after the item whose name hashes lowest, again and again.
+
+    Going once through the items by their hashes makes the same cuts: what hashes lower in the same part was
+    not cut after because it is the last there.
+    """
+    until = [0, *accumulate(count for _, count, _ in run)]
+    cuts = [0, len(run)]
+    if until[-1] > _LONGEST_RUN:
+        for place in sorted(range(len(run)), key=lambda i: _name_hash(run[i][0])):
+            part = bisect_right(cuts, place)
+            if place + 1 < cuts[part] and until[cuts[part]] - until[cuts[part - 1]] > _LONGEST_RUN:
+                cuts.insert(part, place + 1)
+    for start, end in pairwise(cuts):
+        if start < end:
+            yield run[start:end]
+
+
+def _name_hash(name: bytes) -> int:
+    return int.from_bytes(blake2b(name, digest_size=4).digest(), "big")

@@ -1,0 +1,52 @@
+"""What a path alone says about a file: a test, an example, vendored, documentation."""
+
+from __future__ import annotations
+
+import re
+
+from ctx.chunking.languages import content_class
+
+TEST = 1
+EXAMPLE = 2
+VENDORED = 4
+DOCS = 8
+CONFIG = 16
+DATA = 32
+DECLARATIONS = 64
+"""Files that repeat what others define: type stubs, re-exports, headers of a package."""
+LEGACY = 128
+"""Files kept for what is older; so are those that `ctx.storage.views.versions` finds."""
+
+_CONTENT = {"code": 0, "docs": DOCS, "config": CONFIG, "data": DATA}
+
+_TEST = re.compile(
+    rb"(^|/)(tests?|specs?|testing|__tests__|testdata|test[_-]?(utils?|helpers?|fixtures?|support)|fixtures?"
+    rb"|(unit|integration|functional|acceptance|smoke)[_-]?tests?|e2e|androidTest|benchmarks?)/"
+    rb"|(^|/)(test|tests|conftest)[_.-][^/]*$|(^|/)conftest\.py$"
+    rb"|[^/]*[_.-](test|tests|spec|specs|bench)\.[^/]+$"
+    rb"|[^/]*[a-z0-9](Test|Tests|TestCase|Spec|Specs|IT|Suite)\.(java|kt|kts|cs|php|scala|swift|groovy|fs|vb)$",
+)
+_EXAMPLE = re.compile(
+    rb"(^|/)(_?examples?|samples?|demos?|tutorials?|docs?_src|playground|cookbook|snippets)/|(^|/)example[_.-]",
+    re.I,
+)
+_VENDORED = re.compile(
+    rb"(^|/)(vendor|vendored|_vendor|third[_-]?party|node_modules|bower_components|deps|extern(al)?)/", re.I
+)
+_LEGACY = re.compile(rb"(^|/)(_?compat|legacy|deprecated|attic|old)(/|\.[a-z]+$)", re.I)
+_DECLARATIONS = re.compile(rb"\.d\.[mc]?ts$|\.pyi$|(^|/)(__init__\.py|package-info\.java)$")
+
+
+def flags(path: bytes, language: str | None) -> int:
+    """The flags of a file, in one byte."""
+    found = _CONTENT[content_class(language, path)]
+    for pattern, flag in (
+        (_TEST, TEST),
+        (_EXAMPLE, EXAMPLE),
+        (_VENDORED, VENDORED),
+        (_LEGACY, LEGACY),
+        (_DECLARATIONS, DECLARATIONS),
+    ):
+        if pattern.search(path):
+            found |= flag
+    return found

@@ -1,0 +1,267 @@
+"""Postings: which rows of a segment a term stands in, and how often.
+
+The rows of a term are written as gaps from the last one, two bits of frequency below each, seven bits
+a byte, the lowest first, the top bit set on all but the last byte (LEB128). Terms are sorted by hash; its
+first bits are the bucket that a term lies in, only the rest is written for each.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.errors import Damaged
+from ctx.storage.arrays import Arrays
+from ctx.text.runs import HASH_BITS
+
+ROW_BITS = 16
+COUNT_BITS = 8
+MAX_ROWS = 1 << ROW_BITS
+
+_MAX_COUNT = (1 << COUNT_BITS) - 1
+_CODE_BITS = 2
+_FREQUENCIES = np.array([1, 2, 3, 6], dtype=np.int64)
+"""What the codes stand for; a count is written as the nearest one below or equal."""
+_CODE_MASK = (1 << _CODE_BITS) - 1
+_CODES = (np.searchsorted(_FREQUENCIES, np.arange(_MAX_COUNT + 1), side="right") - 1).clip(0).astype(np.int64)
+
+_FEW_BUCKETS, _MANY_BUCKETS = 4, 12
+"""Bits of a hash that choose the bucket: a whole number of bytes is left."""
+_MANY_TERMS = 1 << 15
+_LONG = 255
+_MORE = 0x80
+"""The bit of a byte that another one follows."""
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+class Postings:
+    """All postings of a segment, terms in the order of their hashes.
+
+    `bucket` (2**b + 1,) uint32 the first term of each bucket, `rest` (terms, bytes) uint8 what the bucket
+    does not say of a hash, highest byte first, `length` (terms,) uint8 bytes of the term in `data`, 255 where
+    the next of `long_length` uint32 says it, `data` uint8. Raises `Damaged` where these do not fit.
+    """
+
+    def __init__(self, arrays: Arrays, rows: int) -> None:
+        self._rows_of_segment = rows
+        self._bucket: npt.NDArray[np.uint32] = arrays["term_bucket"]
+        self._rest: npt.NDArray[np.uint8] = arrays["term_rest"]
+        self._length: npt.NDArray[np.uint8] = arrays["term_length"]
+        self._long_length: npt.NDArray[np.uint32] = arrays["term_long_length"]
+        self.data: npt.NDArray[np.uint8] = arrays["postings"]
+        self.terms = len(self._length)
+        self._bits = (len(self._bucket) - 1).bit_length() - 1
+        if (
+            len(self._bucket) != (1 << self._bits) + 1
+            or self._rest.shape != (self.terms, (HASH_BITS - self._bits) // 8)
+            or int(self._bucket[-1]) != self.terms
+            or not bool((self._bucket[:-1] <= self._bucket[1:]).all())
+        ):
+            raise Damaged("a segment's terms do not fit each other")
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """The end of each term in `data`, (terms,). Raises `Damaged` where its bytes do not end there."""
+        lengths = self._length.astype(np.int64)
+        long = lengths == _LONG
+        if int(long.sum()) != len(self._long_length):
+            raise Damaged("a segment's postings are not as long as it says")
+        lengths[long] = self._long_length
+        ends = np.cumsum(lengths)
+        if int(ends[-1] if len(ends) else 0) != len(self.data) or not bool(
+            (lengths > 0).all() and (self.data[ends - 1] < _MORE).all()
+        ):
+            raise Damaged("a segment's postings are not as long as it says")
+        return ends
+
+    def hashes(self) -> npt.NDArray[np.int64]:
+        """The hash of each term, (terms,)."""
+        width = self._rest.shape[1]
+        padded = np.zeros((self.terms, 8), dtype=np.uint8)
+        padded[:, 8 - width :] = self._rest
+        bucket = np.repeat(np.arange(1 << self._bits, dtype=np.int64), np.diff(self._bucket))
+        return (bucket << (HASH_BITS - self._bits)) | padded.view(">i8").reshape(-1).astype(np.int64)
+
+    def find(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The rows of a term, ascending, and its frequency in each; both empty for an unknown term."""
+        rest = HASH_BITS - self._bits
+        bucket = term >> rest
+        first, last = int(self._bucket[bucket]), int(self._bucket[bucket + 1])
+        wanted = np.frombuffer((term & ((1 << rest) - 1)).to_bytes(rest // 8, "big"), dtype=np.uint8)
+        found = np.flatnonzero((self._rest[first:last] == wanted).all(axis=1))
+        if not len(found):
+            return _NONE, _NONE
+        place = first + int(found[0])
+        start = int(self.ends[place - 1]) if place else 0
+        rows, times = decode(self.data[start : int(self.ends[place])])
+        self.check(rows)
+        return rows, times
+
+    def check(self, rows: npt.NDArray[np.int64]) -> None:
+        """Raises `Damaged` unless these are rows of the segment."""
+        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < self._rows_of_segment:
+            raise Damaged("a segment's postings name rows that it has not")
+
+    def find_many(self, terms: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+        """All postings of some terms (t,), by term in their order, then by row.
+
+        Gives the place of the term in `terms`, the row and the frequency, each (n,).
+        """
+        rest = HASH_BITS - self._bits
+        bucket = terms >> rest
+        first = self._bucket[bucket].astype(np.int64)
+        sizes = self._bucket[bucket + 1] - first
+        start = np.cumsum(sizes) - sizes
+        owner = np.repeat(np.arange(len(terms)), sizes)
+        place = np.arange(int(sizes.sum())) + np.repeat(first - start, sizes)
+        shifts = np.arange(rest - 8, -1, -8)
+        wanted = ((terms[:, None] >> shifts) & 0xFF).astype(np.uint8)
+        equal = (self._rest.take(place, axis=0) == wanted.take(owner, axis=0)).all(axis=1).nonzero()[0]
+        if not len(equal):
+            return _NONE, _NONE, _NONE
+        found, place = owner[equal], place[equal]
+        ends = self.ends[place]
+        starts = np.where(place > 0, self.ends[place - 1], 0)
+        data = np.concatenate([self.data[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+        values, last = _values(data)
+        until = np.searchsorted(last, np.cumsum(ends - starts))
+        per_term = until.copy()
+        per_term[1:] -= until[:-1]
+        rows = _rows(values, per_term)
+        self.check(rows)
+        return np.repeat(found, per_term), rows, _FREQUENCIES[values & _CODE_MASK]
+
+
+def pack(
+    terms: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]:
+    """One uint64 for each posting, which sorts by term, then row: the term, 16 bits of row, 8 of count."""
+    key = terms.astype(np.uint64) << np.uint64(ROW_BITS + COUNT_BITS)
+    key |= rows.astype(np.uint64) << np.uint64(COUNT_BITS)
+    key |= np.minimum(counts, _MAX_COUNT).astype(np.uint64)
+    return key
+
+
+def united(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Sorted packed values with the counts of equal (term, row) pairs summed, so that each stands once."""
+    place = packed >> np.uint64(COUNT_BITS)
+    first = np.flatnonzero(np.diff(place, prepend=~place[:1]))
+    if len(first) == len(packed):
+        return packed
+    counts = np.add.reduceat(packed & np.uint64(_MAX_COUNT), first)
+    return (place[first] << np.uint64(COUNT_BITS)) | np.minimum(counts, np.uint64(_MAX_COUNT))
+
+
+class Lists(NamedTuple):
+    """Postings as columns: the terms (t,) ascending, how many rows each has (t,), and all rows (n,) in turn.
+
+    A row is written as the gap to the row before of the same term, times four, plus its frequency's code.
+    """
+
+    terms: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]
+
+
+def lists(packed: npt.NDArray[np.uint64]) -> Lists:
+    """The columns of sorted packed values, each (term, row) once."""
+    terms = (packed >> np.uint64(ROW_BITS + COUNT_BITS)).astype(np.int64)
+    rows = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
+    codes = _CODES[(packed & np.uint64(_MAX_COUNT)).astype(np.intp)]
+    first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
+    gaps = np.diff(rows, prepend=0)
+    gaps[first] = rows[first]
+    return Lists(terms[first], np.diff(first, append=len(terms)), (gaps << _CODE_BITS) | codes)
+
+
+def of_lists(columns: Lists) -> npt.NDArray[np.uint64]:
+    """The packed values, sorted; the counts are those that the codes stand for. Each term has a row."""
+    rows = _rows(columns.values, columns.counts)
+    times = _FREQUENCIES[columns.values & _CODE_MASK]
+    return pack(np.repeat(columns.terms, columns.counts), rows, times)
+
+
+def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
+    """The arrays of `Postings` from sorted packed values, each (term, row) once."""
+    terms, counts, values = lists(packed)
+    data, sizes = leb128(values)
+    lengths = np.add.reduceat(sizes, np.cumsum(counts) - counts) if len(terms) else sizes
+    bits = _MANY_BUCKETS if len(terms) >= _MANY_TERMS else _FEW_BUCKETS
+    bounds = np.arange((1 << bits) + 1) << (HASH_BITS - bits)
+    octets = terms.astype(">u8").view(np.uint8).reshape(-1, 8)
+    return {
+        "term_bucket": np.searchsorted(terms, bounds).astype("<u4"),
+        "term_rest": octets[:, 8 - (HASH_BITS - bits) // 8 :],
+        "term_length": np.minimum(lengths, _LONG).astype(np.uint8),
+        "term_long_length": lengths[lengths >= _LONG].astype("<u4"),
+        "postings": data,
+    }
+
+
+def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows and frequencies of one term's bytes."""
+    last = np.flatnonzero(data < _MORE)
+    if len(last) == len(data):
+        values = data.astype(np.int64)
+    else:
+        starts = np.empty_like(last)
+        starts[:1] = 0
+        starts[1:] = last[:-1] + 1
+        place = np.arange(int(last[-1]) + 1 if len(last) else 0)
+        place -= np.repeat(starts, last - starts + 1)
+        shifted = (data[: len(place)] & 0x7F).astype(np.int64) << (7 * place)
+        values = np.add.reduceat(shifted, starts) if len(starts) else _NONE
+    return np.cumsum(values >> _CODE_BITS), _FREQUENCIES[values & _CODE_MASK]
+
+
+def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
+    """The packed values of a whole segment, sorted; the counts are those that the codes stand for."""
+    ends = postings.ends
+    values, last = _values(postings.data)
+    per_term = np.diff(np.searchsorted(last, ends), prepend=0)
+    rows = _rows(values, per_term)
+    postings.check(rows)
+    return pack(np.repeat(postings.hashes(), per_term), rows, _FREQUENCIES[values & _CODE_MASK])
+
+
+def numbers(data: bytes) -> npt.NDArray[np.int64]:
+    """The numbers that `leb128` has written. Raises `Damaged` where the last one is cut short."""
+    octets = np.frombuffer(data, dtype=np.uint8)
+    if len(octets) and octets[-1] >= _MORE:
+        raise Damaged("a list of numbers is cut short")
+    return _values(octets)[0]
+
+
+def _values(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The numbers in some bytes, and where the last byte of each lies."""
+    last = np.flatnonzero(data < _MORE)
+    starts = np.empty_like(last)
+    starts[:1] = 0
+    starts[1:] = last[:-1] + 1
+    place = np.arange(len(data)) - np.repeat(starts, last - starts + 1)
+    values = np.add.reduceat((data & 0x7F).astype(np.int64) << (7 * place), starts) if len(starts) else _NONE
+    return values, last
+
+
+def _rows(values: npt.NDArray[np.int64], per_term: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The rows that the numbers of several terms stand for; each term has at least one."""
+    first = np.cumsum(per_term) - per_term
+    rows = np.cumsum(values >> _CODE_BITS)
+    rows -= np.repeat(rows[first] - (values[first] >> _CODE_BITS), per_term)
+    return rows
+
+
+def leb128(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Numbers below 2**28 as bytes, and how many bytes each takes."""
+    lengths = 1 + (values >= 1 << 7).astype(np.int64) + (values >= 1 << 14) + (values >= 1 << 21)
+    ends = np.cumsum(lengths)
+    data = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.uint8)
+    starts = ends - lengths
+    for place in range(4):
+        has = np.flatnonzero(lengths > place)
+        more = (lengths[has] > place + 1).astype(np.int64) << 7
+        data[starts[has] + place] = ((values[has] >> (7 * place)) & 0x7F) | more
+    return data, lengths

@@ -1,0 +1,138 @@
+"""Vectors of a remote model in search-ready files: rows by cluster, beside the views of the embedded model.
+
+A file holds the vectors of some clusters, in the order of their files and chunks. Clusters are named by the
+key that they have under the descriptor of the package, so that a view finds them without reading anything
+else. The files are derived: what is lost is made again from the clusters of the remote model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.errors import Damaged, StoreUnusable
+from ctx.storage.arrays import ANY, Arrays, encode, expect, map_file
+from ctx.storage.store import Store
+
+FORMAT = 1
+PREFIX = "vectors-"
+_ARRAYS = {"cluster_key": ("|u1", (20,)), "cluster_end": ("<u4", ()), "vector": ("|u1", (ANY,))}
+_SMALL_FILES = 8
+"""So many files are put together into one."""
+
+
+class Rows(NamedTuple):
+    """The vectors of one cluster: a file and the rows in it."""
+
+    file: int
+    start: int
+    end: int
+
+
+class VectorFiles:
+    """The vector files of one descriptor."""
+
+    def __init__(self, store: Store, descriptor: str, vector_bytes: int) -> None:
+        self._store = store
+        self._folder = os.path.join(store.path, "views", descriptor)
+        self._width = vector_bytes
+        self._arrays: list[npt.NDArray[np.uint8]] = []
+        self._where: dict[bytes, Rows] = {}
+        self._loaded: set[str] = set()
+
+    def find(self, clusters: Sequence[bytes]) -> list[Rows | None]:
+        """Where the vectors of each cluster are, None for one that no file has."""
+        if any(key not in self._where for key in clusters):
+            self._load()
+        return [self._where.get(key) for key in clusters]
+
+    def vectors(self, file: int) -> npt.NDArray[np.uint8]:
+        """All rows of a file, (rows, vector bytes)."""
+        return self._arrays[file]
+
+    def add(self, clusters: Mapping[bytes, npt.NDArray[np.uint8]]) -> str | None:
+        """Keep the vectors of clusters, by their keys; where nothing may be written, in memory.
+
+        The name of the file, None where there is none.
+        """
+        if not clusters:
+            return None
+        arrays: Arrays = {
+            "cluster_key": np.frombuffer(b"".join(clusters), dtype=np.uint8).reshape(-1, 20),
+            "cluster_end": np.cumsum([len(rows) for rows in clusters.values()]).astype("<u4"),
+            "vector": np.concatenate([rows.reshape(-1, self._width) for rows in clusters.values()]),
+        }
+        self._take(arrays)
+        digest = blake2b(digest_size=16)
+        for array in arrays.values():
+            digest.update(np.ascontiguousarray(array).tobytes())
+        name = f"{PREFIX}{digest.hexdigest()}"
+        self._loaded.add(name)
+        try:
+            self._store.write_file(os.path.join(self._folder, name), encode(arrays, {"format": FORMAT}))
+        except StoreUnusable:
+            return None
+        return name
+
+    def unite(self, wanted: Sequence[bytes]) -> None:
+        """Put the vectors of these clusters into one file where they are spread over many; the others go."""
+        names = self._names()
+        if len(names) < _SMALL_FILES:
+            return
+        found = self.find(wanted)
+        kept = {
+            key: self._arrays[rows.file][rows.start : rows.end]
+            for key, rows in zip(wanted, found, strict=True)
+            if rows is not None
+        }
+        united = self.add(kept)
+        for name in names if united is not None else ():
+            if name == united:
+                continue
+            try:
+                os.unlink(os.path.join(self._folder, name))
+            except OSError:
+                continue
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self._folder) if name.startswith(PREFIX))
+        except OSError:
+            return []
+
+    def _load(self) -> None:
+        for name in self._names():
+            if name in self._loaded:
+                continue
+            try:
+                arrays, meta = map_file(os.path.join(self._folder, name))
+                self._check(arrays, meta)
+            except (OSError, Damaged):
+                continue
+            self._loaded.add(name)
+            self._take(arrays)
+
+    def _check(self, arrays: Arrays, meta: dict[str, Any]) -> None:
+        expect(arrays, _ARRAYS)
+        ends = arrays["cluster_end"]
+        if (
+            meta.get("format") != FORMAT
+            or arrays["vector"].shape[1] != self._width
+            or len(ends) != len(arrays["cluster_key"])
+            or not bool((ends[:-1] <= ends[1:]).all())
+            or int(ends[-1] if len(ends) else 0) != len(arrays["vector"])
+        ):
+            raise Damaged("a file of vectors does not fit itself")
+
+    def _take(self, arrays: Arrays) -> None:
+        number = len(self._arrays)
+        self._arrays.append(arrays["vector"])
+        bounds = pairwise([0, *arrays["cluster_end"].tolist()])
+        for key, (start, end) in zip(arrays["cluster_key"], bounds, strict=True):
+            self._where[key.tobytes()] = Rows(number, start, end)

@@ -1,0 +1,248 @@
+"""A view: the files of one tree, and the segments that hold their documents.
+
+Files are grouped by cluster in the order of the manifest, so that the view of the next commit copies the
+groups that did not change.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ctx.errors import Damaged
+from ctx.storage.arrays import ANY, Arrays, expect
+from ctx.storage.views.paths import LEGACY
+from ctx.storage.views.segments import Key, Segment
+from ctx.storage.views.versions import outdated
+from ctx.text.runs import HASH_BITS
+
+FORMAT = 1
+_MOST_TERMS = 255
+_TERM_BYTES = -(-HASH_BITS // 8)
+_ARRAYS = {
+    "cluster_key": ("|u1", (20,)),
+    "cluster_end": ("<u4", ()),
+    "path": ("|u1", ()),
+    "path_end": ("<u4", ()),
+    "file_segment": ("<u2", ()),
+    "file_document": ("<u4", ()),
+    "file_flags": ("|u1", ()),
+    "path_vector": ("|u1", (ANY,)),
+    "path_term": ("|u1", (_TERM_BYTES,)),
+    "path_term_count": ("|u1", ()),
+}
+NO_SEGMENT = 0xFFFF
+"""The segment of a file that its content kept out."""
+
+
+class Group(NamedTuple):
+    """The files of one cluster, columns in the order of its members.
+
+    `flags` as `ctx.storage.views.paths` gives them, `vectors` (n, vector bytes) uint8, `terms` the 36-bit hashes
+    of each path's terms, `documents` None where the content kept the file out.
+    """
+
+    key: bytes
+    paths: list[bytes]
+    documents: list[Key | None]
+    flags: npt.NDArray[np.uint8]
+    vectors: npt.NDArray[np.uint8]
+    terms: list[npt.NDArray[np.int64]]
+
+
+def build(
+    groups: Sequence[Group],
+    places: Mapping[Key, tuple[int, int]],
+    names: Sequence[str],
+    tree: bytes,
+    skipped: Mapping[str, int],
+    overlay: bool = False,
+) -> tuple[Arrays, dict[str, Any]]:
+    """The arrays and the description of a view; `skipped` counts the files left out by reason.
+
+    `places` gives for each document the number of its segment and its number there; `names` are the file
+    names of the segments.
+    """
+    nowhere = (NO_SEGMENT, 0)
+    found = [
+        nowhere if document is None else places[document] for group in groups for document in group.documents
+    ]
+    paths = [path for group in groups for path in group.paths]
+    terms = [term[:_MOST_TERMS] for group in groups for term in group.terms]
+    arrays: Arrays = {
+        "cluster_key": np.frombuffer(b"".join(group.key for group in groups), dtype=np.uint8).reshape(-1, 20),
+        "cluster_end": np.cumsum([len(group.paths) for group in groups]).astype("<u4"),
+        "path": np.frombuffer(b"".join(paths), dtype=np.uint8),
+        "path_end": np.cumsum([len(path) for path in paths]).astype("<u4"),
+        "file_segment": np.array([segment for segment, _ in found], dtype="<u2"),
+        "file_document": np.array([document for _, document in found], dtype="<u4"),
+        "file_flags": np.concatenate([group.flags for group in groups] or [np.zeros(0, np.uint8)]),
+        "path_vector": np.concatenate([group.vectors for group in groups] or [np.zeros((0, 1), np.uint8)]),
+        "path_term": _octets(np.concatenate(terms or [np.zeros(0, np.int64)])),
+        "path_term_count": np.minimum([len(term) for term in terms], _MOST_TERMS).astype(np.uint8),
+    }
+    return arrays, {
+        "format": FORMAT,
+        "segments": list(names),
+        "tree": tree,
+        "skipped": dict(skipped),
+        "overlay": overlay,
+    }
+
+
+class View:
+    """A view over its segments; all arrays over files are in the order of the manifest."""
+
+    def __init__(self, arrays: Arrays, meta: dict[str, Any], segments: Sequence[Segment]) -> None:
+        expect(arrays, _ARRAYS)
+        try:
+            self.tree: bytes = meta["tree"]
+            self.names: list[str] = meta["segments"]
+            self.skipped: dict[str, int] = meta["skipped"]
+            self._is_overlay: bool = meta["overlay"]
+            self.cluster_keys = arrays["cluster_key"]
+            self.cluster_end = arrays["cluster_end"]
+            self.file_segment: npt.NDArray[np.uint16] = arrays["file_segment"]
+            self.file_document: npt.NDArray[np.uint32] = arrays["file_document"]
+            self._flags: npt.NDArray[np.uint8] = arrays["file_flags"]
+            self.path_vectors: npt.NDArray[np.uint8] = arrays["path_vector"]
+            self.path_terms = _numbers(arrays["path_term"])
+            self.path_term_end = np.cumsum(arrays["path_term_count"], dtype=np.uint32)
+            self._path = arrays["path"].tobytes()
+            self._path_end = arrays["path_end"]
+        except KeyError as error:
+            raise Damaged(f"a view does not say its {error}") from error
+        if not isinstance(self.tree, bytes) or not isinstance(self.skipped, dict):
+            raise Damaged("a view's description holds a value of a wrong type")
+        if any(not isinstance(count, int) for count in self.skipped.values()):
+            raise Damaged("a view does not count what is left out")
+        self.segments = list(segments)
+        self.records: Mapping[Key, bytes] = {}
+        """Records of documents whose clusters are not stored, in a view of borrowed rows."""
+        self.scanned = self.uncovered = 0
+        """Files that were only looked through, and files that were not looked at."""
+        self.files = len(self.file_segment)
+        live = self.file_segment != NO_SEGMENT
+        if meta.get("format") != FORMAT or not (
+            len(self._path_end) == len(self.file_document) == len(self._flags) == self.files
+            and len(self.path_vectors) == len(self.path_term_end) == self.files
+            and int(self.path_term_end[-1] if self.files else 0) == len(self.path_terms)
+            and bool((self.file_segment[live] < len(self.segments)).all())
+            and _are_ends(self._path_end, len(self._path))
+            and len(self.cluster_keys) == len(self.cluster_end)
+            and _are_ends(self.cluster_end, self.files)
+        ):
+            raise Damaged("a view's arrays do not fit each other")
+        widths = {segment.bits.shape[1] for segment in self.segments}
+        if live.any() and widths != {self.path_vectors.shape[1]}:
+            raise Damaged("a view's vectors are not as long as those of its segments")
+        for number, segment in enumerate(self.segments):
+            if int(self.file_document[self.file_segment == number].max(initial=0)) >= segment.documents:
+                raise Damaged("a view names a document that its segment has not")
+
+    @property
+    def is_overlay(self) -> bool:
+        """Whether the tree is that of uncommitted files, which have no snapshot."""
+        return self._is_overlay
+
+    @cached_property
+    def indexed_files(self) -> int:
+        """The number of files that have rows."""
+        return int((self.file_segment != NO_SEGMENT).sum())
+
+    @cached_property
+    def chunks(self) -> int:
+        """The number of chunks of all files, copies counted."""
+        count = 0
+        for number, segment in enumerate(self.segments):
+            rows = np.diff(segment.document_end, prepend=np.uint32(0))
+            count += int(rows[self.file_document[self.file_segment == number]].sum())
+        return count
+
+    @cached_property
+    def file_flags(self) -> npt.NDArray[np.uint8]:
+        """Flags of each file, (files,) uint8: from its path (`ctx.storage.views.paths`), LEGACY from the others."""
+        return self._flags | np.where(outdated(self._path, self._path_end), LEGACY, 0).astype(np.uint8)
+
+    @cached_property
+    def paths(self) -> list[bytes]:
+        """The path of each file."""
+        ends = self._path_end.tolist()
+        return [self._path[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def path(self, file: int) -> bytes:
+        """The path of one file, without making all of them."""
+        start = int(self._path_end[file - 1]) if file else 0
+        return self._path[start : int(self._path_end[file])]
+
+    def groups(self) -> dict[bytes, Group]:
+        """The files by cluster key, to build the next view from."""
+        found: dict[bytes, Group] = {}
+        term_ends = self.path_term_end.tolist()
+        documents: list[Key | None] = [
+            None if segment == NO_SEGMENT else self.segments[segment].key(document)
+            for segment, document in zip(self.file_segment.tolist(), self.file_document.tolist(), strict=True)
+        ]
+        start = 0
+        for key, end in zip(self.cluster_keys, self.cluster_end.tolist(), strict=True):
+            bounds = [term_ends[start - 1] if start else 0, *term_ends[start:end]]
+            found[key.tobytes()] = Group(
+                key.tobytes(),
+                self.paths[start:end],
+                documents[start:end],
+                self._flags[start:end],
+                self.path_vectors[start:end],
+                [self.path_terms[a:b] for a, b in pairwise(bounds)],
+            )
+            start = end
+        return found
+
+    def live_documents(self, segment: int) -> npt.NDArray[np.bool_]:
+        """Which documents of a segment the tree has, (documents,) bool."""
+        live = np.zeros(self.segments[segment].documents, dtype=bool)
+        live[self.file_document[self.file_segment == segment]] = True
+        return live
+
+    def clusters_of(self, keys: Sequence[Key]) -> dict[Key, bytes]:
+        """For each of these documents that the tree has, the key of a cluster that holds it."""
+        found: dict[Key, bytes] = {}
+        for number, segment in enumerate(self.segments):
+            here = np.flatnonzero(self.file_segment == number)
+            order = np.argsort(self.file_document[here], kind="stable")
+            here = here[order]
+            documents = self.file_document[here]
+            places = segment.find(keys)
+            for key, place in zip(keys, places.tolist(), strict=True):
+                if place < 0 or key in found:
+                    continue
+                at = int(np.searchsorted(documents, place))
+                if at < len(documents) and documents[at] == place:
+                    found[key] = self.cluster_of(int(here[at]))
+        return found
+
+    def cluster_of(self, file: int) -> bytes:
+        """The key of the cluster that a file is in."""
+        key: bytes = self.cluster_keys[bisect_right(self.cluster_end, file)].tobytes()
+        return key
+
+
+def _are_ends(ends: npt.NDArray[np.uint32], total: int) -> bool:
+    """Whether these can be the ends of consecutive pieces of so many things."""
+    return bool((ends[:-1] <= ends[1:]).all()) and int(ends[-1] if len(ends) else 0) == total
+
+
+def _octets(hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    """Hashes of HASH_BITS as (n, 5) uint8, the lowest byte first."""
+    return np.ascontiguousarray(hashes.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :_TERM_BYTES])
+
+
+def _numbers(octets: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    padded = np.zeros((len(octets), 8), dtype=np.uint8)
+    padded[:, :_TERM_BYTES] = octets
+    return padded.view("<i8").reshape(-1).astype(np.int64)

@@ -1,0 +1,88 @@
+"""Reading a query into terms."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from ctx.text.terms import COMBINING, STOP_WORDS, ascii_words, counts, foreign_words, term_hash
+from ctx.text.vocabulary import compound_hash
+
+_EMPTY_WORDS = frozenset("find show code function implement implemented implementation please".split())
+"""Words of a question that say that it is one."""
+_SAY_NOTHING = STOP_WORDS | _EMPTY_WORDS
+_TOKEN = re.compile(r"[^\W_]\w*|_+\w+")
+_NEIGHBOUR = 0.5
+"""The weight of two neighbouring words tried as one compound."""
+
+
+WORD, IDENTIFIER, TRANSLATION = "word", "identifier", "translation"
+"""Where a term of a query comes from: a word of it, a compound that its words make, or another language."""
+
+
+class Term(NamedTuple):
+    """A term of a query: the lower-case word or the compound that it stands for, its hash in the field TEXT,
+    its weight, its origin, and what stands in the query, "" where that is the word itself.
+    """
+
+    word: str
+    hash: int
+    weight: float
+    origin: str = WORD
+    source: str = ""
+
+
+def tokens(text: str) -> list[str]:
+    """The identifiers and words of a text, in order; an accent is part of its letter, however it is typed."""
+    return _TOKEN.findall(COMBINING.sub("", unicodedata.normalize("NFC", text)))
+
+
+def words_of(token: str) -> list[str]:
+    """The lower-case words of a token, cut as those of indexed text are."""
+    return ascii_words(token) if token.isascii() else foreign_words(token)
+
+
+def read_query(text: str) -> list[Term]:
+    """The terms of a query, each once, in the order of their first places.
+
+    Words that stand side by side are also tried as one
+    compound ("session store" meets `SessionStore`).
+    """
+    everything = tokens(text)
+    kept = [token for token in everything if token.lower() not in _SAY_NOTHING] or everything
+    words: dict[str, float] = {}
+    compounds: dict[str, float] = {}
+    previous: list[str] = []
+    for token in kept:
+        parts = words_of(token)
+        for word in parts:
+            if counts(word):
+                words[word] = words.get(word, 0.0) + 1.0
+        if len(parts) > 1 and token.isascii() and not token[0].isdigit():
+            compounds[token] = compounds.get(token, 0.0) + 1.0
+        if previous and parts:
+            compounds.setdefault("_".join(previous + parts), _NEIGHBOUR)
+        previous = parts if len(parts) < 3 else []
+    found: dict[int, Term] = {}
+    for word, weight in words.items():
+        hashed = term_hash(word)
+        known = found.get(hashed)
+        found[hashed] = Term(word, hashed, weight + (known.weight if known else 0.0))
+    whole = {word: weight for word, weight in compounds.items() if word.isascii()}
+    for word, weight in whole.items():
+        hashed = compound_hash(ascii_words(word))
+        if hashed not in found or weight > found[hashed].weight:
+            found[hashed] = Term(word, hashed, weight, IDENTIFIER)
+    return list(found.values())
+
+
+def terms_in(text: str) -> set[int]:
+    """The hashes of all terms of a short text, compounds included."""
+    found: set[int] = set()
+    for token in tokens(text):
+        words = words_of(token)
+        found.update(term_hash(word) for word in words if counts(word))
+        if len(words) > 1 and token.isascii():
+            found.add(compound_hash(words))
+    return found

@@ -1,0 +1,97 @@
+"""What a word counts as: its stem, in a field.
+
+A term is the stem of a word, or the whole of a compound identifier with its words run together, so that
+`SessionStore`, `session_store` and `sessionStore` share a term. A name to the letter is a term too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from hashlib import blake2b
+
+from ctx.text.runs import HASH_BITS
+from ctx.text.stem import stem
+
+TEXT = 0
+"""The field of terms that stand anywhere in a chunk."""
+DEFINITION = 0x5DEECE66D
+"""The field of terms in the names that a chunk defines: hashes in it differ by these bits."""
+COMPOUND = 0x2545F4914
+"""What keeps a compound apart from a plain word of the same letters."""
+EXACT = 0x1B873593E
+"""What keeps a name to the letter apart from its word."""
+
+_SHORTEST = 2
+"""Letters of a word that counts; one letter says too little and stands everywhere."""
+_SHORTEST_NUMBER = 3
+
+STOP_WORDS = frozenset(
+    "a about after all also am an and any are as at be been being between but by can could did do does"
+    " doing each for from had has have having he her here hers him his how i if in into is it its itself"
+    " just me more most my no nor not of off on once only or other our out over own same she should so"
+    " some such than that the their them then there these they this those through to too under until up"
+    " us very was we were what when where which while who whom why will with would you your".split()
+)
+"""Words that are everywhere and in no question for their own sake: embedded, but not counted."""
+
+_FOREIGN_WORD = re.compile(r"[^\W_]+")
+# Scripts written without spaces: Kana, Han, Thai, Lao, Khmer, Myanmar.
+_UNSPACED = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"
+)
+COMBINING = re.compile("[\u0300-\u036f]")
+_ASCII_WORD = re.compile(
+    r"[A-Z]{2,}(?:s(?![a-z]|(?<=[IA]s)[A-Z])|v(?=[0-9]))|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+)
+
+
+def counts(word: str) -> bool:
+    """Whether a lower-case word is a term at all."""
+    if not word.isascii():
+        return True
+    return len(word) >= (_SHORTEST_NUMBER if word.isdigit() else _SHORTEST) and word not in STOP_WORDS
+
+
+@lru_cache(maxsize=1 << 16)
+def term_hash(word: str) -> int:
+    """HASH_BITS bits that stand for the stem of a lower-case word in the field TEXT (BLAKE2b, RFC 7693)."""
+    data = stem(word).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> (64 - HASH_BITS)
+
+
+def ascii_words(token: str) -> list[str]:
+    """The lower-case words of one ASCII token, cut as `runs.find` cuts them."""
+    return [word.lower() for word in _ASCII_WORD.findall(token)]
+
+
+def foreign_words(run: str) -> list[str]:
+    """The lower-case words of a run with letters beyond ASCII; Latin, Greek and Cyrillic lose accents.
+
+    Text without spaces between words gives each two neighbouring characters, the usual unit where no
+    dictionary is at hand.
+    """
+    plain = unicodedata.normalize("NFC", COMBINING.sub("", unicodedata.normalize("NFKD", run)))
+    words: list[str] = []
+    for piece in _FOREIGN_WORD.findall(plain):
+        start = 0
+        for unspaced in _UNSPACED.finditer(piece):
+            words += _split_case(piece[start : unspaced.start()])
+            characters = unspaced.group()
+            words += [characters[i : i + 2] for i in range(max(1, len(characters) - 1))]
+            start = unspaced.end()
+        words += _split_case(piece[start:])
+    return words
+
+
+def _split_case(piece: str) -> list[str]:
+    if piece.isascii():
+        return ascii_words(piece)
+    words, start = [], 0
+    for i in range(1, len(piece)):
+        if piece[i].isupper() and not piece[i - 1].isupper():
+            words.append(piece[start:i].lower())
+            start = i
+    words.append(piece[start:].lower())
+    return words

@@ -1,0 +1,365 @@
+"""A question in another language, said in the English of identifiers.
+
+The lexicon (`lexicon.txt`) has words of software in eight languages. What a text is in is told by its script,
+and in Latin letters by the words themselves; a text with an English function word is English. What the
+lexicon does not have stays as it is: names in code among foreign words are names in code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from ctx.text.terms import COMBINING, STOP_WORDS
+
+_FILE = os.path.join(os.path.dirname(__file__), "lexicon.txt")
+LANGUAGES = ("es", "pt", "fr", "de", "ru", "zh", "ja", "ko")
+"""Codes of ISO 639, in the order of the lexicon's columns."""
+_LATIN = ("es", "pt", "fr", "de")
+
+_EASTERN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々"
+_WORD = re.compile(r"\w+")
+_KANA, _HANGUL = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\uac00-\ud7af]")
+_HIRAGANA = re.compile(r"[\u3040-\u309f]+\Z")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_LONGEST = 12
+"""Characters of the longest form without blanks."""
+_MOST_WORDS = 4
+"""Words of the longest form with blanks."""
+_FEW = 3
+"""Words of a text in which one that is known is enough to tell the language."""
+_SHORTEST_SIGN = 4
+"""Letters of a word that tells the language: shorter ones are abbreviations in code."""
+_SHORTEST_ROOT = 5
+_SHORTEST_PART = 4
+"""Letters of a part of a compound."""
+_LINKS = ("", "s", "es", "n", "en", "er", "e")
+"""What German puts between the parts of a compound."""
+_ENDINGS = {
+    language: tuple(endings.split())
+    for language, endings in {
+        "es": "aciones acion amientos amiento imientos imiento iendo ando ados adas idos idas ado ada ido"
+        " ida aban aba amos emos imos aron ieron ar er ir an en as es os a e o n s",
+        "pt": "acoes acao amentos amento imentos imento indo endo ando ados adas idos idas ado ada ido"
+        " ida avam ava amos emos imos aram eram iram ar er ir am em as es os a e o m s",
+        "fr": "ements ement ations ation issements issement issent issant antes ants ante ant aient ait"
+        " ees ee ent er ir re es e s t",
+        "de": "ungen ung enden ende ern est en em er es et te st e t n s",
+        "ru": "иями ями ами иях ях ах иям ям ам ого его ому ему ыми ими ение ения ении ением ться тся ешь"
+        " ишь ает яет ют ут ит ат ят ет ал ала али ать ять ить еть ой ей ый ий ая яя ое ее ые ие ов"
+        " ев ую юю ии ию ия ть а я ы и у ю е о ь",
+    }.items()
+}
+"""Endings that one word may have in its forms, longest first."""
+
+
+class Rendering(NamedTuple):
+    """A text in English, the language that it was in, and what was translated.
+
+    `words` pairs what stood in the text with what it may mean, the likeliest first.
+    """
+
+    text: str
+    language: str
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class _Lexicon(NamedTuple):
+    """One language: what forms mean, those that English has too, words that say nothing, words that ask."""
+
+    forms: dict[str, tuple[str, ...]]
+    shared: frozenset[str]
+    functions: frozenset[str]
+    questions: dict[str, str]
+
+
+@cache
+def _east() -> re.Pattern[str]:
+    """A character of a script without blanks, or Hangul; compiled only where a text is not ASCII."""
+    return re.compile(f"[{_EASTERN}]")
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    return re.compile(f"[{_EASTERN}]+|(?:(?![{_EASTERN}])\\w)+")
+
+
+def _pieces(text: str) -> list[str]:
+    """The words of a text, and its runs in scripts without blanks."""
+    return (_WORD if text.isascii() else _piece()).findall(unicodedata.normalize("NFC", text))
+
+
+def render(text: str) -> Rendering | None:
+    """The text in English; None where it is English, or nothing in it is known."""
+    language = _language(text)
+    if language is None:
+        return None
+    said, words = _said(text, language)
+    return Rendering(" ".join(said), language, tuple(words)) if words else None
+
+
+def _language(text: str) -> str | None:
+    if text.isascii():
+        return _latin(text)
+    folded = _fold(text)
+    if _east().search(folded):
+        return _eastern(folded)
+    return "ru" if _CYRILLIC.search(folded) else _latin(text)
+
+
+def _said(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[str, ...]]]]:
+    """The words in English, and which of them are translated."""
+    lexicon = _lexicon(language)
+    pieces = _pieces(text)
+    folded = [_fold(piece) for piece in pieces]
+    said: list[str] = []
+    words: list[tuple[str, tuple[str, ...]]] = []
+
+    def translated(source: str, meanings: tuple[str, ...]) -> None:
+        said.append(meanings[0])
+        words.append((source, meanings))
+
+    at = 0
+    while at < len(pieces):
+        size, meanings = _longest(lexicon, folded[at:])
+        if at == 0 and not meanings and folded[0] in lexicon.questions:
+            said.append(lexicon.questions[folded[0]])
+            at += 1
+        elif meanings:
+            translated(" ".join(pieces[at : at + size]), meanings)
+            at += size
+        elif _east().match(folded[at]):
+            for source, found in _segments(lexicon, folded[at], language):
+                if found is None:
+                    said.append(source)
+                elif source in lexicon.questions and not said:
+                    said.append(lexicon.questions[source])
+                elif found:
+                    translated(source, found)
+            at += 1
+        else:
+            if not _says_nothing(lexicon, folded[at]):
+                parts = _inflected(lexicon, folded[at], language)
+                if not parts and pieces[at][1:].islower():
+                    parts = _compound(lexicon, folded[at], language)
+                for part in parts:
+                    translated(pieces[at], part)
+                if not parts:
+                    said.append(pieces[at])
+            at += 1
+    return said, words
+
+
+def _longest(lexicon: _Lexicon, folded: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    """How many words from the first make the longest form that is known, and what it means."""
+    for size in range(min(_MOST_WORDS, len(folded)), 0, -1):
+        meanings = lexicon.forms.get(" ".join(folded[:size]))
+        if meanings:
+            return size, meanings
+    return 1, ()
+
+
+def _says_nothing(lexicon: _Lexicon, word: str) -> bool:
+    return word in lexicon.functions or word in lexicon.questions
+
+
+def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """The longest forms in a run without blanks; what is between them has None, what says nothing ()."""
+    unknown = ""
+    at = 0
+    while at < len(run):
+        for end in range(min(len(run), at + _LONGEST), at, -1):
+            part = run[at:end]
+            if end - at == 1 and unknown and part not in lexicon.functions:
+                continue
+            if (part in lexicon.forms or _says_nothing(lexicon, part)) and _may_stand(lexicon, run, at, end):
+                yield from _leftover(unknown, language)
+                unknown = ""
+                yield part, lexicon.forms.get(part, ())
+                at = end
+                break
+        else:
+            unknown += run[at]
+            at += 1
+    yield from _leftover(unknown, language)
+
+
+def _may_stand(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
+    """Whether a part of a run may be a word: of one character only between words that are known."""
+    if end - at > 1:
+        return True
+    rest = run[end:]
+    if _HANGUL.match(run[at]):
+        return (at == 0 and rest in lexicon.functions | {""}) or (not rest and run[at:] in lexicon.functions)
+    return run[at:end] in lexicon.functions or not rest or _begins(lexicon, rest)
+
+
+def _begins(lexicon: _Lexicon, run: str) -> bool:
+    """Whether a run begins with a word that is known, or with an ending in Hiragana."""
+    if _HIRAGANA.match(run[0]):
+        return True
+    return any(
+        run[:end] in lexicon.forms or _says_nothing(lexicon, run[:end]) for end in range(1, _LONGEST + 1)
+    )
+
+
+def _leftover(unknown: str, language: str) -> Iterator[tuple[str, None]]:
+    """What no form is, but endings in Hiragana and particles of one character."""
+    if unknown and not (language == "ja" and _HIRAGANA.match(unknown)):
+        yield unknown, None
+
+
+def _inflected(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, ...]]:
+    """What a word means of which the lexicon has another form."""
+    if language not in _ENDINGS or not word.isalpha():
+        return []
+    form = _roots(language).get(_root(word, language))
+    return [lexicon.forms[form]] if form else []
+
+
+def _compound(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, ...]]:
+    """What the parts of a German compound mean; nothing unless all of it is known."""
+    if language != "de" or len(word) < 2 * _SHORTEST_PART:
+        return []
+    for end in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
+        first = lexicon.forms.get(word[:end]) or lexicon.forms.get(word[:end] + "e")
+        if not first:
+            continue
+        for link in _LINKS:
+            if word.startswith(link, end):
+                rest = word[end + len(link) :]
+                meanings = lexicon.forms.get(rest)
+                parts = [meanings] if meanings else _inflected(lexicon, rest, language)
+                parts = parts or _compound(lexicon, rest, language)
+                if parts:
+                    return [first, *parts]
+    return []
+
+
+def _eastern(folded: str) -> str:
+    if _HANGUL.search(folded):
+        return "ko"
+    if _KANA.search(folded):
+        return "ja"
+    # Without Kana it is most probably Chinese, unless the lexicon knows more of it in Japanese.
+    return max(("zh", "ja"), key=lambda language: _known_characters(folded, language))
+
+
+def _known_characters(folded: str, language: str) -> int:
+    lexicon = _lexicon(language)
+    runs = [piece for piece in _pieces(folded) if _east().match(piece)]
+    return sum(len(source) for run in runs for source, found in _segments(lexicon, run, language) if found)
+
+
+def _latin(text: str) -> str | None:
+    """The language of a text in Latin letters, None for English and for what cannot be told."""
+    pieces = _pieces(text)
+    words = [_fold(piece) for piece in pieces]
+    # A name in code is in no language.
+    plain = [
+        word for piece, word in zip(pieces, words, strict=True) if piece[1:].islower() and piece.isalpha()
+    ]
+    english = {word for word in words if word in STOP_WORDS or word in _ENGLISH}
+    if not plain or english & _PLAIN_ENGLISH:
+        return None
+    best: tuple[int, str] | None = None
+    for language in _LATIN:
+        lexicon = _lexicon(language)
+        if english - lexicon.functions - lexicon.questions.keys():
+            continue
+        known = sum(_is_known(lexicon, word, language) for word in plain) + _phrases(lexicon, words)
+        speaks = sum(_says_nothing(lexicon, word) and word not in _SHARED for word in words)
+        if known and (known + speaks > 1 or len(words) <= _FEW or not text.isascii()):
+            best = max(best or (0, ""), (2 * known + speaks, language), key=lambda one: one[0])
+    return best and best[1]
+
+
+def _is_known(lexicon: _Lexicon, word: str, language: str) -> bool:
+    """Whether a word is one of the language and none of English."""
+    if word in lexicon.forms:
+        return word not in lexicon.shared and len(word) >= _SHORTEST_SIGN
+    return bool(_compound(lexicon, word, language))
+
+
+def _phrases(lexicon: _Lexicon, words: Sequence[str]) -> int:
+    """How many forms of several words stand in a text."""
+    return sum(
+        " ".join(words[at : at + size]) in lexicon.forms
+        for size in range(2, _MOST_WORDS + 1)
+        for at in range(len(words) - size + 1)
+    )
+
+
+_ENGLISH = frozenset("the get gets make makes use uses find show like without within".split())
+"""Words that make a text English, beside those that do not count."""
+_PLAIN_ENGLISH = frozenset(
+    "the is are where how what which when why does for and from that this to with of it".split()
+)
+"""Some of those that no other language here has: with one of them the lexicon need not be read."""
+_SHARED = frozenset(
+    "a as com comment de del des die do dos e el en es et he i in is la le me no on os par se so sans un"
+    " war was".split()
+)
+"""Words that say nothing in one language and something in English, or are names in code."""
+
+
+def _fold(text: str) -> str:
+    """Lower case without accents; Hangul and Kana stay whole."""
+    lower = (
+        unicodedata.normalize("NFKC", text).lower().replace("ß", "ss").replace("ё", "е").replace("й", "\0")
+    )
+    plain = COMBINING.sub("", unicodedata.normalize("NFD", lower)).replace("\0", "й")
+    return unicodedata.normalize("NFC", plain)
+
+
+def _root(word: str, language: str) -> str:
+    """A word without its ending, as long as enough is left of it."""
+    for ending in _ENDINGS[language]:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_ROOT:
+            return word[: -len(ending)]
+    return word
+
+
+@cache
+def _lines() -> list[list[str]]:
+    """The cells of each line of the lexicon."""
+    with open(_FILE, encoding="utf-8") as stream:
+        return [line.rstrip("\n").split(" | ") for line in stream if not line.startswith("#")]
+
+
+@cache
+def _lexicon(language: str) -> _Lexicon:
+    """The column of one language."""
+    column = LANGUAGES.index(language) + 1
+    forms: dict[str, list[str]] = {}
+    shared: set[str] = set()
+    questions: dict[str, str] = {}
+    functions: frozenset[str] = frozenset()
+    for cells in _lines():
+        if len(cells) <= column:
+            continue
+        own = [form for form in cells[column].strip().split(",") if form]
+        if cells[0] == "-":
+            functions = frozenset(own)
+        elif cells[0].startswith("?"):
+            questions.update((form, cells[0][1:]) for form in own)
+        else:
+            for form in own:
+                forms.setdefault(form.rstrip("~"), []).append(cells[0])
+            shared.update(form.rstrip("~") for form in own if form.endswith("~"))
+    meanings = {form: tuple(found) for form, found in forms.items()}
+    return _Lexicon(meanings, frozenset(shared), functions, questions)
+
+
+@cache
+def _roots(language: str) -> dict[str, str]:
+    """The first form with each root."""
+    roots: dict[str, str] = {}
+    for form in _lexicon(language).forms:
+        if " " not in form:
+            roots.setdefault(_root(form, language), form)
+    return roots
