@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctx.indexing.lock import IndexLock
+from ctx.session import take_shared
 from ctx.storage.provenance import log_snapshot
 from ctx.storage.sharing import storage
 from ctx.storage.snapshots import Totals
@@ -14,11 +15,13 @@ from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS, IndexReport, Progre
 
 if TYPE_CHECKING:
     from ctx.git.revisions import Resolution
-    from ctx.index import RepositoryIndex
+    from ctx.indexing.indexer import Indexer
+    from ctx.session import Session
 
 
 def run(
-    index: RepositoryIndex,
+    session: Session,
+    indexer: Callable[[], Indexer],
     asked: Resolution,
     trigger: str,
     *,
@@ -27,52 +30,52 @@ def run(
     progress: Callable[[Progress], None] | None,
     ask_model: bool,
 ) -> IndexReport:
-    """Cover a tree. See `RepositoryIndex.index`."""
+    """Cover a tree. See `Index.index`."""
     started = time.monotonic()
-    record = index.snapshots.covered(asked.tree)
+    record = session.snapshots.covered(asked.tree)
     if record is not None:
-        log_snapshot(index.repository, index.snapshots, asked, trigger)
-        remote = _embed(index, asked.tree, progress, ask_model)
+        log_snapshot(session.repository, session.snapshots, asked, trigger)
+        remote = _embed(session, asked.tree, progress, ask_model)
         # Somebody waited for a remote model: there is more to say than that nothing was done.
         skipped = None if remote is not None and remote.embedded else ALREADY_INDEXED
-        return _report(index, asked, started, skipped, record.totals)._replace(remote=remote)
-    index.take_shared(asked.tree, indexing=True)
-    lock = IndexLock(index.store)
+        return _report(session, asked, started, skipped, record.totals)._replace(remote=remote)
+    take_shared(session, asked.tree, indexing=True)
+    lock = IndexLock(session.store)
     if not lock.acquire():
         lock.wish(asked.tree)
         # The holder may have looked for wishes for the last time just before.
         if not lock.acquire():
-            return _report(index, asked, started, INDEXING_IN_PROGRESS, Totals())
+            return _report(session, asked, started, INDEXING_IN_PROGRESS, Totals())
     with lock:
-        covered = index.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=progress)
+        covered = indexer().cover(asked, trigger, jobs=jobs, background=background, progress=progress)
         lock.granted(asked.tree)
-        index.indexer.grant_wishes(lock, jobs, background)
+        indexer().grant_wishes(lock, jobs, background)
     # A wish that came in between is seen by its process, or here.
     while lock.wishes() and lock.acquire():
         with lock:
-            index.indexer.grant_wishes(lock, jobs, background)
-    remote = _embed(index, asked.tree, progress, ask_model) if covered.complete else None
+            indexer().grant_wishes(lock, jobs, background)
+    remote = _embed(session, asked.tree, progress, ask_model) if covered.complete else None
     return _report(
-        index, asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
+        session, asked, started, None, covered.totals, covered.new_clusters, covered.embedded_chunks
     )._replace(remote=remote)
 
 
 def _embed(
-    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
+    session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
 ) -> RemoteReport | None:
     """Have a tree that is indexed embedded by the remote model too, where one is configured."""
-    if not index.repository.settings.get("ctx.embedder.url") or index.remote_model is None:
+    if not session.repository.settings.get("ctx.embedder.url") or session.remote_model is None:
         return None
     from ctx.indexing.vectors.indexing import embed_tree
 
-    if may_ask and index.remote_model.snapshots.covered(tree) is None:
+    if may_ask and session.remote_model.snapshots.covered(tree) is None:
         # What somebody else has paid for is asked for first.
-        index.take_shared(tree, indexing=True)
-    return embed_tree(index, tree, progress, may_ask)
+        take_shared(session, tree, indexing=True)
+    return embed_tree(session, tree, progress, may_ask)
 
 
 def _report(
-    index: RepositoryIndex,
+    session: Session,
     asked: Resolution,
     started: float,
     skipped: str | None,
@@ -91,6 +94,6 @@ def _report(
         embedded_chunks=embedded_chunks,
         reused_chunks=totals.chunks - embedded_chunks,
         skipped_files=dict(totals.skipped),
-        storage=storage(index.repository, index.store),
+        storage=storage(session.repository, session.store),
         seconds=time.monotonic() - started,
     )

@@ -10,17 +10,18 @@ from ctx.errors import CtxError, Damaged
 from ctx.indexing.cost import plan
 from ctx.maintenance.models import models_of
 from ctx.maintenance.pins import pins
+from ctx.pack.shelf import Shelf
 from ctx.storage.sharing import storage
 from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 COMPLETE = "complete"
 DAMAGED = "damaged"
 
 
-def status(index: RepositoryIndex) -> Status:
+def status(index: OpenIndex) -> Status:
     """Gather everything that `git ctx status` shows."""
     names = _names(index)
     pinned = {pin.tree for pin in pins(index.store)}
@@ -34,14 +35,14 @@ def status(index: RepositoryIndex) -> Status:
         _catch_up(index),
         storage(index.repository, index.store),
         index.store.lent,
-        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
+        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in Shelf(index.store).list()),
         tuple(models_of(index)),
         # To read a whole history only to say that it can be read would make this slow.
         index.past_unread if index.repository.settings.is_partial_clone else None,
     )
 
 
-def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:
+def _names(index: OpenIndex) -> dict[bytes, list[str]]:
     """The names of branches, tags and HEAD by the tree that they lead to."""
     repository = index.repository
     names: dict[bytes, list[str]] = {}
@@ -59,7 +60,7 @@ def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:
     return names
 
 
-def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
+def _snapshot(index: OpenIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
     root = index.snapshots.tree(tree)
     record = root and index.snapshots.node(root)
     log = index.snapshots.log(tree)
@@ -96,7 +97,7 @@ def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned:
     )
 
 
-def _catch_up(index: RepositoryIndex) -> CatchUp:
+def _catch_up(index: OpenIndex) -> CatchUp:
     try:
         asked = index.resolve()
     except CtxError:
@@ -104,5 +105,5 @@ def _catch_up(index: RepositoryIndex) -> CatchUp:
     tree = asked.tree
     if index.snapshots.tree(tree) is not None:
         return CatchUp(tree, 0, 0, True)
-    cost = plan(index, asked)
+    cost = plan(index, lambda: index.indexer, asked)
     return CatchUp(tree, cost.new_blobs, cost.chunks, False)

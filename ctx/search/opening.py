@@ -12,8 +12,8 @@ from ctx.types import Answer, Behind, Plan, Progress, Uncommitted
 
 if TYPE_CHECKING:
     from ctx.git.worktree import WorkTree
-    from ctx.index import RepositoryIndex
     from ctx.indexing.indexer import Indexer
+    from ctx.search.open_index import OpenIndex
     from ctx.storage.views.view import View
 
 WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
@@ -51,14 +51,14 @@ def mending(ask: Callable[[], tuple[Mend, Callable[[], Result]]]) -> Result:
 
 
 def open_tree(
-    index: RepositoryIndex,
+    index: OpenIndex,
     revision: str | None,
     branch: str | None,
     overlay: str | None,
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Opened:
-    """Resolve what is asked for, and make what a search of it lacks. See `RepositoryIndex.search`."""
+    """Resolve what is asked for, and make what a search of it lacks. See `Index.search`."""
     warning = distance = None
     if overlay in (None, COMMITTED):
         asked, warning, distance = _fallen_back(index, index.resolve(revision, branch))
@@ -73,7 +73,7 @@ def open_tree(
 
 
 def open_resolved(
-    index: RepositoryIndex,
+    index: OpenIndex,
     asked: Resolution,
     overlay: str | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -101,7 +101,7 @@ def open_resolved(
     return Opened(asked, view, about, lambda everything: index.mend(indexer(), tree, everything))
 
 
-def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
+def _fallen_back(index: OpenIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
     """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
     wish = index.repository.config("ctx.fallback")
     if wish not in (None, "none", "snapshot"):
@@ -119,7 +119,7 @@ def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution,
     return *fallen_back(asked, found, distance), distance
 
 
-def _behind(index: RepositoryIndex, asked: Resolution) -> Behind | None:
+def _behind(index: OpenIndex, asked: Resolution) -> Behind | None:
     """How far what is indexed is behind a tree of which it is only a part."""
     from ctx.search.fallback import behind, nearest
 
@@ -128,7 +128,7 @@ def _behind(index: RepositoryIndex, asked: Resolution) -> Behind | None:
 
 
 def _overlaid(
-    index: RepositoryIndex, asked: Resolution, overlay: str | None
+    index: OpenIndex, asked: Resolution, overlay: str | None
 ) -> tuple[Callable[[], Indexer], WorkTree | None]:
     """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
     if overlay == COMMITTED or asked.resolved_by != HEAD:

@@ -32,7 +32,7 @@ from systems import clone
 
 import ctx
 from ctx.git.revisions import REVISION, Resolution
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.pack.hints import read_task
 from ctx.pack.making import pack_of, query_of_task, rank
 from ctx.pack.outline import Item, Outline, outline
@@ -69,7 +69,7 @@ class Target(NamedTuple):
 class Trees:
     """The trees before commits, with the outlines of their files, each read once."""
 
-    def __init__(self, index: RepositoryIndex) -> None:
+    def __init__(self, index: Index) -> None:
         self.index = index
         self.parents = Parents(index)
         self._files: dict[bytes, tuple[list[str], Outline, Mapping[str, int]]] = {}

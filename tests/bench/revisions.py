@@ -25,7 +25,7 @@ from pathlib import Path
 from figures import PROGRAM, QUERIES, clone, git, stored
 
 import ctx
-from ctx.index import COMMITTED, RepositoryIndex
+from ctx.index import COMMITTED, Index
 from ctx.indexing import documents
 from ctx.types import NEW, Answer
 
@@ -54,7 +54,7 @@ def exact(*checkouts: str) -> None:
     sys.exit(bool(wrong))
 
 
-def shown(answer: Answer, index: RepositoryIndex) -> object:
+def shown(answer: Answer, index: Index) -> object:
     """What must be equal: the tree, every field of every hit, and the text."""
     return answer.tree, answer.coverage, [(tuple(hit), index.text(hit)) for hit in answer.hits]
 

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from ctx.cli.commands.answer_output import hit_object, print_records
-from ctx.cli.commands.paths import quoted
 from ctx.text.escaping import printable
+from ctx.text.paths import quoted
 from ctx.types import Answer, Coverage, Hit, Position
 
 UNSAFE = "\x00\x07\n\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u2028\u202a\u202e\u2066\u2069"

@@ -7,7 +7,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.cli.commands.snippet import WHOLE, WIDTH, WINDOW, harmless, shown_lines
+from ctx.cli.commands.snippet import WHOLE, WINDOW, shown_lines
+from ctx.text.escaping import LONGEST_LINE, harmless
 
 FILLER = [f"    step_{i}()" for i in range(60)]
 
@@ -55,10 +56,10 @@ def test_shown_lines_are_lines_of_the_text_in_order(lines, query):
 def test_no_control_character_is_printed(text):
     line = harmless(text)
     assert not any(unicodedata.category(character) == "Cc" and character != "\t" for character in line)
-    assert len(line) <= WIDTH + 1
+    assert len(line) <= LONGEST_LINE + 1
 
 
 def test_control_characters_are_visible():
     assert harmless("\x1b[31mred\x07\r") == "␛[31mred␇"
     assert harmless("a\u202eb") == "a\ufffdb"
-    assert harmless("\tx" + "y" * 1000) == "\tx" + "y" * (WIDTH - 2) + "…"
+    assert harmless("\tx" + "y" * 1000) == "\tx" + "y" * (LONGEST_LINE - 2) + "…"

@@ -48,7 +48,7 @@ def document_rows(text: str) -> dict[int, int]:
 
 
 def test_the_file_is_the_one_that_the_name_stands_for() -> None:
-    data = files("ctx.storage.vectors").joinpath(f"{MODEL_ID}.bin").read_bytes()
+    data = files("ctx.models").joinpath(f"{MODEL_ID}.bin").read_bytes()
     assert hashlib.sha256(data).hexdigest() == FILE_SHA256, "another table needs another MODEL_ID"
 
 

@@ -10,10 +10,10 @@ from repositories import Repo
 
 import ctx
 from ctx.agents.mcp.project import Project
-from ctx.cli.commands.evidence_output import explanation_in_words
 from ctx.pack.manifest import decode, encode
 from ctx.ranking.correction import USUAL, Correction, fit_path, load
 from ctx.ranking.past import FEATURES, History
+from ctx.search.evidence.wording import explanation_in_words
 
 QUESTION = "throttle uploads of impatient customers"
 _BODY = "def {name}(stream, limit):\n    return stream.read(limit)\n"

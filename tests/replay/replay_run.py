@@ -25,7 +25,7 @@ from ways import plain
 import ctx
 from ctx.errors import CtxError
 from ctx.git.revisions import HEAD
-from ctx.index import BASE, COMMITTED, OURS, STAGED, THEIRS, RepositoryIndex
+from ctx.index import BASE, COMMITTED, OURS, STAGED, THEIRS, Index
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
 from ctx.text.contents import to_text
@@ -71,7 +71,7 @@ class Replay:
         self.walk.main.git("config", "ctx.catchUp", "always")
         self.reference = Reference(self.walk.main, scratch)
         self.store = self.walk.main.path / ".git" / "ctx"
-        self.open: dict[Path, RepositoryIndex] = {}
+        self.open: dict[Path, Index] = {}
         self.figures = Figures(0, 0, 0, 0, [], [])
         self.known: set[bytes] = set()
 
@@ -237,7 +237,7 @@ class Replay:
         filters += [Question(words[0], (), ("python",)), Question(words[0], (), ("go", "markdown"))]
         return [*questions, self.random.choice(filters)]
 
-    def _index(self, place: Repo) -> AbstractContextManager[RepositoryIndex]:
+    def _index(self, place: Repo) -> AbstractContextManager[Index]:
         """An index that was opened long ago and stays open, or one that was opened just now."""
         if self.random.random() < 0.5:
             return ctx.open(place.path)
@@ -271,7 +271,7 @@ class Replay:
 
     def _compare(
         self,
-        index: RepositoryIndex,
+        index: Index,
         tree: str,
         questions: list[Question],
         after: str,
@@ -307,7 +307,7 @@ class Replay:
             assert not difference, f"{asked}: {question}\n" + "\n".join(difference)
 
 
-def unlike(index: RepositoryIndex, answer: Answer, files: dict[bytes, Entry]) -> str:
+def unlike(index: Index, answer: Answer, files: dict[bytes, Entry]) -> str:
     """By which paths the tree of an answer is not the one that it should be."""
     repository = index.reader
     found: dict[bytes, Entry] = {}
@@ -323,7 +323,7 @@ def unlike(index: RepositoryIndex, answer: Answer, files: dict[bytes, Entry]) ->
     return "\n".join(f"{path!r}: {found.get(path)} where git has {files.get(path)}" for path in paths)
 
 
-def refused(index: RepositoryIndex) -> None:
+def refused(index: Index) -> None:
     """What is staged cannot be searched while there are conflicts."""
     try:
         index.search("anything", overlay=STAGED)

@@ -27,7 +27,7 @@ from ctx.agents.mcp.tools import (
     READ_PACK,
 )
 from ctx.errors import NotARepository, UsageError
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.search.citations import citation
 from ctx.text.escaping import printable
 from ctx.text.pluralize import counted
@@ -51,7 +51,7 @@ class Project:
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
-        self._index: RepositoryIndex | None = None
+        self._index: Index | None = None
         self._places: list[tuple[int, int]] = []
         self._calls = 0
 
@@ -120,7 +120,7 @@ class Project:
             return False
 
     @property
-    def _opened(self) -> RepositoryIndex:
+    def _opened(self) -> Index:
         assert self._index is not None, "a call opens it"
         return self._index
 
@@ -197,7 +197,7 @@ class Project:
             yield Form(value, _shown(hit, value, lines, shown))
 
 
-def _places(index: RepositoryIndex, root: str) -> list[tuple[int, int]]:
+def _places(index: Index, root: str) -> list[tuple[int, int]]:
     """What tells the directories of a project from others under the same names."""
     found = [os.stat(place) for place in (root, index.repository.git_dir, index.repository.common_dir)]
     return [(one.st_dev, one.st_ino) for one in found]

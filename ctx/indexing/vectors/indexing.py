@@ -26,23 +26,23 @@ from ctx.storage.store import Store, unusable
 from ctx.types import Progress, RemoteReport
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.session import Session
 
 
 def embed_tree(
-    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
+    session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
 ) -> RemoteReport | None:
     """Cover a tree that is indexed locally; None where another process asks the model at this moment.
 
     Without `may_ask` the model is not asked: a tree of which all vectors are stored gets its snapshot, for
     another one nothing is done.
     """
-    model = index.remote_model
+    model = session.remote_model
     if model is None:
         return None
     if model.snapshots.covered(tree) is not None:
         return RemoteReport(model.settings.model, 0, 0, 0)
-    if not may_ask and VectorIndexer(index, model).pairs.lacking(tree):
+    if not may_ask and VectorIndexer(session, model).pairs.lacking(tree):
         return None
     report = progress or (lambda _: None)
 
@@ -50,11 +50,11 @@ def embed_tree(
         done, total = state.clusters_done, state.clusters_total
         report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost))
 
-    with alone(index.store) as mine:
+    with alone(session.store) as mine:
         if not mine:
             return None
         try:
-            covered = VectorIndexer(index, model).cover(tree, step)
+            covered = VectorIndexer(session, model).cover(tree, step)
         except ServiceFailed as error:
             kept = "what has come back is kept, `git ctx index` goes on from there"
             raise ServiceFailed(f"{error}\n{kept}") from error
@@ -83,21 +83,23 @@ def alone(store: Store) -> Iterator[bool]:
 class VectorIndexer:
     """Makes and finds the vectors that one remote model has for the trees of one repository."""
 
-    def __init__(self, index: RepositoryIndex, model: RemoteModel) -> None:
-        self._index = index
+    def __init__(self, session: Session, model: RemoteModel) -> None:
+        self._session = session
         self._model = model
-        self.pairs = Pairs(index, model)
+        self.pairs = Pairs(session, model)
 
     def to_ask(self, tree: bytes, pairs: Sequence[Pair], most: int) -> int:
         """How many texts of these clusters would have to be sent; counting ends above `most`.
 
         Raises `Damaged` where the tree is not indexed, or a file of it is not here.
         """
-        known = KnownVectors(self._index, self._model, tree)
+        known = KnownVectors(self._session, self._model, tree)
         asked: set[bytes] = set()
         for pair in pairs:
-            stored = self._index.clusters.stored(pair.local)
-            hashes = [text_hash(text) for text in texts_of(stored, self._index.reader, self._model.settings)]
+            stored = self._session.clusters.stored(pair.local)
+            hashes = [
+                text_hash(text) for text in texts_of(stored, self._session.reader, self._model.settings)
+            ]
             vectors = known.of(stored, hashes)
             asked.update(one for one in hashes if one not in vectors)
             if len(asked) > most:
@@ -116,7 +118,7 @@ class VectorIndexer:
         every = [pair for _, pairs in directories for pair in pairs]
         missing = [pair for pair in every if not self._model.clusters.use(pair.remote)]
         covered = self.embed(tree, missing, progress, somebody_waits=somebody_waits)
-        if self._index.snapshots.tree(tree) is not None:
+        if self._session.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot; its clusters are kept all the same.
             cut = self._model.cut.read()
             for node, pairs in reversed(directories):
@@ -146,7 +148,7 @@ class VectorIndexer:
         embedder = self._model.embedder(somebody_waits=somebody_waits)
         try:
             return Embedding(
-                self._index,
+                self._session,
                 self._model,
                 embedder,
                 tree,
@@ -168,7 +170,7 @@ class VectorIndexer:
 
     def _write_node(self, nodes: tuple[Node, Node], pairs: Sequence[Pair], cut: set[bytes]) -> None:
         local, remote = nodes
-        record = self._index.snapshots.node(local.key)
+        record = self._session.snapshots.node(local.key)
         if record is None:
             raise Damaged("a manifest node vanished while its tree was being embedded: run it again")
         content = remote.read()

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from changes import changed_lines
 
 import ctx
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.models.static_embedding import word_table
 from ctx.ranking.candidates import read_candidates
 from ctx.ranking.corpus import Corpus
@@ -91,7 +91,7 @@ class Asked(NamedTuple):
 class Project:
     """A repository at its tree, ready to be asked."""
 
-    def __init__(self, index: RepositoryIndex, checkout: Path, repository: dict[str, Any]) -> None:
+    def __init__(self, index: Index, checkout: Path, repository: dict[str, Any]) -> None:
         revision = repository["revision"]
         index.index(revision=revision, jobs=1)
         self.index, self.checkout, self.repository = index, checkout, repository

@@ -2,7 +2,8 @@
 
     python tests/bench/ranking/train.py FOLDER TARGET
 
-FOLDER is what `collect.py` wrote; TARGET where the files go, `ctx/ranking` to ship them. Needs LightGBM, which
+FOLDER is what `collect.py` wrote; TARGET where the files go, `ctx/ranking` to ship them. Needs LightGBM,
+which
 the program itself never does. One seed and one thread, so that the same candidates give the same trees.
 """
 

@@ -19,7 +19,7 @@ import ctx.ranking.query
 render = ctx.ranking.query.render
 
 
-def reciprocal(index: ctx.RepositoryIndex, question: str, wanted: set[str]) -> float:
+def reciprocal(index: ctx.Index, question: str, wanted: set[str]) -> float:
     files: list[str] = []
     for hit in index.search(question, limit=40, overlay="committed").hits:
         if hit.path.decode() not in files:

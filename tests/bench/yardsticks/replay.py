@@ -22,7 +22,7 @@ from results import write
 from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.ranking.correction import USUAL, Correction
 from ctx.ranking.past import History
 from ctx.ranking.tuning import PLAIN, Tuning
@@ -88,7 +88,7 @@ def _past(history: History, commit: bytes) -> Tuning:
     return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0))
 
 
-def _functions(index: RepositoryIndex, view: View, task: Task) -> list[Target]:
+def _functions(index: Index, view: View, task: Task) -> list[Target]:
     """The places of a task, and of a function that was too large for one chunk all of it."""
     wanted: dict[bytes, list[Lines]] = {}
     for place in task.places:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.search.evaluation.parents import Parents
 from ctx.search.hits import Filters, search, texts_of_rows
@@ -41,7 +41,7 @@ class Ours:
 
     name = "git-ctx"
 
-    def __init__(self, index: RepositoryIndex) -> None:
+    def __init__(self, index: Index) -> None:
         self._repository = index.repository
         self.parents = Parents(index)
         self._text_of = texts_of_rows(self.parents.records, index.text)
