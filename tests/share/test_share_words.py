@@ -74,7 +74,7 @@ def test_the_first_push_says_that_words_are_in_it(ada: Repo) -> None:
     run = git_ctx(ada.path, "push", "--with-words")
     assert len(run.err.splitlines()) == 1
     assert "as hashes" in run.err
-    assert "by trying words" in run.err
+    assert "a list of words can reverse" in run.err
 
 
 def test_words_that_were_fetched_give_the_answer_of_those_that_were_counted(
