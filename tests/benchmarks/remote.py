@@ -1,6 +1,6 @@
 """What remote models cost beside the model itself: throughput, memory, a query, a crash.
 
-    python tests/benchmarks/remote.py throughput CHECKOUT [--latency 0.2]  against a plain loop of full batches
+    python tests/benchmarks/remote.py throughput CHECKOUT [--latency 0.2]  against a loop of full batches
     python tests/benchmarks/remote.py memory CHECKOUT [--latency 0.05]  peak while a large project is embedded
     python tests/benchmarks/remote.py query CHECKOUT [--latency 0.05]  what a search takes beyond the server
     python tests/benchmarks/remote.py crash CHECKOUT [--latency 0.05]  what a killed run has embedded twice

@@ -1,6 +1,6 @@
 """A recorded conversation: what goes over the wire changes only where somebody means it to.
 
-Lines with `>` are sent and lines with `<` come back; `python tests/agents/mcp/test_mcp_conversation.py` records
+Lines with `>` are sent and lines with `<` come back; running this file as a program records
 them again. Scores are left out, the ranking has tests of its own.
 """
 
