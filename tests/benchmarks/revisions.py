@@ -1,9 +1,9 @@
 """Any revision, any change: is it exact, and what does it cost?
 
     python tests/benchmarks/revisions.py exact CHECKOUT…  answers at ten revisions against fresh clones
-    python tests/benchmarks/revisions.py merges CHECKOUT…  what is found in twenty merges against `git diff`
+    python tests/benchmarks/revisions.py merges CHECKOUT…  twenty merges against `git diff`
     python tests/benchmarks/revisions.py growth N CHECKOUT…  trees of the last N commits: work and bytes
-    python tests/benchmarks/revisions.py ranges CHECKOUT…  a search of what differs beside one of the whole tree
+    python tests/benchmarks/revisions.py ranges CHECKOUT…  a search of what differs beside a whole tree
 
 Each works on a clone in a temporary directory. `exact` and `merges` end with status 1 after a fault.
 """
