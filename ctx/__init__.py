@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 from ctx._version import __version__
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.index import Index
 
 
-def open(path: str | os.PathLike[str] = ".") -> RepositoryIndex:
+def open(path: str | os.PathLike[str] = ".") -> Index:
     """The index of the repository that `path` lies in. Raises `ctx.errors.NotARepository`."""
-    from ctx.index import RepositoryIndex
+    from ctx.index import Index
 
-    return RepositoryIndex(path)
+    return Index(path)
 
 
 __all__ = ["__version__", "open"]

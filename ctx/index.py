@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
-from hashlib import blake2b
-from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ctx import text as words
 from ctx.errors import UsageError
-from ctx.git.repository import Repository, open_repository
-from ctx.git.revisions import BRANCH, REVISION, Resolution, resolve
+from ctx.git.repository import Repository
 from ctx.maintenance import local_log
 from ctx.search.coverage import lacks_in_words
+from ctx.search.open_index import Announce, OpenIndex, Report
 from ctx.search.opening import (
     BASE,
     COMMITTED,
@@ -25,148 +21,38 @@ from ctx.search.opening import (
     THEIRS,
     WORK_TREE,
     Mend,
-    Opened,
     mending,
     open_resolved,
     open_tree,
 )
-from ctx.search.overlay import Uncommitted
-from ctx.storage.descriptor import Descriptor, embedded_model
-from ctx.storage.snapshots import Snapshots
-from ctx.storage.store import DIRECTORY, Store
-from ctx.text.contents import MISSING
-from ctx.types import ALL, Answer, Cited, Found, Hit, IndexReport, Plan, Progress, Removal, Status
+from ctx.types import ALL, Answer, Cited, Hit, Plan, Removal, Status
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ctx.git.worktree import WorkTree
     from ctx.history.answer import Filters as HistoryFilters
     from ctx.history.results import HistoryAnswer
-    from ctx.indexing.indexer import Indexer
-    from ctx.models.configured import Models
-    from ctx.models.remote import RemoteModel
     from ctx.pack.making import Made
     from ctx.pack.shelf import Shelf
     from ctx.pack.updating import Wishes as PackWishes
     from ctx.pack.values import Options as PackOptions
     from ctx.pack.values import Pack
-    from ctx.ranking.prior import Fitting
-    from ctx.ranking.tuning import Tuning
-    from ctx.search.dependencies.edges import Dependencies
     from ctx.search.evidence.values import Explanation, FileAnswer
     from ctx.search.remote.searching import Wishes
-    from ctx.search.submodules import Below, Joined
-    from ctx.storage.cluster_store import ClusterStore
-    from ctx.storage.views.catalog import Catalog
-    from ctx.storage.views.view import View
 
-__all__ = ["BASE", "COMMITTED", "OURS", "STAGED", "THEIRS", "WORK_TREE", "RepositoryIndex"]
-
-Report = Callable[[Progress], None]
-Announce = Callable[[Plan], None]
+__all__ = ["BASE", "COMMITTED", "OURS", "STAGED", "THEIRS", "WORK_TREE", "Index"]
 
 
-class RepositoryIndex:
+class Index(OpenIndex):
     """The index of one repository. Close it, or use it as a context manager."""
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
-        """The index of the repository that `path` lies in, or of an open one, which is closed with it."""
-        self.repository: Repository = repository or open_repository(path)
-        self.descriptor: Descriptor = embedded_model()
-        lenders = self.repository.lenders(DIRECTORY)
-        self.store = Store(self.repository.common_dir, lenders, self.repository.permissions)
-        self.store.check_layout()
+        """Open the repository that contains `path`, or take an open one, which is closed with the index."""
+        super().__init__(path, repository=repository)
         if self.repository.settings.get_bool("ctx.localLogging", False):
             local_log.current.wanted(self.store.path, self.repository.settings.user_name)
-        self.snapshots = Snapshots(self.store, str(self.descriptor))
-        self.uncommitted = Uncommitted(self.repository)
-        self._joined: Joined | None = None
-        self._joined_before: weakref.WeakSet[Joined] = weakref.WeakSet()
-        self.fetch_failed: str | None = None
-
-    def __enter__(self) -> RepositoryIndex:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the repository's files and processes, and of what is kept in memory of it."""
-        self.forget_submodules()
-        for joined in list(self._joined_before):
-            joined.close()
-        if (catalog := self.__dict__.get("catalog")) is not None:
-            catalog.close()
-        self.uncommitted.close()
-        if (models := self.__dict__.get("models")) is not None:
-            models.close()
-        self.repository.close()
-
-    def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:
-        """Which tree is asked for, and by which rule. Raises `UnknownRevision` and `NothingCommitted`."""
-        return resolve(self.repository, revision, branch, self.snapshots.latest)
-
-    def index(
-        self,
-        revision: str | None = None,
-        *,
-        branch: str | None = None,
-        jobs: int | None = None,
-        trigger: str = "manual",
-        background: bool = False,
-        progress: Report | None = None,
-        ask_model: bool = True,
-    ) -> IndexReport:
-        """Cover the tree of a revision, and whatever other processes wish for meanwhile.
-
-        Without `ask_model` nothing is sent to a remote model: what it has embedded already is used.
-        """
-        from ctx.indexing.running import run
-
-        self.store.insist_on_disk()
-        asked = self.resolve(revision, branch)
-        report = run(
-            self, asked, trigger, jobs=jobs, background=background, progress=progress, ask_model=ask_model
-        )
-        if self._wants_fit:
-            self._fitting.bring_up_to_date()
-        return report
-
-    def fetch(
-        self,
-        revision: str | None = None,
-        *,
-        branch: str | None = None,
-        told: Callable[[int], None] | None = None,
-    ) -> int:
-        """Get from the remotes of a partial clone what indexing a revision lacks; the number of objects.
-
-        `told` is called with the number of objects before each fetch. No other method fetches objects. Raises
-        `GitFailed`.
-        """
-        from ctx.indexing.lacking import fetch_lacking
-
-        tree = self.resolve(revision, branch).tree
-        if self.snapshots.covered(tree) is not None and not self.indexer.uncounted(tree):
-            return 0
-
-        def files() -> list[bytes]:
-            if self.snapshots.covered(tree) is not None:
-                return self.indexer.uncounted(tree)
-            _, clusters = self.indexer.coverer.missing(self.indexer.trees.root(tree))
-            return [member.oid for cluster in clusters for member in cluster.members]
-
-        return fetch_lacking(self.repository, tree, files, told or (lambda _: None))
-
-    def below(self, revision: str | None = None, *, branch: str | None = None) -> Iterator[Below]:
-        """Yield the submodules of a revision at their pinned commits, nested ones too."""
-        from ctx.search.submodules import pinned_below
-
-        return pinned_below(self, self.resolve(revision, branch).tree)
+        self.on_miss = partial(_fetch_on_miss, self)
 
     def search(
         self,
@@ -199,8 +85,8 @@ class RepositoryIndex:
         wanted of remote models, where some are configured.
 
         `within` searches only the chunks that differ between the two trees of a range (`ctx.git.ranges`);
-        where it names one, the other is what `overlay` says. `states` are those to answer with (ADDED, MODIFIED,
-        REMOVED of `ctx.types`), all by default.
+        where it names one, the other is what `overlay` says. `states` are those to answer with (ADDED,
+        MODIFIED, REMOVED of `ctx.types`), all by default.
         """
         from ctx.search.answering import Question, answer, check, refuse_beside_range
 
@@ -437,31 +323,13 @@ class RepositoryIndex:
         """What it would take to index a tree, before anything is done."""
         from ctx.indexing.cost import plan
 
-        return plan(self, self.resolve(revision, branch))
+        return plan(self, lambda: self.indexer, self.resolve(revision, branch))
 
     def cited(self, citation: str) -> Cited:
         """The lines that a citation names. Raises UsageError for what is none, UnknownRevision, CtxError."""
         from ctx.search.citations import look_up
 
         return look_up(self, citation)
-
-    def text(self, hit: Hit) -> str | None:
-        """Return the text of a hit, read from the git object now; None where that is gone or damaged.
-
-        The text is that of the answer that the hit is from, whatever was searched since. After `close`,
-        uncommitted texts are gone.
-        """
-        from ctx.text.contents import to_text
-
-        try:
-            if hit.reader is not None:
-                blob = hit.reader.of(hit.path).read_blob(hit.blob)
-            else:
-                reader = self.reader if self._joined is None else self._joined.reader(hit.path)
-                blob = reader.read_blob(hit.blob)
-        except KeyError:
-            return None
-        return to_text(blob, hit.position.start, hit.position.end)
 
     def status(self) -> Status:
         """What is indexed, and what it would cost to catch up with HEAD."""
@@ -475,177 +343,8 @@ class RepositoryIndex:
 
         return remove(self)
 
-    @property
-    def repository_id(self) -> str:
-        """16 hexadecimal digits that stand for this repository on this machine."""
-        place = os.fsencode(os.path.realpath(self.repository.common_dir))
-        return blake2b(place, digest_size=8).hexdigest()
 
-    # What needs numpy is imported when it is needed: to say that a tree is indexed already takes none of it.
+def _fetch_on_miss(index: Index, tree: bytes) -> str | None:
+    from ctx.share.fetch import fetch_on_miss
 
-    @cached_property
-    def clusters(self) -> ClusterStore:
-        """The stored clusters."""
-        from ctx.storage.cluster_store import ClusterStore
-
-        return ClusterStore(self.store, self.descriptor)
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        """The views and segments."""
-        from ctx.storage.views.catalog import Catalog
-
-        return Catalog(self.store, str(self.descriptor), words.VERSION)
-
-    @property
-    def has_remote_models(self) -> bool:
-        """Whether a search asks a remote model."""
-        settings = self.repository.settings
-        return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
-
-    @property
-    def remote_model(self) -> RemoteModel | None:
-        """The embedder that is configured now, with what it has made here. Raises UsageError."""
-        return self.models.configured if self.repository.settings.get("ctx.embedder.url") else None
-
-    @cached_property
-    def models(self) -> Models:
-        """The remote models of this repository."""
-        from ctx.models.configured import Models
-
-        return Models(self.repository, self.store)
-
-    @cached_property
-    def indexer(self) -> Indexer:
-        """What makes the snapshots and views of this repository."""
-        return self.make_indexer(self.repository, True)
-
-    def make_indexer(self, repository: Repository, committed: bool) -> Indexer:
-        """What makes views of trees that `repository` reads; of those that are committed, snapshots too."""
-        from ctx.indexing.indexer import Indexer
-
-        return Indexer(repository, self.store, self.descriptor, self.catalog, committed)
-
-    def overlaid(self, overlay: str) -> tuple[Callable[[], Indexer], WorkTree]:
-        """What makes views of HEAD with the uncommitted state on top of it, and that state.
-
-        Only the last one that was asked for can be read. Raises GitFailed and CtxError.
-        """
-        state = self.uncommitted.now(overlay)
-        if state.tree is not None:
-            return partial(self.make_indexer, state.repository, False), state
-        return (lambda: self.indexer), state
-
-    @property
-    def reader(self) -> Repository:
-        """What reads the objects of the last tree that was searched, those of uncommitted files included."""
-        return self.uncommitted.reader
-
-    def join_submodules(self, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
-        """A tree with its submodules in it, which stay open as long as an answer reads them."""
-        from ctx.search.submodules import join
-
-        self._joined, opened = join(self, opened, progress)
-        self._joined_before.add(self._joined)
-        return self._joined, opened
-
-    def forget_submodules(self) -> None:
-        """Let go of the submodules of the last tree that was searched; its answers can still be read."""
-        if self._joined is not None:
-            self._joined.rest()
-            self._joined = None
-
-    def view(
-        self,
-        indexer: Callable[[], Indexer],
-        asked: Resolution,
-        progress: Report | None = None,
-        announce: Announce | None = None,
-    ) -> View:
-        """The view of a tree; what lacks is made by what `indexer` gives."""
-        self.store.may_use_memory = True  # a search answers where nothing may be written
-        # The usual case needs nothing of what makes an index, whose import would cost more than the search.
-        found = self.catalog.view(asked.tree)
-        if found is not None and self._is_current(found, asked.tree):
-            return found
-        self.take_shared(asked.tree, indexing=False)
-        named = asked.resolved_by in (REVISION, BRANCH)
-        if named and announce is not None:
-            from ctx.indexing.cost import plan
-
-            announce(plan(self, asked))
-        return indexer().view(asked, progress, named)
-
-    def _is_current(self, view: View, tree: bytes) -> bool:
-        """True unless the tree has no snapshot, or has a blob now that was missing."""
-        if MISSING in view.skipped:
-            return self.snapshots.still_lacks(tree, self.repository) is not None
-        return view.is_overlay or self.snapshots.covered(tree) is not None
-
-    def mend(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
-        """Make anew what is stored of a tree and is not what its name says, or `everything` made of that."""
-        if everything:
-            indexer.renew(tree)
-        else:
-            indexer.repair(tree)
-        self.catalog.forget(tree)
-        self.clusters.forget()
-
-    def take_shared(self, tree: bytes, *, indexing: bool) -> None:
-        """Take what the tree lacks from the remote, where the user has allowed that once and for all."""
-        from ctx.storage import sharing as share
-
-        if share.may_fetch(self.repository, indexing=indexing):
-            from ctx.share.fetch import fetch_on_miss
-
-            self.fetch_failed = fetch_on_miss(self, tree)
-
-    @property
-    def _wants_fit(self) -> bool:
-        return self.repository.settings.get_bool("ctx.fit", False)
-
-    @property
-    def tuning(self) -> Tuning:
-        """How to rank: by the texts too, and by what the past says of the files where the user wants it."""
-        from ctx.ranking.tuning import PLAIN
-        from ctx.search.hits import texts_of_rows
-
-        tuning = self._fitting.tuning() if self._wants_fit else PLAIN
-        return tuning._replace(text_of=texts_of_rows(lambda view: partial(self.record, view), self.text))
-
-    @property
-    def past_unread(self) -> str | None:
-        """Why the past of the files does not count though the user wants it, None where it does."""
-        why = self._fitting.unread if self._wants_fit else None
-        return why and f"ctx.fit has no effect, since {why}"
-
-    def answered(self, about: Answer, found: Found, *said: str | None) -> Answer:
-        """An answer with what a ranking gave it, what had a part in that, and what else is to be said."""
-        return about._replace(
-            hits=[hit._replace(reader=about.reader) for hit in found.hits],
-            message=self.remark(found.message, *said),
-            ranked_with=(*self.tuning.ranked_with, *found.ranked_with),
-            further_queries=found.further_queries,
-        )
-
-    def remark(self, *said: str | None) -> str | None:
-        """What to say beside an answer that counts the past: what is given, and where there is none, why."""
-        return "; ".join(filter(None, (*said, self.past_unread))) or None
-
-    @cached_property
-    def _fitting(self) -> Fitting:
-        from ctx.ranking.prior import Fitting
-
-        return Fitting(self.repository, self.store)
-
-    def dependencies(self, view: View) -> Dependencies:
-        """Who uses whom among the files of a view, as long as its tree is the last one that was opened."""
-        from ctx.search.dependencies.edges import Dependencies
-        from ctx.search.hits import corpus_of
-
-        return Dependencies(corpus_of(view), self.reader.read_blob, partial(self.record, view))
-
-    def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
-        """The record of a document of a view. Raises `Damaged`."""
-        known = view.records.get(document)
-        return (self._joined or self.clusters).record(cluster, document) if known is None else known
+    return fetch_on_miss(index, tree)

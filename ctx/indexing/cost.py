@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctx.git.revisions import Resolution
@@ -12,7 +12,8 @@ from ctx.text.contents import MAX_SIZE
 from ctx.types import Plan
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.indexing.indexer import Indexer
+    from ctx.session import Session
 
 CHUNK_BYTES = 900
 """Of sources for each chunk, where nothing is indexed yet to tell; 880 to 930 in flask, pydantic, redis."""
@@ -24,12 +25,12 @@ _CLUSTER_SECONDS = 0.0006
 """For a cluster whose documents are known from elsewhere."""
 
 
-def plan(index: RepositoryIndex, asked: Resolution) -> Plan:
+def plan(session: Session, indexer: Callable[[], Indexer], asked: Resolution) -> Plan:
     """The cost of what a tree lacks. Raises GitFailed where a part of the tree is not here."""
-    if index.snapshots.covered(asked.tree) is not None:
+    if session.snapshots.covered(asked.tree) is not None:
         return Plan(asked.revision, asked.commit, asked.tree, asked.resolved_by, True, 0, 0, 0, 0, 0, 0, 0.0)
-    _, clusters = index.indexer.coverer.missing(index.indexer.trees.root(asked.tree))
-    sizes = index.repository.blob_sizes(sorted(_new_blobs(index, clusters)))
+    _, clusters = indexer().coverer.missing(indexer().trees.root(asked.tree))
+    sizes = session.repository.blob_sizes(sorted(_new_blobs(indexer(), clusters)))
     here = [size for size in sizes if size is not None]
     size = sum(one for one in here if one <= MAX_SIZE)
     return Plan(
@@ -42,22 +43,22 @@ def plan(index: RepositoryIndex, asked: Resolution) -> Plan:
         len(here),
         len(sizes) - len(here),
         size,
-        max(len(here), round(size / _chunk_bytes(index))),
+        max(len(here), round(size / _chunk_bytes(session))),
         round(size / _TOKEN_BYTES),
         size / _BYTES_PER_SECOND + _CLUSTER_SECONDS * len(clusters),
     )
 
 
-def _new_blobs(index: RepositoryIndex, clusters: Sequence[Cluster]) -> set[bytes]:
+def _new_blobs(indexer: Indexer, clusters: Sequence[Cluster]) -> set[bytes]:
     wanted = {document_key(member) for cluster in clusters for member in cluster.members}
-    return {oid for oid, _ in wanted - index.indexer.coverer.known(list(wanted)).keys()}
+    return {oid for oid, _ in wanted - indexer.coverer.known(list(wanted)).keys()}
 
 
-def _chunk_bytes(index: RepositoryIndex) -> float:
+def _chunk_bytes(session: Session) -> float:
     """Bytes for each chunk in what is indexed of this repository."""
-    for tree in index.snapshots.trees():
-        root = index.snapshots.tree(tree)
-        record = root and index.snapshots.node(root)
+    for tree in session.snapshots.trees():
+        root = session.snapshots.tree(tree)
+        record = root and session.snapshots.node(root)
         if record and record.totals.chunks:
             return record.totals.size / record.totals.chunks
     return CHUNK_BYTES

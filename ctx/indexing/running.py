@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctx.indexing.lock import IndexLock
+from ctx.session import take_shared
 from ctx.storage.provenance import log_snapshot
 from ctx.storage.sharing import storage
 from ctx.storage.snapshots import Totals
@@ -14,14 +15,16 @@ from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS, IndexReport, Progre
 
 if TYPE_CHECKING:
     from ctx.git.revisions import Resolution
-    from ctx.index import RepositoryIndex
+    from ctx.indexing.indexer import Indexer
+    from ctx.session import Session
 
 _OWN_SHARE = 0.1
 """The part of a run that the index of the package takes, where a remote model embeds too."""
 
 
 def run(
-    index: RepositoryIndex,
+    session: Session,
+    indexer: Callable[[], Indexer],
     asked: Resolution,
     trigger: str,
     *,
@@ -30,50 +33,50 @@ def run(
     progress: Callable[[Progress], None] | None,
     ask_model: bool,
 ) -> IndexReport:
-    """Cover a tree. See `RepositoryIndex.index`."""
+    """Cover a tree. See `Index.index`."""
     started = time.monotonic()
-    record = index.snapshots.covered(asked.tree)
+    record = session.snapshots.covered(asked.tree)
     if record is not None:
-        log_snapshot(index.repository, index.snapshots, asked, trigger, record.totals)
-        remote = _embed(index, asked.tree, progress, ask_model)
+        log_snapshot(session.repository, session.snapshots, asked, trigger, record.totals)
+        remote = _embed(session, asked.tree, progress, ask_model)
         skipped = _left(remote)
         if remote is None or not (remote.embedded or skipped):
             # Otherwise somebody waited for a remote model, and there is more to say.
             skipped = ALREADY_INDEXED
-        return _report(index, asked, started, skipped, record.totals)._replace(remote=remote)
-    index.take_shared(asked.tree, indexing=True)
-    lock = IndexLock(index.store)
+        return _report(session, asked, started, skipped, record.totals)._replace(remote=remote)
+    take_shared(session, asked.tree, indexing=True)
+    lock = IndexLock(session.store)
     if not lock.acquire():
         lock.wish(asked.tree)
         # The holder may have looked for wishes for the last time just before.
         if not lock.acquire():
-            return _report(index, asked, started, INDEXING_IN_PROGRESS, Totals())
-    embeds = ask_model and bool(index.repository.settings.get("ctx.embedder.url"))
+            return _report(session, asked, started, INDEXING_IN_PROGRESS, Totals())
+    embeds = ask_model and bool(session.repository.settings.get("ctx.embedder.url"))
     own = _part(progress, 0.0, _OWN_SHARE) if embeds else progress
     with lock:
-        covered = index.indexer.cover(asked, trigger, jobs=jobs, background=background, progress=own)
+        covered = indexer().cover(asked, trigger, jobs=jobs, background=background, progress=own)
         lock.granted(asked.tree)
-        index.indexer.grant_wishes(lock, jobs, background)
+        indexer().grant_wishes(lock, jobs, background)
     # A wish that came in between is seen by its process, or here.
     while lock.wishes() and lock.acquire():
         with lock:
-            index.indexer.grant_wishes(lock, jobs, background)
+            indexer().grant_wishes(lock, jobs, background)
     rest = _part(progress, _OWN_SHARE, 1.0)
-    remote = _embed(index, asked.tree, rest, ask_model) if covered.complete else None
+    remote = _embed(session, asked.tree, rest, ask_model) if covered.complete else None
     return _report(
-        index, asked, started, _left(remote), covered.totals, covered.new_clusters, covered.embedded_chunks
+        session, asked, started, _left(remote), covered.totals, covered.new_clusters, covered.embedded_chunks
     )._replace(remote=remote)
 
 
 def _embed(
-    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
+    session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
 ) -> RemoteReport | None:
     """Have a tree that is indexed embedded by the remote model too, where one is configured."""
-    if not index.repository.settings.get("ctx.embedder.url") or index.remote_model is None:
+    if not session.repository.settings.get("ctx.embedder.url") or session.remote_model is None:
         return None
     from ctx.indexing.vectors.indexing import embed_tree
 
-    return embed_tree(index, tree, progress, may_ask)
+    return embed_tree(session, tree, progress, may_ask)
 
 
 def _left(remote: RemoteReport | None) -> str | None:
@@ -97,7 +100,7 @@ def _part(
 
 
 def _report(
-    index: RepositoryIndex,
+    session: Session,
     asked: Resolution,
     started: float,
     skipped: str | None,
@@ -116,6 +119,6 @@ def _report(
         embedded_chunks=embedded_chunks,
         reused_chunks=totals.chunks - embedded_chunks,
         skipped_files=dict(totals.skipped),
-        storage=storage(index.repository, index.store),
+        storage=storage(session.repository, session.store),
         seconds=time.monotonic() - started,
     )

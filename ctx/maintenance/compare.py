@@ -13,12 +13,10 @@ from ctx.storage.records import decode_record
 from ctx.storage.snapshots import NodeRecord, Totals
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
-def differing_trees(
-    index: RepositoryIndex, trees: Iterable[bytes]
-) -> tuple[list[tuple[str, str]], list[bytes]]:
+def differing_trees(index: OpenIndex, trees: Iterable[bytes]) -> tuple[list[tuple[str, str]], list[bytes]]:
     """The files of nodes, clusters and trees that differ from what the trees make them, with what is wrong.
 
     The partition is made anew and each record's size compared with that of its blob. Beside that the trees
@@ -35,7 +33,7 @@ def differing_trees(
 
 
 class _Comparison:
-    def __init__(self, index: RepositoryIndex) -> None:
+    def __init__(self, index: OpenIndex) -> None:
         self._index = index
         self._done: dict[bytes, Totals | None] = {}
         """The totals of each node and cluster that was looked into, None for one that is wrong."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ctx.errors import Damaged, Decoding, StoreUnusable
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.maintenance.gc import Report
+    from ctx.search.open_index import OpenIndex
 
 _SECONDS = 86_400.0
 _SNAPSHOTS = 100
@@ -19,7 +19,7 @@ _SNAPSHOTS = 100
 _STAMP = "collected"
 
 
-def collect_if_due(index: RepositoryIndex) -> Report | None:
+def collect_if_due(index: OpenIndex) -> Report | None:
     """A collection for the end of background runs: seldom, and not where the index is in use or read-only."""
     if not _is_due(index):
         return None
@@ -31,14 +31,14 @@ def collect_if_due(index: RepositoryIndex) -> Report | None:
         return None
 
 
-def stamp(index: RepositoryIndex) -> None:
+def stamp(index: OpenIndex) -> None:
     """Note that a collection has just ended. Raises `StoreUnusable`."""
     snapshots = sum(1 for _ in index.snapshots.trees())
     text = json.dumps({"time": int(time.time()), "snapshots": snapshots})
     index.store.write_file(os.path.join(index.store.path, _STAMP), text.encode("ascii") + b"\n")
 
 
-def _is_due(index: RepositoryIndex) -> bool:
+def _is_due(index: OpenIndex) -> bool:
     if not os.path.isdir(index.store.path):
         return False
     try:

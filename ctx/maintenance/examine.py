@@ -37,13 +37,13 @@ from ctx.storage.views.segments import Segment
 from ctx.storage.views.view import View
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
 class Examiner:
     """Looks into files; remembers what names what, so that names that lead nowhere can be told at the end."""
 
-    def __init__(self, index: RepositoryIndex) -> None:
+    def __init__(self, index: OpenIndex) -> None:
         self._index = index
         self._judged: dict[tuple[str, str, bytes], bool] = {}
         """By kind, descriptor and key: whether a node or a cluster is sound."""

@@ -31,7 +31,7 @@ from ctx.maintenance.inventory import (
 from ctx.maintenance.mend import mend
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 Told = Callable[[int, int], None]
 """Is told how many files of how many were looked into."""
@@ -58,7 +58,7 @@ class Report(NamedTuple):
 
 
 def check(
-    index: RepositoryIndex, *, full: bool = False, dry_run: bool = False, told: Told = lambda done, all: None
+    index: OpenIndex, *, full: bool = False, dry_run: bool = False, told: Told = lambda done, all: None
 ) -> Report:
     """Look into everything; with `full` also compare each snapshot with its tree as git has it.
 
@@ -75,7 +75,7 @@ def check(
     return report
 
 
-def _check(index: RepositoryIndex, full: bool, remove: bool, told: Told) -> Report:
+def _check(index: OpenIndex, full: bool, remove: bool, told: Told) -> Report:
     files = list(inventory(index.store))
     wrong, checked = _examined(index, files, told)
     uncompared: list[bytes] = []
@@ -100,7 +100,7 @@ def _check(index: RepositoryIndex, full: bool, remove: bool, told: Told) -> Repo
 
 
 def _examined(
-    index: RepositoryIndex, files: list[Stored], told: Told
+    index: OpenIndex, files: list[Stored], told: Told
 ) -> tuple[list[tuple[Stored, str]], dict[str, int]]:
     """What is wrong, what names other things first, and how many files of each kind there are."""
     order = [file for file in files if file.kind not in (FOREIGN, PACK, TEMPORARY, WISH)]

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import StoreUnusable, UsageError
+from ctx.git.expiry import cutoff
 from ctx.indexing.lock import IndexLock, nobody_is_at_work
 from ctx.maintenance.due import stamp
 from ctx.maintenance.inventory import (
@@ -31,12 +32,12 @@ from ctx.maintenance.inventory import (
 from ctx.maintenance.mark import condemned
 from ctx.maintenance.pins import pins
 from ctx.maintenance.removal import remove_tree
-from ctx.maintenance.roots import cutoff, reachable_trees
+from ctx.maintenance.roots import reachable_trees
 from ctx.maintenance.sweep import remove_empty_directories, sweep
 from ctx.storage.document_index import DocumentIndex
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP)
 _LOCK_WAITS = 5.0
@@ -66,7 +67,7 @@ class Report(NamedTuple):
 
 
 def collect(
-    index: RepositoryIndex,
+    index: OpenIndex,
     grace: str | None = None,
     *,
     dry_run: bool = False,
@@ -92,7 +93,7 @@ def collect(
     return report
 
 
-def _cautious(index: RepositoryIndex, since: float, wait: float) -> float:
+def _cautious(index: OpenIndex, since: float, wait: float) -> float:
     """The cutoff, a day ago at the latest where another process makes something that nothing names yet."""
     now = time.time()
     if since > now - _LONGEST_WORK and not nobody_is_at_work(index.store, min(wait, 2.0)):
@@ -107,14 +108,14 @@ def busy(lock: IndexLock) -> str:
     return f"{who} is working on this index: wait until it has ended, or end it, then run the command again"
 
 
-def grant(index: RepositoryIndex, lock: IndexLock) -> None:
+def grant(index: OpenIndex, lock: IndexLock) -> None:
     """Cover what others wished for while the lock was held for another purpose."""
     while lock.wishes() and lock.acquire():
         with lock:
             index.indexer.grant_wishes(lock, None, False)
 
 
-def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run: bool) -> Report:
+def _collect(index: OpenIndex, since: float, drop: str | None, *, dry_run: bool) -> Report:
     now = time.time()
     files = list(inventory(index.store))
     before = _sizes(index, files)
@@ -153,7 +154,7 @@ def _collect(index: RepositoryIndex, since: float, drop: str | None, *, dry_run:
     )
 
 
-def _in_use(index: RepositoryIndex) -> set[str]:
+def _in_use(index: OpenIndex) -> set[str]:
     """The descriptors that searches use as the settings are: a remote model's too, if they name one."""
     try:
         model = index.remote_model
@@ -162,7 +163,7 @@ def _in_use(index: RepositoryIndex) -> set[str]:
     return {str(index.descriptor)} | ({str(model.descriptor)} if model is not None else set())
 
 
-def _forget(index: RepositoryIndex, descriptors: Iterable[str]) -> None:
+def _forget(index: OpenIndex, descriptors: Iterable[str]) -> None:
     """Have the indexes of documents no longer name clusters that are gone."""
     for descriptor in descriptors:
         documents = DocumentIndex(index.store, descriptor)
@@ -172,7 +173,7 @@ def _forget(index: RepositoryIndex, descriptors: Iterable[str]) -> None:
             documents.drop()
 
 
-def _sizes(index: RepositoryIndex, files: Iterable[Stored]) -> dict[str, int]:
+def _sizes(index: OpenIndex, files: Iterable[Stored]) -> dict[str, int]:
     sizes = dict.fromkeys((*AREAS, "other"), 0)
     for file in files:
         area = os.path.relpath(file.path, index.store.path).split(os.sep)[0]
@@ -185,7 +186,7 @@ def _descriptor_of(group: str) -> str:
     return re.sub(r"-w\d+$", "", group)
 
 
-def _check_descriptor(index: RepositoryIndex, drop: str) -> None:
+def _check_descriptor(index: OpenIndex, drop: str) -> None:
     if drop == str(index.descriptor):
         raise UsageError(f"{drop} is the descriptor in use; `git ctx remove-index` removes everything")
     known = {_descriptor_of(file.group) for file in inventory(index.store)} - {""}
@@ -194,7 +195,7 @@ def _check_descriptor(index: RepositoryIndex, drop: str) -> None:
         raise UsageError(f"there is nothing of the descriptor '{drop}' here: {there}")
 
 
-def _drop(index: RepositoryIndex, drop: str) -> None:
+def _drop(index: OpenIndex, drop: str) -> None:
     views = os.path.join(index.store.path, VIEWS)
     names = os.listdir(views) if os.path.isdir(views) else []
     folders = [os.path.join(index.store.path, area, drop) for area in (SNAPSHOTS, OBJECTS)]

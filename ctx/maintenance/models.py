@@ -17,10 +17,10 @@ from ctx.storage.vectors import BITS_A_DIMENSION
 from ctx.types import ModelStatus
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
-def models_of(index: RepositoryIndex) -> list[ModelStatus]:
+def models_of(index: OpenIndex) -> list[ModelStatus]:
     """What is here of remote models, that of now first; one that is configured wrongly is like one before."""
     sizes: Counter[str] = Counter()
     for file in inventory(index.store):
@@ -58,7 +58,7 @@ def _remote_descriptor(name: str) -> Descriptor | None:
 
 
 def _of_head(
-    index: RepositoryIndex, descriptor: Descriptor, snapshots: Snapshots
+    index: OpenIndex, descriptor: Descriptor, snapshots: Snapshots
 ) -> tuple[int | None, int | None, int]:
     """How many clusters the tree of HEAD has, how many of them have vectors, how many texts were cut.
 

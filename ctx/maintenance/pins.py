@@ -18,7 +18,7 @@ from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store, unusable
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
 class Pin(NamedTuple):
@@ -61,7 +61,7 @@ def write_pin(store: Store, pin: Pin) -> None:
     store.write_file(_file(store, pin.tree), text.encode() + b"\n")
 
 
-def pin(index: RepositoryIndex, revision: str | None = None) -> Pin:
+def pin(index: OpenIndex, revision: str | None = None) -> Pin:
     """Keep the snapshot of a revision. Raises UnknownRevision."""
     asked = index.resolve(revision)
     known = read_pin(index.store, asked.tree)
@@ -72,7 +72,7 @@ def pin(index: RepositoryIndex, revision: str | None = None) -> Pin:
     return made
 
 
-def unpin(index: RepositoryIndex, name: str) -> Pin:
+def unpin(index: OpenIndex, name: str) -> Pin:
     """Keep a tree no longer. `name` is a revision, the start of a tree's id, or the name it was pinned by.
 
     Raises UnknownRevision when no pin, or more than one, is meant.

@@ -14,7 +14,7 @@ from ctx.indexing.lock import IndexLock
 from ctx.types import Removal
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 _WAITS = 1.0
 """Seconds that a removal waits for a process that indexes."""
@@ -26,7 +26,7 @@ _ATTEMPTS, _PAUSE = 100, 0.01
 """How often a directory that others still write in is removed, and the seconds between."""
 
 
-def remove(index: RepositoryIndex) -> Removal:
+def remove(index: OpenIndex) -> Removal:
     """Remove all snapshots and derived data. Raises `StoreUnusable`, also while somebody indexes."""
     removed = len(list(index.snapshots.trees()))
     if os.path.islink(index.store.path):

@@ -11,17 +11,18 @@ from ctx.errors import CtxError, Damaged
 from ctx.indexing.cost import plan
 from ctx.maintenance.models import models_of
 from ctx.maintenance.pins import pins
+from ctx.pack.shelf import Shelf
 from ctx.storage.sharing import storage
 from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 COMPLETE = "complete"
 DAMAGED = "damaged"
 
 
-def status(index: RepositoryIndex) -> Status:
+def status(index: OpenIndex) -> Status:
     """Gather everything that `git ctx status` shows."""
     names = _names(index)
     pinned = {pin.tree for pin in pins(index.store)}
@@ -35,13 +36,13 @@ def status(index: RepositoryIndex) -> Status:
         _catch_up(index),
         storage(index.repository, index.store),
         index.store.lent,
-        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in index.packs.list()),
+        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in Shelf(index.store).list()),
         tuple(models_of(index)),
         "; ".join(_warnings(index)) or None,
     )
 
 
-def _warnings(index: RepositoryIndex) -> Iterator[str]:
+def _warnings(index: OpenIndex) -> Iterator[str]:
     settings = index.repository.settings
     # To read a whole history only to say that it can be read would make this slow.
     if settings.is_partial_clone and index.past_unread is not None:
@@ -54,7 +55,7 @@ def _warnings(index: RepositoryIndex) -> Iterator[str]:
             )
 
 
-def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:
+def _names(index: OpenIndex) -> dict[bytes, list[str]]:
     """The names of branches, tags and HEAD by the tree that they lead to."""
     repository = index.repository
     names: dict[bytes, list[str]] = {}
@@ -72,7 +73,7 @@ def _names(index: RepositoryIndex) -> dict[bytes, list[str]]:
     return names
 
 
-def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
+def _snapshot(index: OpenIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
     root = index.snapshots.tree(tree)
     record = root and index.snapshots.node(root)
     log = index.snapshots.log(tree)
@@ -109,7 +110,7 @@ def _snapshot(index: RepositoryIndex, tree: bytes, revisions: list[str], pinned:
     )
 
 
-def _catch_up(index: RepositoryIndex) -> CatchUp:
+def _catch_up(index: OpenIndex) -> CatchUp:
     try:
         asked = index.resolve()
     except CtxError:
@@ -119,5 +120,5 @@ def _catch_up(index: RepositoryIndex) -> CatchUp:
         return CatchUp(tree, 0, 0, True)
     if (partial := index.snapshots.still_lacks(tree, index.repository)) is not None:
         return CatchUp(tree, 0, 0, False, len(partial.missing))
-    cost = plan(index, asked)
+    cost = plan(index, lambda: index.indexer, asked)
     return CatchUp(tree, cost.new_blobs, cost.chunks, False)

@@ -12,26 +12,26 @@ class Models:
     """What was opened of remote models is kept for the next question, as long as no setting changes."""
 
     def __init__(self, repository: Repository, store: Store) -> None:
-        self._repository = repository
-        self._store = store
+        self.repository = repository
+        self.store = store
         self._models: dict[EmbedderSettings, RemoteModel] = {}
         self._under = b""
 
     @property
     def configured(self) -> RemoteModel | None:
         """The embedder that is configured now, with what it has made here. Raises UsageError."""
-        settings = embedder_settings(self._repository.settings)
+        settings = embedder_settings(self.repository.settings)
         return None if settings is None else self.of(settings)
 
     def of(self, settings: EmbedderSettings) -> RemoteModel:
         """What is here of the model with these settings."""
-        now = self._repository.settings.digest
+        now = self.repository.settings.digest
         if now != self._under:
             # Proxies, certificates and whether anything may be sent are settings too.
             self.close()
             self._under = now
         if settings not in self._models:
-            self._models[settings] = RemoteModel(self._repository, self._store, settings)
+            self._models[settings] = RemoteModel(self.repository, self.store, settings)
         return self._models[settings]
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from ctx.storage.arrays import decode, encode
 from ctx.storage.regular_files import open_regular
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.models.configured import Models
     from ctx.models.remote import RemoteModel
     from ctx.storage.store import Store
 
@@ -86,40 +86,40 @@ def stored_as(
     return settings
 
 
-def former_models(index: RepositoryIndex, now: RemoteModel) -> Iterator[RemoteModel]:
+def former_models(models: Models, now: RemoteModel) -> Iterator[RemoteModel]:
     """The models that may be asked in place of the one that is configured, that used last first."""
     wanted = now.settings
-    for model, known in _earlier(index, now):
+    for model, known in _earlier(models, now):
         if known:
             query_url = wanted.query_url if wanted.query_url in known else known[0]
-            yield index.models.of(model.settings._replace(url=known[0], query_url=query_url))
+            yield models.of(model.settings._replace(url=known[0], query_url=query_url))
 
 
-def unreachable_models(index: RepositoryIndex, now: RemoteModel) -> Iterator[RemoteModel]:
+def unreachable_models(models: Models, now: RemoteModel) -> Iterator[RemoteModel]:
     """Earlier models of which no address is configured any more; what is yielded is not to be asked."""
-    return (model for model, known in _earlier(index, now) if not known)
+    return (model for model, known in _earlier(models, now) if not known)
 
 
-def _earlier(index: RepositoryIndex, now: RemoteModel) -> Iterator[tuple[RemoteModel, list[str]]]:
+def _earlier(models: Models, now: RemoteModel) -> Iterator[tuple[RemoteModel, list[str]]]:
     """Each model that is not that of now, and which of the addresses of now it has answered at."""
     settings = now.settings
-    addresses = (settings.url, settings.query_url, *former_addresses(index.repository.settings))
-    for descriptor in _by_age(index.store):
-        model = _recalled_model(index, descriptor, settings)
+    addresses = (settings.url, settings.query_url, *former_addresses(models.repository.settings))
+    for descriptor in _by_age(models.store):
+        model = _recalled_model(models, descriptor, settings)
         if model is not None and model.descriptor != now.descriptor:
             yield model, [one for one in addresses if model.has_answered(one)]
 
 
-def _recalled_model(index: RepositoryIndex, descriptor: str, now: EmbedderSettings) -> RemoteModel | None:
+def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> RemoteModel | None:
     """The model that has a descriptor, where what is kept makes just that, and it is known by its answers."""
-    values = recalled(index.store, descriptor)
+    values = recalled(models.store, descriptor)
     if values is None or values["dialect"] not in DIALECTS:
         return None
     try:
         check_form(values["dimensions"], values["precision"])
     except UsageError:
         return None
-    model = index.models.of(now._replace(price=0.0, **values))
+    model = models.of(now._replace(price=0.0, **values))
     return model if str(model.descriptor) == descriptor and model.reference is not None else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +37,14 @@ from ctx.storage.views.vectors import VectorFiles
 if TYPE_CHECKING:
     from ctx.models.embedder import RemoteEmbedder
     from ctx.models.http import Patience
-    from ctx.ranking.nearness import Nearness
     from ctx.storage.views.view import View
 
 _CONFIRMED_FOR = 86400.0
 """Seconds for which a model that has answered as before is not asked again."""
 _KEPT = 4
 """Views of which it is kept where their vectors are."""
+
+Kept = TypeVar("Kept")
 
 
 def descriptor_of(settings: EmbedderSettings) -> Descriptor:
@@ -67,18 +68,19 @@ class RemoteModel:
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
         self.arrived = Arrived(store, self._folder, self.vector_bytes)
         self.cut = CutTexts(store, self._folder)
-        self._near: dict[int, tuple[View, Nearness]] = {}
+        self._near: dict[int, tuple[View, Any]] = {}
         self._remembered = False
 
-    def nearness(self, view: View, make: Callable[[], Nearness]) -> Nearness:
-        """Where the vectors of a view are, made once for a process that answers many questions."""
+    def kept_for(self, view: View, make: Callable[[], Kept]) -> Kept:
+        """Return what `make` gives for a view, made once for a process that answers many questions."""
         known = self._near.get(id(view))
         if known is None or known[0] is not view:
             made = make()
             while len(self._near) >= _KEPT:
                 del self._near[next(iter(self._near))]
             known = self._near[id(view)] = view, made
-        return known[1]
+        kept: Kept = known[1]
+        return kept
 
     def has_answered(self, url: str) -> bool:
         """Whether this model was found at an address before."""

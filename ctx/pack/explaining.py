@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ctx.git.repository import Repository
-    from ctx.index import RepositoryIndex
     from ctx.pack.values import Pack
     from ctx.ranking.query import Query
+    from ctx.search.open_index import OpenIndex
     from ctx.types import Plan, Progress
 
 _MOST_ALIKE = 3
@@ -47,7 +47,7 @@ _NOT_WEIGHED = "nothing in it speaks for the task so much that it was weighed"
 
 
 def explain_file(
-    index: RepositoryIndex,
+    index: OpenIndex,
     path: str,
     task: str,
     options: Options,
@@ -68,9 +68,7 @@ def explain_file(
     return mending(ask)
 
 
-def _with_selection(
-    index: RepositoryIndex, opened: Opened, path: str, task: str, options: Options
-) -> Explanation:
+def _with_selection(index: OpenIndex, opened: Opened, path: str, task: str, options: Options) -> Explanation:
     """What is known of a file, and what becomes of it in a pack of the same tree."""
     query = query_of_task(task)
     explanation = _explained(index, opened, path, task, query, options)
@@ -96,7 +94,7 @@ def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
 
 
 def _explained(
-    index: RepositoryIndex, opened: Opened, path: str, task: str, query: Query, options: Options
+    index: OpenIndex, opened: Opened, path: str, task: str, query: Query, options: Options
 ) -> Explanation:
     case = case_of(index, opened, task, rows_for(options), query=query)
     number = {name: file for file, name in enumerate(opened.view.paths)}

@@ -46,7 +46,7 @@ from ctx.text.tokens import TOKENIZERS, Count, counter
 from ctx.types import Change, Plan, Progress
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 _ROWS, _ROWS_MAX = 250, 2_000
 _TOKENS_A_ROW = 30
@@ -108,7 +108,7 @@ def check(task: str, options: Options) -> None:
 
 
 def make(
-    index: RepositoryIndex,
+    index: OpenIndex,
     task: str,
     options: Options,
     log: str | None = None,
@@ -132,7 +132,7 @@ def make(
 
 
 def ranked(
-    index: RepositoryIndex,
+    index: OpenIndex,
     task: str,
     options: Options,
     hints: Sequence[Hint],
@@ -152,7 +152,7 @@ def ranked(
 
 
 def _opened(
-    index: RepositoryIndex,
+    index: OpenIndex,
     options: Options,
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
@@ -178,7 +178,7 @@ def rows_for(options: Options) -> int:
 
 
 def rank(
-    index: RepositoryIndex,
+    index: OpenIndex,
     opened: Opened,
     changes: Mapping[int, Mapping[int, Change]],
     query: Query,
@@ -196,7 +196,7 @@ def rank(
 
 def blank(
     ranking: Ranking,
-    index: RepositoryIndex,
+    index: OpenIndex,
     task: str,
     options: Options,
     hints: tuple[Hint, ...],
@@ -331,7 +331,7 @@ def _text(ranking: Ranking, one: Candidate) -> str:
 
 def pack_of(
     ranking: Ranking,
-    index: RepositoryIndex,
+    index: OpenIndex,
     task: str,
     options: Options,
     hints: tuple[Hint, ...],

@@ -41,7 +41,7 @@ from ctx.text.tokens import Count, counter
 from ctx.types import Plan, Progress
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 _SHOWN_BEFORE = -1.0
 """The logarithm of the odds of what the pack before showed and the ranking does not have any more."""
@@ -73,7 +73,7 @@ class Wishes(NamedTuple):
 
 
 def update(
-    index: RepositoryIndex,
+    index: OpenIndex,
     shelf: Shelf,
     parent: Pack,
     wishes: Wishes,

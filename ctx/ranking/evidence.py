@@ -45,9 +45,9 @@ class Evidence(NamedTuple):
     that together are the whole name of a definition there; `row_called` (bool) whether that name has at least
     two words and all that the query says; `row_said` the idf share that stands there to the letter, where
     that was looked at (`ctx.ranking.verbatim`); `row_found` (bool) whether anything of it stands there,
-    masked or not; `row_agreement` the share of equal bits of the vectors in 0..1; `file_path` the summed idf of the
-    terms in the path, `document_path` the best of the document's files. `word_idf` has the idf of each
-    of the query's terms, zero for neighbours tried as one.
+    masked or not; `row_agreement` the share of equal bits of the vectors in 0..1; `file_path` the summed
+    idf of the terms in the path, `document_path` the best of the document's files. `word_idf` has the idf of
+    each of the query's terms, zero for neighbours tried as one.
     """
 
     row_words: Floats

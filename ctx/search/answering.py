@@ -17,13 +17,13 @@ from ctx.search.opening import STAGED, WORK_TREE, Mend, Opened, mending, open_tr
 from ctx.types import Answer, Found, Plan, Progress
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
     from ctx.search.remote.searching import Wishes
     from ctx.search.submodules import Joined
 
 
 class Question(NamedTuple):
-    """What is asked, and what an answer is restricted to; see `RepositoryIndex.search`."""
+    """What is asked, and what an answer is restricted to; see `Index.search`."""
 
     text: str
     limit: int
@@ -50,7 +50,7 @@ def refuse_beside_range(revision: str | None, overlay: str | None, recurse_submo
 
 
 def answer(
-    index: RepositoryIndex,
+    index: OpenIndex,
     question: Question,
     revision: str | None,
     branch: str | None,
@@ -59,7 +59,7 @@ def answer(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """The best chunks of one tree. See `RepositoryIndex.search`."""
+    """The best chunks of one tree. See `Index.search`."""
     started = time.monotonic()
 
     def ask() -> tuple[Mend, Callable[[], Answer]]:
@@ -74,7 +74,7 @@ def answer(
     return found._replace(seconds=time.monotonic() - started)
 
 
-def _answer(index: RepositoryIndex, opened: Opened, joined: Joined | None, question: Question) -> Answer:
+def _answer(index: OpenIndex, opened: Opened, joined: Joined | None, question: Question) -> Answer:
     filters = Filters(index.repository, question.paths, question.languages, question.content)
     wishes = question.wishes
     if wishes is not None or index.has_remote_models:

@@ -26,8 +26,8 @@ from ctx.text.pluralize import counted_and
 from ctx.types import STATES, Answer, Change, Comparison, Found, Hit, Plan, Progress, by_score
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.search.answering import Question
+    from ctx.search.open_index import OpenIndex
 
 
 class Changed(NamedTuple):
@@ -38,7 +38,7 @@ class Changed(NamedTuple):
 
 
 def search_changes(
-    index: RepositoryIndex,
+    index: OpenIndex,
     question: Question,
     within: str,
     states: Collection[str],
@@ -47,7 +47,7 @@ def search_changes(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """The best of the chunks that differ and became one of `states`. See `RepositoryIndex.search`."""
+    """The best of the chunks that differ and became one of `states`. See `Index.search`."""
     started = time.monotonic()
     query, limit, paths, languages, content, wishes = question
     partial_clone = index.repository.settings.is_partial_clone
@@ -100,7 +100,7 @@ def search_changes(
 
 
 def local_hits(
-    index: RepositoryIndex, sides: Sequence[Changed], query: str, limit: int, filters: Filters
+    index: OpenIndex, sides: Sequence[Changed], query: str, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
     """The best chunks of both trees by the ranking of the package, and what to say where there is none."""
     hits: list[Hit] = []
@@ -115,7 +115,7 @@ def local_hits(
 
 
 def open_ends(
-    index: RepositoryIndex,
+    index: OpenIndex,
     within: str,
     staged: bool,
     progress: Callable[[Progress], None] | None,
@@ -136,7 +136,7 @@ def open_ends(
     return old, open_resolved(index, ends.new, COMMITTED, progress, announce)
 
 
-def compare(index: RepositoryIndex, old: Opened, new: Opened) -> Differing:
+def compare(index: OpenIndex, old: Opened, new: Opened) -> Differing:
     """Which chunks of two trees differ. Raises GitFailed, with what brings what a partial clone lacks."""
     try:
         return differing(index.reader, _side(index, old.view), _side(index, new.view))
@@ -176,7 +176,7 @@ def _resolvable(about: Answer) -> str:
     return (about.commit or about.tree).hex()[:12]
 
 
-def _side(index: RepositoryIndex, view: View) -> Side:
+def _side(index: OpenIndex, view: View) -> Side:
     def record(file: int) -> bytes:
         key = view.segments[view.file_segment[file]].key(int(view.file_document[file]))
         return index.record(view, view.cluster_of(file), key)

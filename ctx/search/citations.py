@@ -24,7 +24,7 @@ from ctx.text.pluralize import counted
 from ctx.types import Cited
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 SHORT = 12
 """Digits of an id where it is written for eyes; fewer than that are read too."""
@@ -75,7 +75,7 @@ def _lines(text: str, name: str, first: str | None, last: str | None) -> Lines:
     return Lines(name, start, end)
 
 
-def look_up(index: RepositoryIndex, text: str) -> Cited:
+def look_up(index: OpenIndex, text: str) -> Cited:
     """The lines that a citation names; where nobody committed them, those of the work tree."""
     lines = read_citation(text)
     if lines is None:
@@ -93,7 +93,7 @@ def look_up(index: RepositoryIndex, text: str) -> Cited:
         return found
 
 
-def _elsewhere(index: RepositoryIndex, text: str, lines: Lines) -> Cited:
+def _elsewhere(index: OpenIndex, text: str, lines: Lines) -> Cited:
     """What lies only in the work tree, or in a submodule. Raises UnknownRevision."""
     try:
         if has_work_tree(index.repository):

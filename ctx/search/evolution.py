@@ -13,7 +13,7 @@ from ctx.types import OLD, Answer, Evolution, Hit
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 HITS = 5
 """So many hits are looked into: git may have to read a whole history for each."""
@@ -21,7 +21,7 @@ COMMITS = 10
 SECONDS = 10.0
 
 
-def evolved(index: RepositoryIndex, answer: Answer) -> Answer:
+def evolved(index: OpenIndex, answer: Answer) -> Answer:
     """The answer with the evolution of its best hits. Raises UsageError where no commit was searched."""
     if answer.commit is None:
         raise UsageError(f"'{answer.revision}' is a tree and has no history: name a commit")
@@ -35,7 +35,7 @@ def evolved(index: RepositoryIndex, answer: Answer) -> Answer:
     return answer._replace(hits=hits + answer.hits[HITS:])
 
 
-def _committed(index: RepositoryIndex, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
+def _committed(index: OpenIndex, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
     """Where the lines of a hit lie in the commit, if they do, and whether they differ from what is there."""
     of_old = answer.comparison is not None and hit.change is not None and hit.change.side == OLD
     commit = answer.comparison.commit if of_old and answer.comparison else answer.commit
@@ -61,7 +61,7 @@ def _committed(index: RepositoryIndex, answer: Answer, hit: Hit) -> tuple[Questi
     return None, False
 
 
-def _reader(index: RepositoryIndex, answer: Answer) -> Repository:
+def _reader(index: OpenIndex, answer: Answer) -> Repository:
     """Return what reads the objects of the tree of an answer."""
     return index.reader if answer.reader is None else answer.reader.of(b"")
 

@@ -13,8 +13,8 @@ from ctx.types import Answer, Behind, Plan, Progress, Uncommitted
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
     from ctx.git.worktree import WorkTree
-    from ctx.index import RepositoryIndex
     from ctx.indexing.indexer import Indexer
+    from ctx.search.open_index import OpenIndex
     from ctx.search.submodules import Joined
     from ctx.storage.views.view import View
 
@@ -80,14 +80,14 @@ def mending(ask: Callable[[], tuple[Mend, Callable[[], Result]]]) -> Result:
 
 
 def open_tree(
-    index: RepositoryIndex,
+    index: OpenIndex,
     revision: str | None,
     branch: str | None,
     overlay: str | None,
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Opened:
-    """Resolve what is asked for, and make what a search of it lacks. See `RepositoryIndex.search`."""
+    """Resolve what is asked for, and make what a search of it lacks. See `Index.search`."""
     warning = distance = None
     if overlay in (None, COMMITTED):
         asked = resolve_for_search(index, revision, branch, committed=overlay == COMMITTED)
@@ -103,7 +103,7 @@ def open_tree(
 
 
 def resolve_for_search(
-    index: RepositoryIndex, revision: str | None, branch: str | None = None, *, committed: bool = False
+    index: OpenIndex, revision: str | None, branch: str | None = None, *, committed: bool = False
 ) -> Resolution:
     """Resolve what is asked for: an empty tree where nothing is named or committed, but files may lie on it.
 
@@ -118,7 +118,7 @@ def resolve_for_search(
 
 
 def open_resolved(
-    index: RepositoryIndex,
+    index: OpenIndex,
     asked: Resolution,
     overlay: str | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -150,7 +150,7 @@ def open_resolved(
     return Opened(asked, view, about, lambda everything: index.mend(indexer(), tree, everything))
 
 
-def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
+def _fallen_back(index: OpenIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
     """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
     wish = index.repository.config("ctx.fallback")
     if wish not in (None, "none", "snapshot"):
@@ -168,7 +168,7 @@ def _fallen_back(index: RepositoryIndex, asked: Resolution) -> tuple[Resolution,
     return *fallen_back(asked, found, distance), distance
 
 
-def _behind(index: RepositoryIndex, asked: Resolution) -> Behind | None:
+def _behind(index: OpenIndex, asked: Resolution) -> Behind | None:
     """How far what is indexed is behind a tree of which it is only a part."""
     from ctx.search.fallback import behind, nearest
 
@@ -177,7 +177,7 @@ def _behind(index: RepositoryIndex, asked: Resolution) -> Behind | None:
 
 
 def _overlaid(
-    index: RepositoryIndex, asked: Resolution, overlay: str | None
+    index: OpenIndex, asked: Resolution, overlay: str | None
 ) -> tuple[Callable[[], Indexer], WorkTree | None]:
     """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
     if overlay == COMMITTED or asked.resolved_by != HEAD:

@@ -32,7 +32,7 @@ from ctx.text.pluralize import counted
 from ctx.types import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, Plan, Progress, by_score
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 LEAST_SCORE = 0.3
 """The best match of a function in another project (of cobra in flask, say) is below 0.28 for 99 in 100."""
@@ -56,7 +56,7 @@ class Code(NamedTuple):
 
 
 def related(
-    index: RepositoryIndex,
+    index: OpenIndex,
     place: str | None,
     text: str | None,
     *,
@@ -69,7 +69,7 @@ def related(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """What is like the code at a place, or like a text. See `RepositoryIndex.related`."""
+    """What is like the code at a place, or like a text. See `Index.related`."""
     started = time.monotonic()
     code = Code(text or "") if place is None else _code_at(index, place, revision or branch, progress)
     if not code.text.strip():
@@ -83,7 +83,7 @@ def related(
 
 
 def related_changes(
-    index: RepositoryIndex,
+    index: OpenIndex,
     within: str,
     *,
     staged: bool,
@@ -120,7 +120,7 @@ def related_changes(
     return new.about._replace(message=message, seconds=time.monotonic() - started), found
 
 
-def _code_of(index: RepositoryIndex, hit: Hit) -> Code | None:
+def _code_of(index: OpenIndex, hit: Hit) -> Code | None:
     text = index.text(hit)
     position = hit.position
     if text is None:
@@ -129,7 +129,7 @@ def _code_of(index: RepositoryIndex, hit: Hit) -> Code | None:
 
 
 def _code_at(
-    index: RepositoryIndex, place: str, revision: str | None, progress: Callable[[Progress], None] | None
+    index: OpenIndex, place: str, revision: str | None, progress: Callable[[Progress], None] | None
 ) -> Code:
     """The code that a citation or `<path>:<line>` names; the path is of the work tree, or of the revision."""
     unknown: UnknownRevision | None = None
@@ -164,9 +164,7 @@ def _code_at(
     )
 
 
-def _code_in(
-    index: RepositoryIndex, opened: Opened, path: bytes, first: int, last: int | None
-) -> Code | None:
+def _code_in(index: OpenIndex, opened: Opened, path: bytes, first: int, last: int | None) -> Code | None:
     view = opened.view
     try:
         file = view.paths.index(path)
@@ -194,7 +192,7 @@ def _code_in(
 
 
 def _alike(
-    index: RepositoryIndex, opened: Opened, code: Code, limit: int, filters: Filters
+    index: OpenIndex, opened: Opened, code: Code, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
     corpus = corpus_of(opened.view)
     allowed, message = allowed_files(opened.view, filters)

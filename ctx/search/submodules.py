@@ -21,7 +21,7 @@ from ctx.search.opening import WORK_TREE, Opened, Reader, open_resolved
 from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Cited, Progress, Submodule
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
     from ctx.storage.views.view import View
 
 PINNED = "submodule"
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     """One tree of an answer, at `prefix` of the tree that was asked for: empty, or ending in a slash."""
 
     prefix: bytes
-    home: RepositoryIndex
+    home: OpenIndex
     opened: Opened
 
 
@@ -42,7 +42,7 @@ class Below(NamedTuple):
     """A submodule, and what answers for it: its index, and which tree of it; None where nothing can."""
 
     submodule: Submodule
-    inner: RepositoryIndex | None = None
+    inner: OpenIndex | None = None
     asked: Resolution | None = None
 
 
@@ -62,7 +62,7 @@ class Joined:
         for part in self._parts[1:]:
             part.home.repository.close()
 
-    def trees(self) -> list[tuple[RepositoryIndex, View]]:
+    def trees(self) -> list[tuple[OpenIndex, View]]:
         """Each tree that the answer is from, in the order in which they were put together."""
         return [(part.home, part.opened.view) for part in self._parts]
 
@@ -90,12 +90,12 @@ class Joined:
             part.opened.mend(everything)
 
 
-def _close(homes: list[RepositoryIndex]) -> None:
+def _close(homes: list[OpenIndex]) -> None:
     for home in homes:
         home.close()
 
 
-def join(index: RepositoryIndex, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
+def join(index: OpenIndex, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
     """Put the submodules of an opened tree into it, and theirs into them."""
     parts = [Part(b"", index, opened)]
     uncommitted = opened.about.uncommitted
@@ -124,7 +124,7 @@ def join(index: RepositoryIndex, opened: Opened, progress: Report | None) -> tup
     return joined, opened._replace(view=view, about=about, mend=joined.mend)
 
 
-def pinned_below(index: RepositoryIndex, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:
+def pinned_below(index: OpenIndex, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:
     """Each submodule of a committed tree, and theirs, at the commit that is pinned."""
     for one in _pinned(index.repository, tree):
         below = _below(index, index.repository, one, prefix, False)
@@ -136,7 +136,7 @@ def pinned_below(index: RepositoryIndex, tree: bytes, prefix: bytes = b"") -> It
             yield from pinned_below(below.inner, below.asked.tree, below.submodule.path + b"/")
 
 
-def cited_below(index: RepositoryIndex, citation: str) -> Cited | None:
+def cited_below(index: OpenIndex, citation: str) -> Cited | None:
     """The lines that a citation names in a submodule of HEAD, or None."""
     from ctx.search.citations import look_up
 
@@ -205,7 +205,7 @@ def _pinned_at(repository: Repository, tree: bytes, name: str, path: bytes) -> t
 
 
 def _below(
-    inside: RepositoryIndex, reader: Repository, found: tuple[git.Pinned, bool], prefix: bytes, on_disk: bool
+    inside: OpenIndex, reader: Repository, found: tuple[git.Pinned, bool], prefix: bytes, on_disk: bool
 ) -> Below:
     one, left_out = found
     submodule = Submodule(prefix + one.path, one.commit, None, None, NOT_HERE)
@@ -225,7 +225,7 @@ def _below(
 
 
 def _at(
-    inside: RepositoryIndex, repository: Repository, submodule: Submodule, commit: bytes, name: str, rule: str
+    inside: OpenIndex, repository: Repository, submodule: Submodule, commit: bytes, name: str, rule: str
 ) -> Below:
     try:
         tree = repository.resolve_tree(commit.hex()).tree

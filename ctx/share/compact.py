@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import Damaged, RemoteFailed
-from ctx.maintenance.roots import cutoff
+from ctx.git.expiry import cutoff
 from ctx.share import layout
 from ctx.share.layout import Published
 from ctx.share.publish import push_id, wait_after
@@ -21,7 +21,7 @@ from ctx.text.pluralize import counted
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 _ATTEMPTS = 10
 _TRAILER = "Epoch: "
@@ -51,7 +51,7 @@ class CompactReport(NamedTuple):
     strange: list[str]
 
 
-def compact_remote(index: RepositoryIndex, remote: str | None, keep: Keep) -> CompactReport:
+def compact_remote(index: OpenIndex, remote: str | None, keep: Keep) -> CompactReport:
     """Drop from a remote the snapshots that `keep` does not name, and what only they need.
 
     Raises `RemoteFailed`, also when others were quicker too often.

@@ -20,7 +20,7 @@ from ctx.storage.partition import Cluster
 from ctx.storage.sharing import asked_lately, decide
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 _NAMED = 3
 """So many clusters that were refused are told by name."""
@@ -29,7 +29,7 @@ SKIPPED = b"S "
 
 
 def fetch(
-    index: RepositoryIndex,
+    index: OpenIndex,
     remote: str | None,
     revisions: Sequence[str] = (),
     *,
@@ -65,7 +65,7 @@ def _bring_rules(repository: Repository, tree: bytes) -> None:
         fetch_lacking(repository, tree, lambda: (), lambda _: None)
 
 
-def fetch_on_miss(index: RepositoryIndex, tree: bytes) -> str | None:
+def fetch_on_miss(index: OpenIndex, tree: bytes) -> str | None:
     """Take from the default remote what a tree lacks; a sentence when that failed. Asks for no password."""
     try:
         # Whatever goes wrong here, the search itself can do without.
@@ -96,7 +96,7 @@ def _problem(report: FetchReport) -> str | None:
 
 
 def _take(
-    index: RepositoryIndex,
+    index: OpenIndex,
     remote: str | None,
     wishes: Sequence[tuple[Layer, Sequence[Cluster]]],
     wanted: Callable[[Member], bool] | None,
@@ -117,7 +117,7 @@ def _take(
     return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, not share.gives_parts)
 
 
-def _note_documents(index: RepositoryIndex, wished: Sequence[Cluster]) -> None:
+def _note_documents(index: OpenIndex, wished: Sequence[Cluster]) -> None:
     """Have what was fetched of a blob serve other trees too."""
     lacking = set(index.clusters.absent(one.key for one in wished))
     documents = {

@@ -25,8 +25,8 @@ from ctx.storage.snapshots import Snapshots
 from ctx.storage.views.segments import Part
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.models.remote import RemoteModel
+    from ctx.search.open_index import OpenIndex
     from ctx.storage.clusters import Stored
     from ctx.storage.views.catalog import Catalog
 
@@ -117,7 +117,7 @@ class Layer:
                 raise Damaged("its chunks are not those of its files")
 
 
-def layers_of(index: RepositoryIndex) -> list[Layer]:
+def layers_of(index: OpenIndex) -> list[Layer]:
     """The layers of an index, that which has cut the files first. Raises UsageError for wrong settings."""
     own = Layer(index.repository, index.descriptor, index.snapshots, index.clusters, index.catalog)
     model = index.remote_model

@@ -14,7 +14,7 @@ from ctx.share.words import Words
 from ctx.types import INDEXING_IN_PROGRESS, Progress
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
 class Selection(NamedTuple):
@@ -30,7 +30,7 @@ class Selection(NamedTuple):
 
 
 def push(
-    index: RepositoryIndex,
+    index: OpenIndex,
     remote: str | None,
     selection: Selection,
     *,

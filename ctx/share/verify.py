@@ -14,7 +14,7 @@ from ctx.indexing.batch import make_batch
 from ctx.share.words import Words
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
 class VerifyReport(NamedTuple):
@@ -31,7 +31,7 @@ class VerifyReport(NamedTuple):
     words: tuple[bytes, ...] = ()
 
 
-def verify(index: RepositoryIndex, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
+def verify(index: OpenIndex, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
     """Compare `sample` clusters of a tree, chosen at random, or all of them; damaged ones count as none.
 
     Words are compared where the tree has been made ready for a search.
@@ -66,9 +66,7 @@ def verify(index: RepositoryIndex, revision: str | None, sample: int | None, see
     return VerifyReport(len(clusters) - len(impossible), differing, impossible, words=tuple(other_words))
 
 
-def verify_remote(
-    index: RepositoryIndex, revision: str | None, sample: int, seed: int
-) -> VerifyReport | None:
+def verify_remote(index: OpenIndex, revision: str | None, sample: int, seed: int) -> VerifyReport | None:
     """Have `sample` clusters of a tree embedded anew by the remote model; None where none is configured.
 
     Nothing that comes back is stored. Raises `ServiceFailed`.

@@ -23,7 +23,7 @@ from ctx.storage.views.segments import Part, Segment
 from ctx.text.runs import HASH_BITS
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 _TERM_BYTES = -(-HASH_BITS // 8)
 _LONGEST = 0xFFFF
@@ -122,7 +122,7 @@ def _packed(lists: postings.Lists, rows: int) -> npt.NDArray[np.uint64]:
 class Words:
     """The words of stored clusters: as some segments have them, and as the blobs have them."""
 
-    def __init__(self, index: RepositoryIndex, segments: Iterable[Segment]) -> None:
+    def __init__(self, index: OpenIndex, segments: Iterable[Segment]) -> None:
         self._index = index
         self.group = index.catalog.group
         self._segments = list(segments)

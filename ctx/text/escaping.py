@@ -10,6 +10,8 @@ UNSAFE = (
     "\\ud800-\\udfff"  # halves of pairs, which stand for bytes that are not UTF-8
 )
 """For the brackets of a regular expression."""
+LONGEST_LINE = 300
+"""A line is cut after so many characters."""
 
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 
@@ -22,6 +24,16 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """The same for a text of several lines, which stay apart."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def harmless(line: str) -> str:
+    """A line that may be printed: cut where it is endless, with control characters made visible.
+
+    What a file holds must not move the cursor, ring, or turn the direction of writing.
+    """
+    if len(line) > LONGEST_LINE:
+        line = line[:LONGEST_LINE] + "…"
+    return printable(line.removesuffix("\r"))
 
 
 def _picture(found: re.Match[str]) -> str:

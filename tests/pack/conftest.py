@@ -9,7 +9,7 @@ import pytest
 from shop_project import FILES
 
 import ctx
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def shop(make_repo: Callable[..., Any]) -> Any:
 
 
 @pytest.fixture
-def index(shop: Any) -> Iterator[RepositoryIndex]:
+def index(shop: Any) -> Iterator[Index]:
     """The index of the shop."""
     with ctx.open(shop.path) as opened:
         yield opened

@@ -8,14 +8,13 @@ from typing import Any
 
 from ctx.agents.mcp.replies import Form, Reply, listed, numbered, revision_values
 from ctx.agents.mcp.tools import HISTORY_LIMIT, MAX_TOKENS
-from ctx.cli.commands.history_output import date_of
-from ctx.cli.commands.snippet import harmless
 from ctx.errors import UsageError
 from ctx.history.answer import FIRST, LAST, Filters, text_of
 from ctx.history.results import CommitHit, Place
-from ctx.index import RepositoryIndex
-from ctx.text.escaping import printable
+from ctx.index import Index
+from ctx.text.escaping import harmless, printable
 from ctx.text.pluralize import counted
+from ctx.text.wording import date_of
 
 _ASKS = {"best": None, "first": FIRST, "last": LAST}
 _LINES = (12, 6, 3, 0)
@@ -23,7 +22,7 @@ _LINES = (12, 6, 3, 0)
 
 
 def history_search(
-    index: RepositoryIndex, given: dict[str, Any], paths: list[str], told: Callable[[int, int], None] | None
+    index: Index, given: dict[str, Any], paths: list[str], told: Callable[[int, int], None] | None
 ) -> Reply:
     """The commits that answer, as many as fit. Raises CtxError with the way out."""
     if "branch" in given and "revision" in given:
@@ -55,7 +54,7 @@ def history_search(
     return listed(values, "hits", hits, given.get("maxTokens", MAX_TOKENS), answer.message, nothing)
 
 
-def _forms(index: RepositoryIndex, hit: CommitHit) -> Iterator[Form]:
+def _forms(index: Index, hit: CommitHit) -> Iterator[Form]:
     value = {
         "commit": hit.commit.hex()[:12],
         "date": date_of(hit.author_time),

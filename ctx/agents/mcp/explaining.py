@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ctx.agents.mcp.reading import inside
 from ctx.agents.mcp.replies import Reply, revision_values
-from ctx.cli.commands.evidence_output import explanation_in_words
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.pack.values import Options
+from ctx.search.evidence.wording import explanation_in_words
 from ctx.text.escaping import printable
 from ctx.types import Progress
 
@@ -21,9 +21,7 @@ _MOST_FILES = 20
 """Files on each side of the file that are named in the plain values."""
 
 
-def explain(
-    index: RepositoryIndex, given: dict[str, Any], progress: Callable[[Progress], None] | None
-) -> Reply:
+def explain(index: Index, given: dict[str, Any], progress: Callable[[Progress], None] | None) -> Reply:
     """What is known of a file and a task. Raises CtxError with the way out."""
     inside(given["path"])
     options = Options()

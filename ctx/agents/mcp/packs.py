@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctx.agents.mcp.replies import Reply, as_json
 from ctx.agents.mcp.tools import SCHEME
-from ctx.cli.commands.status_output import size, when
 from ctx.errors import CtxError, StoreUnusable, UsageError
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.pack.manifest import encode, manifest
 from ctx.text.escaping import printable
 from ctx.text.tokens import counter
+from ctx.text.wording import size, when
 from ctx.types import Progress
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ class Text(NamedTuple):
     text: str
 
 
-def make_pack(
-    index: RepositoryIndex, given: dict[str, Any], progress: Callable[[Progress], None] | None
-) -> Reply:
+def make_pack(index: Index, given: dict[str, Any], progress: Callable[[Progress], None] | None) -> Reply:
     """Make a pack, or what has changed since one, and keep it. Raises CtxError with the way out."""
     from ctx.pack.updating import Wishes
     from ctx.pack.values import Options
@@ -78,7 +76,7 @@ def make_pack(
     return Reply(made.prompt if pack.files or pack.delta is not None else str(message), values)
 
 
-def list_packs(index: RepositoryIndex) -> Reply:
+def list_packs(index: Index) -> Reply:
     """The newest packs that are kept."""
     packs = index.packs.list()
     lines = [f"{when(one.made // 10**9)}  {size(one.size)}  {one.slug}" for one in packs[:MOST]]
@@ -96,7 +94,7 @@ def list_packs(index: RepositoryIndex) -> Reply:
     return Reply("\n".join(lines) or "there is no pack yet", {"packs": values, "total": len(packs)})
 
 
-def read_pack(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
+def read_pack(index: Index, given: dict[str, Any]) -> Reply:
     """The text of a pack that is kept. Raises CtxError with the way out."""
     pack = index.packs.read(index.packs.find(given["slug"]))
     message = None
@@ -107,12 +105,12 @@ def read_pack(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
     return Reply(index.packs.prompt(pack), _told(pack, kept=True) | {"message": message})
 
 
-def resources(index: RepositoryIndex) -> Sequence[Listed]:
+def resources(index: Index) -> Sequence[Listed]:
     """The packs that are listed as resources."""
     return index.packs.list()[:MOST]
 
 
-def read_resource(index: RepositoryIndex, uri: str) -> Text:
+def read_resource(index: Index, uri: str) -> Text:
     """Return what an address names: the text of a pack or its manifest. Raises CtxError."""
     found = _URI.fullmatch(uri)
     if found is None or not index.packs.has(found[1]):

@@ -29,7 +29,7 @@ from ctx.agents.mcp.tools import (
 )
 from ctx.errors import CtxError, NotARepository, UsageError
 from ctx.git.repository import Repository, open_repository
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.search.citations import citation
 from ctx.text.escaping import printable
 from ctx.text.pluralize import counted
@@ -60,7 +60,7 @@ class Project:
         self.root: str | None = None
         with suppress(CtxError), open_repository(self._start) as repository:
             self.root = _root(repository)
-        self._index: RepositoryIndex | None = None
+        self._index: Index | None = None
         self._places: list[tuple[int, int]] = []
         self._calls = 0
 
@@ -138,7 +138,7 @@ class Project:
             return False
 
     @property
-    def _opened(self) -> RepositoryIndex:
+    def _opened(self) -> Index:
         assert self._index is not None, "a call opens it"
         return self._index
 
@@ -218,7 +218,7 @@ def _root(repository: Repository) -> str:
     return os.path.realpath(repository.work_tree or repository.git_dir)
 
 
-def _places(index: RepositoryIndex, root: str) -> list[tuple[int, int]]:
+def _places(index: Index, root: str) -> list[tuple[int, int]]:
     """What tells the directories of a project from others under the same names."""
     found = [os.stat(place) for place in (root, index.repository.git_dir, index.repository.common_dir)]
     return [(one.st_dev, one.st_ino) for one in found]

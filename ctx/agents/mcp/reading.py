@@ -9,14 +9,14 @@ from typing import Any
 from ctx.agents.mcp.replies import Reply, as_json, numbered
 from ctx.agents.mcp.tools import MAX_TOKENS
 from ctx.errors import CtxError, UsageError
-from ctx.index import RepositoryIndex
+from ctx.index import Index
 from ctx.text.contents import MAX_SIZE, content_skip, decode
 from ctx.text.escaping import printable
 from ctx.text.pluralize import counted
 from ctx.text.tokens import counter
 
 
-def read_lines(index: RepositoryIndex, given: dict[str, Any]) -> Reply:
+def read_lines(index: Index, given: dict[str, Any]) -> Reply:
     """The lines that were asked for, as many as fit. Raises CtxError with the way out."""
     count, most = counter(), given.get("maxTokens", MAX_TOKENS)
     if ("path" in given) == ("citation" in given):
@@ -65,7 +65,7 @@ def inside(path: str) -> bytes:
     return name
 
 
-def _file(index: RepositoryIndex, path: str, revision: str | None) -> tuple[str, str | None]:
+def _file(index: Index, path: str, revision: str | None) -> tuple[str, str | None]:
     """The text of a file of the project and the id of its blob, None for a file as it lies on disk."""
     repository = index.repository
     name = inside(path)

@@ -25,7 +25,7 @@ class Reply(NamedTuple):
 
 
 def revision_values(name: str, commit: bytes | None, tree: bytes) -> dict[str, Any]:
-    """Return which revision a reply is about, in the words of `ctx.cli.commands.json_output.revision_fields`."""
+    """Return which revision a reply is about, with the field names of the JSON output."""
     return {"revision": (commit or tree).hex(), "revisionName": printable(name), "tree": tree.hex()}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from ctx.cli.commands.answer_text import TextOf, left_out_in_words, uncommitted_in_words
 from ctx.cli.commands.change_output import change_object, comparison_object, evolution_object
 from ctx.cli.commands.json_output import path_fields, paths_fields, print_json, revision_fields
-from ctx.cli.commands.paths import from_here
 from ctx.search.citations import citation
 from ctx.text.escaping import printable
+from ctx.text.paths import from_here
 from ctx.types import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
 
 

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from ctx.cli.commands.answer_text import TextOf, also_at, cite, closing_line, no_text
 from ctx.cli.commands.change_output import change_in_words, changed_lines, evolution_lines, sign_of
-from ctx.cli.commands.paths import from_here, quoted
-from ctx.cli.commands.snippet import harmless, shown_changes
-from ctx.text.escaping import printable
+from ctx.cli.commands.snippet import shown_changes
+from ctx.text.escaping import harmless, printable
+from ctx.text.paths import from_here, quoted
 from ctx.types import Answer, Hit
 
 THEME = "ansi_dark"

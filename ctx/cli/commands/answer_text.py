@@ -12,10 +12,10 @@ from ctx.cli.commands.change_output import (
     evolution_lines,
     sign_of,
 )
-from ctx.cli.commands.paths import from_here, quoted
-from ctx.cli.commands.snippet import harmless, shown_changes
+from ctx.cli.commands.snippet import shown_changes
 from ctx.search.citations import SHORT, citation
-from ctx.text.escaping import printable
+from ctx.text.escaping import harmless, printable
+from ctx.text.paths import from_here, quoted
 from ctx.text.pluralize import counted
 from ctx.types import Answer, Hit, Uncommitted
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctx.cli.commands.history_output import date_of
 from ctx.cli.commands.json_output import revision_fields
 from ctx.text.escaping import printable
 from ctx.text.pluralize import counted, counted_and
+from ctx.text.wording import date_of
 from ctx.types import NEW, Change, Comparison, Evolution, Hit
 
 _WIDTH = 72

@@ -85,7 +85,7 @@ def fields(report: Report) -> dict[str, object]:
 
 def text(report: Report) -> str:
     """The report for eyes: what went, the sizes before and after, what is left."""
-    from ctx.cli.commands.status_output import size
+    from ctx.text.wording import size
 
     gone = [counted(report.removed[kind], name) for kind, name in REMOVED.items() if report.removed.get(kind)]
     lines = [f"{'would remove' if report.dry_run else 'removed'} {', '.join(gone) or 'nothing'}"]

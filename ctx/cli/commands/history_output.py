@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import datetime, timezone
 from typing import Any
 
 from ctx.cli.commands.json_output import path_fields, print_json, revision_fields
-from ctx.cli.commands.paths import from_here, quoted
-from ctx.cli.commands.snippet import harmless, shown_lines
+from ctx.cli.commands.snippet import shown_lines
 from ctx.history.results import CommitHit, HistoryAnswer, Month, Place
-from ctx.text.escaping import printable
+from ctx.text.escaping import harmless, printable
+from ctx.text.paths import from_here, quoted
 from ctx.text.pluralize import counted
+from ctx.text.wording import date_of
 
 TextOf = Callable[[bytes, Place], str | None]
 """Gives the lines of a place in a commit, or None where they cannot be read."""
@@ -82,14 +82,6 @@ def closing_line(answer: HistoryAnswer) -> str:
     if known.cut:
         parts.append(f"{known.cut:,} large ones known in part")
     return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
-
-
-def date_of(second: int) -> str:
-    """A day in UTC; what no calendar has is shown as a number."""
-    try:
-        return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError, OSError):
-        return f"@{second}"
 
 
 def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: bool) -> None:

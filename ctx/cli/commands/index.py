@@ -9,15 +9,15 @@ import click
 from ctx.cli.commands import options
 from ctx.cli.commands.answer_output import submodule_object
 from ctx.cli.commands.json_output import print_json
-from ctx.cli.commands.paths import UNPRINTABLE, escaped, quoted
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.search.coverage import submodules_in_words
 from ctx.text.escaping import printable
+from ctx.text.paths import UNPRINTABLE, escaped, quoted
 from ctx.text.pluralize import counted
 from ctx.types import ALREADY_INDEXED, IndexReport
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
 @click.command(short_help="Index a revision, HEAD if none is given.")
@@ -81,7 +81,7 @@ class Wish(NamedTuple):
     reporter: Reporter
 
 
-def bring_up(index: RepositoryIndex, revision: str | None, branch: str | None, wish: Wish) -> IndexReport:
+def bring_up(index: OpenIndex, revision: str | None, branch: str | None, wish: Wish) -> IndexReport:
     """Index a revision of one repository, and tell what of its rules was not applied."""
     as_json = isinstance(wish.reporter, JsonLines)
     if wish.fetch:
@@ -100,7 +100,7 @@ def bring_up(index: RepositoryIndex, revision: str | None, branch: str | None, w
     return report
 
 
-def bring_up_below(index: RepositoryIndex, revision: str | None, branch: str | None, wish: Wish) -> None:
+def bring_up_below(index: OpenIndex, revision: str | None, branch: str | None, wish: Wish) -> None:
     """Index the submodules of a revision; those that are not here are told."""
     lacking = []
     quiet = wish._replace(reporter=Reporter())

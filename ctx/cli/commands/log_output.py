@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from ctx.cli.commands.json_output import print_json
-from ctx.cli.commands.status_output import when
 from ctx.maintenance import local_log
 from ctx.maintenance.background import log
 from ctx.maintenance.background.turn import current
 from ctx.text.escaping import printable
 from ctx.text.pluralize import counted
+from ctx.text.wording import when
 from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
 SHOWN = 50

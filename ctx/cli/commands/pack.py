@@ -14,7 +14,7 @@ from ctx.cli.commands.search import announce
 from ctx.errors import NO_HITS, CtxError, StoreUnusable
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.index import Index
     from ctx.pack.making import Made
 
 BUDGET, BUDGET_MAX = 8_000, 1_000_000
@@ -145,7 +145,7 @@ def command(
         return hand_on(index, made, stdout=stdout, copy=copy, as_json=as_json)
 
 
-def hand_on(index: RepositoryIndex, made: Made, *, stdout: bool, copy: bool, as_json: bool) -> int:
+def hand_on(index: Index, made: Made, *, stdout: bool, copy: bool, as_json: bool) -> int:
     """Keep a pack and print what was asked for; a pack that cannot be kept is printed whole."""
     from ctx.cli.commands.pack_output import print_manifest, print_summary
 
@@ -171,7 +171,7 @@ def hand_on(index: RepositoryIndex, made: Made, *, stdout: bool, copy: bool, as_
     return NO_HITS if empty else 0
 
 
-def read(index: RepositoryIndex, name: str, *, copy: bool, as_json: bool) -> int:
+def read(index: Index, name: str, *, copy: bool, as_json: bool) -> int:
     """Print a pack that is kept."""
     from ctx.cli.commands.pack_output import print_manifest
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctx.cli.commands.json_output import print_json
-from ctx.cli.commands.paths import quoted
-from ctx.cli.commands.status_output import size, when
 from ctx.text.escaping import printable
+from ctx.text.paths import quoted
 from ctx.text.pluralize import counted
+from ctx.text.wording import size, when
 
 if TYPE_CHECKING:
     from ctx.pack.shelf import Listed

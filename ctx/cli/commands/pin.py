@@ -59,8 +59,8 @@ def fields(pin: Pin) -> dict[str, object]:
 
 def text(pin: Pin) -> str:
     """A pin for eyes."""
-    from ctx.cli.commands.status_output import when
     from ctx.text.escaping import printable
+    from ctx.text.wording import when
 
     said = f"tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {when(pin.time)}" if pin.time else "")
     return printable(said)

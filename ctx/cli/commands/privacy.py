@@ -8,9 +8,9 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
-from ctx.cli.commands.status_output import size, when
 from ctx.text.escaping import printable
 from ctx.text.pluralize import counted
+from ctx.text.wording import size, when
 
 
 @click.command(short_help="Show what was sent to remote models so far.")

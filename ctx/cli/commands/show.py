@@ -9,8 +9,8 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import paths_fields, print_json
-from ctx.cli.commands.paths import from_here, quoted
 from ctx.text.escaping import printable
+from ctx.text.paths import from_here, quoted
 
 if TYPE_CHECKING:
     from ctx.types import Cited

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from ctx.text.escaping import printable
-
 WHOLE = 12
 """A text of at most so many lines is shown whole."""
 WINDOW = 10
 """So many lines of a longer one are shown."""
-WIDTH = 300
-"""A line is cut after so many characters."""
 
 
 def shown_lines(text: str, query: str) -> list[int]:
@@ -56,13 +52,3 @@ def densest(lines: list[str], query: str) -> int:
     # A run that begins with a match would show nothing of what leads to it.
     slack = size - (matched[-1] - matched[0] + 1)
     return min(matched[0] - slack // 2, last_start)
-
-
-def harmless(line: str) -> str:
-    """A line that may be printed: cut where it is endless, with control characters made visible.
-
-    What a file holds must not move the cursor, ring, or turn the direction of writing.
-    """
-    if len(line) > WIDTH:
-        line = line[:WIDTH] + "…"
-    return printable(line.removesuffix("\r"))

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timezone
 from typing import Any
 
 from ctx.cli.commands.json_output import print_json, revision_fields
 from ctx.storage.descriptor import Descriptor
 from ctx.text.escaping import printable
 from ctx.text.pluralize import counted, counted_and
+from ctx.text.wording import size, when
 from ctx.types import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
-
-LATEST = 1 << 35
-"""A time after this, about the year 3058, was never written by a clock."""
-UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def print_json_status(status: Status) -> None:
@@ -183,19 +179,3 @@ def catch_up(head: CatchUp) -> str:
         return f"tree {head.tree.hex()[:12]} is indexed but for {lacking} not in this clone"
     cost = f"{counted(head.new_blobs, 'new blob')}, about {counted(head.chunks, 'chunk')}"
     return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"
-
-
-def when(seconds: int) -> str:
-    """A time in the user's zone, to the minute."""
-    if not 0 <= seconds < LATEST:
-        return "at no known time"
-    return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def size(count: float) -> str:
-    """Bytes in the unit that fits, of 1000 as disks are sold."""
-    for unit in UNITS:
-        if count < 1000 or unit == UNITS[-1]:
-            break
-        count /= 1000
-    return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

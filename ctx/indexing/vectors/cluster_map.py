@@ -12,8 +12,8 @@ from ctx.indexing.tree_walk import Trees
 from ctx.storage.partition import Node
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.models.remote import RemoteModel
+    from ctx.session import Session
 
 
 class Pair(NamedTuple):
@@ -26,15 +26,15 @@ class Pair(NamedTuple):
 class Pairs:
     """The trees of one repository as one remote model has them."""
 
-    def __init__(self, index: RepositoryIndex, model: RemoteModel) -> None:
-        self._index = index
+    def __init__(self, session: Session, model: RemoteModel) -> None:
+        self._session = session
         self._model = model
 
     def roots(self, tree: bytes) -> tuple[Node, Node]:
         """The node of a whole tree under both descriptors."""
-        repository = self._index.reader
+        repository = self._session.reader
         return (
-            Trees(repository, str(self._index.descriptor)).root(tree),
+            Trees(repository, str(self._session.descriptor)).root(tree),
             Trees(repository, str(self._model.descriptor)).root(tree),
         )
 

@@ -11,13 +11,11 @@ from ctx.models.precision import agree
 from ctx.models.texts import text_hash, texts_of
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.models.remote import RemoteModel
+    from ctx.session import Session
 
 
-def differing(
-    index: RepositoryIndex, model: RemoteModel, keys: Sequence[bytes]
-) -> tuple[list[bytes], list[bytes]]:
+def differing(session: Session, model: RemoteModel, keys: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
     """Those of some clusters that the model embeds otherwise now, and those whose files are not here.
 
     Every text is sent again. Raises `ServiceFailed`.
@@ -33,7 +31,7 @@ def differing(
         for key in keys:
             try:
                 stored = model.clusters.stored(key)
-                texts = texts_of(stored, index.reader, settings)
+                texts = texts_of(stored, session.reader, settings)
             except Damaged:
                 impossible.append(key)
                 continue

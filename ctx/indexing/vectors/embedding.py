@@ -25,8 +25,8 @@ from ctx.storage.clusters import Document, encode_members
 from ctx.storage.records import decode_record
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.models.remote import RemoteModel
+    from ctx.session import Session
 
 _UNIT = 32
 """Clusters whose vectors are written into one search-ready file."""
@@ -66,7 +66,7 @@ class Embedding:
 
     def __init__(
         self,
-        index: RepositoryIndex,
+        session: Session,
         model: RemoteModel,
         embedder: RemoteEmbedder,
         tree: bytes,
@@ -75,11 +75,11 @@ class Embedding:
         is_alone: bool,
     ) -> None:
         """`is_alone`: this process is the one that may change what has arrived (`ctx.models.journal`)."""
-        self._index = index
+        self._session = session
         self._model = model
         self._embedder = embedder
         self._progress = progress
-        self._known = KnownVectors(index, model, tree)
+        self._known = KnownVectors(session, model, tree)
         self._is_alone = is_alone
         self._seen = Seen(model.arrived.read(mend=is_alone))
         self._ready: dict[bytes, Vectors] = {}
@@ -129,8 +129,8 @@ class Embedding:
         seen = self._seen
         batch = Batch([], [], [])
         for pair in missing:
-            stored = self._index.clusters.stored(pair.local)
-            found = texts_of(stored, self._index.reader, self._model.settings)
+            stored = self._session.clusters.stored(pair.local)
+            found = texts_of(stored, self._session.reader, self._model.settings)
             hashes = list(map(text_hash, found))
             known = self._known.of(stored, hashes)
             waiting = Waiting(pair, stored, hashes, [known.get(one) or seen.vector(one) for one in hashes])

@@ -19,6 +19,7 @@ from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.remote import RemoteModel
 from ctx.models.texts import text_hash, texts_of
 from ctx.models.truncated import REASON
+from ctx.session import take_shared
 from ctx.storage.clusters import HASH_BYTES
 from ctx.storage.partition import Node
 from ctx.storage.snapshots import NodeRecord
@@ -26,24 +27,24 @@ from ctx.storage.store import Store, unusable
 from ctx.types import Progress, RemoteReport
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.models.http import Patience
+    from ctx.session import Session
 
 
 def embed_tree(
-    index: RepositoryIndex, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
+    session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
 ) -> RemoteReport | None:
     """Cover a tree that is indexed locally; None where no model is configured.
 
     Without `may_ask` the model is not asked: a tree of which all vectors are stored gets its snapshot, for
     another one nothing is done, and the report is None.
     """
-    model = index.remote_model
+    model = session.remote_model
     if model is None:
         return None
     if model.snapshots.covered(tree) is not None:
         return RemoteReport(model.settings.model, 0, 0, 0)
-    if not may_ask and VectorIndexer(index, model).pairs.lacking(tree):
+    if not may_ask and VectorIndexer(session, model).pairs.lacking(tree):
         return None
     report = progress or (lambda _: None)
 
@@ -51,14 +52,14 @@ def embed_tree(
         done, total = state.clusters_done, state.clusters_total
         report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost, state.share))
 
-    with alone(index.store) as mine:
+    with alone(session.store) as mine:
         if not mine:
             return RemoteReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
         if may_ask:
             # What somebody else has paid for is asked for first.
-            index.take_shared(tree, indexing=True)
+            take_shared(session, tree, indexing=True)
         try:
-            covered = VectorIndexer(index, model).cover(tree, step)
+            covered = VectorIndexer(session, model).cover(tree, step)
         except ServiceFailed as error:
             kept = "what has come back is kept, `git ctx index` goes on from there"
             raise ServiceFailed(f"{error}\n{kept}") from error
@@ -87,21 +88,23 @@ def alone(store: Store) -> Iterator[bool]:
 class VectorIndexer:
     """Makes and finds the vectors that one remote model has for the trees of one repository."""
 
-    def __init__(self, index: RepositoryIndex, model: RemoteModel) -> None:
-        self._index = index
+    def __init__(self, session: Session, model: RemoteModel) -> None:
+        self._session = session
         self._model = model
-        self.pairs = Pairs(index, model)
+        self.pairs = Pairs(session, model)
 
     def to_ask(self, tree: bytes, pairs: Sequence[Pair], most: int) -> int:
         """How many texts of these clusters would have to be sent; counting ends above `most`.
 
         Raises `Damaged` where the tree is not indexed, or a file of it is not here.
         """
-        known = KnownVectors(self._index, self._model, tree)
+        known = KnownVectors(self._session, self._model, tree)
         asked: set[bytes] = set()
         for pair in pairs:
-            stored = self._index.clusters.stored(pair.local)
-            hashes = [text_hash(text) for text in texts_of(stored, self._index.reader, self._model.settings)]
+            stored = self._session.clusters.stored(pair.local)
+            hashes = [
+                text_hash(text) for text in texts_of(stored, self._session.reader, self._model.settings)
+            ]
             vectors = known.of(stored, hashes)
             asked.update(one for one in hashes if one not in vectors)
             if len(asked) > most:
@@ -123,7 +126,7 @@ class VectorIndexer:
         every = [pair for _, pairs in directories for pair in pairs]
         missing = [pair for pair in every if not self._model.clusters.use(pair.remote)]
         covered = self.embed(tree, missing, progress, patience=patience)
-        if self._index.snapshots.tree(tree) is not None:
+        if self._session.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot; its clusters are kept all the same.
             cut = self._model.cut.read()
             for node, pairs in reversed(directories):
@@ -153,7 +156,7 @@ class VectorIndexer:
         embedder = self._model.embedder(patience=patience)
         try:
             return Embedding(
-                self._index,
+                self._session,
                 self._model,
                 embedder,
                 tree,
@@ -175,7 +178,7 @@ class VectorIndexer:
 
     def _write_node(self, nodes: tuple[Node, Node], pairs: Sequence[Pair], cut: set[bytes]) -> None:
         local, remote = nodes
-        record = self._index.snapshots.node(local.key)
+        record = self._session.snapshots.node(local.key)
         if record is None:
             raise Damaged("a manifest node vanished while its tree was being embedded: run it again")
         content = remote.read()

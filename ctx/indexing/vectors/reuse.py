@@ -15,8 +15,8 @@ from ctx.storage.document_index import DocumentIndex
 from ctx.storage.views.view import View
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.models.remote import RemoteModel
+    from ctx.session import Session
 
 _BASES = 4
 """Earlier trees that are looked through."""
@@ -25,10 +25,10 @@ _BASES = 4
 class KnownVectors:
     """What is stored of one model besides the clusters of `tree` itself."""
 
-    def __init__(self, index: RepositoryIndex, model: RemoteModel, tree: bytes) -> None:
-        self._index = index
+    def __init__(self, session: Session, model: RemoteModel, tree: bytes) -> None:
+        self._session = session
         self._model = model
-        self._bases = [view for view in index.catalog.views() if view.tree != tree][:_BASES]
+        self._bases = [view for view in session.catalog.views() if view.tree != tree][:_BASES]
         self._of_paths: dict[bytes, dict[bytes, bytes]] = {}
 
     def of(self, stored: Stored, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -44,7 +44,7 @@ class KnownVectors:
         """Local clusters that may have texts of a new one: those of its paths earlier, then of its blobs."""
         for base in self._bases:
             yield self._earlier(stored, base)
-        documents = DocumentIndex(self._index.store, str(self._index.descriptor))
+        documents = DocumentIndex(self._session.store, str(self._session.descriptor))
         yield set(documents.clusters_of(map(document_key, stored.members)).values())
 
     def _vectors_of(self, clusters: Collection[bytes]) -> dict[bytes, bytes]:
@@ -53,7 +53,7 @@ class KnownVectors:
         width = self._model.vector_bytes
         for key in clusters:
             try:
-                local = self._index.clusters.stored(key)
+                local = self._session.clusters.stored(key)
                 remote = self._model.clusters.stored(cluster_key(str(self._model.descriptor), local.members))
             except Damaged:
                 continue

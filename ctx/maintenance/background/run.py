@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 
-import ctx
 from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
 from ctx.git.place import Place, locate
@@ -104,9 +104,13 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
     One that cannot be read is no reason to leave the others; a store that cannot be written is. Raises
     CtxError.
     """
+    from ctx.search.open_index import OpenIndex
+    from ctx.share.fetch import fetch_on_miss
+
     tried = set(covered)
     end = time.monotonic() + WAITS
-    with ctx.open(place.common_dir) as index:
+    with OpenIndex(place.common_dir) as index:
+        index.on_miss = partial(fetch_on_miss, index)
         while (head := next_head(place, tried)) is not None:
             revision = head.branch.removeprefix("refs/heads/") if head.branch else None
             try:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from ctx.errors import CtxError, GitFailed, UsageError
 from ctx.git.revisions import Resolution
-from ctx.index import RepositoryIndex
 from ctx.ranking.correction import fit_path
 from ctx.ranking.past import FEATURES, History
 from ctx.ranking.prior import why_unread
@@ -16,6 +15,7 @@ from ctx.search.evaluation import fit
 from ctx.search.evaluation.grades import Difference, Grade, difference, grade, groups
 from ctx.search.evaluation.replay import Graded, Replay
 from ctx.search.evaluation.settings import DEFAULT, Setting, parse
+from ctx.search.open_index import OpenIndex
 
 MOST = 200
 
@@ -61,7 +61,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    index: RepositoryIndex,
+    index: OpenIndex,
     revision: str | None = None,
     *,
     most: int = MOST,
@@ -120,7 +120,7 @@ def _part(name: str, graded: Sequence[Graded], ways: range) -> Part:
 
 
 def _fit(
-    index: RepositoryIndex,
+    index: OpenIndex,
     start: bytes,
     replay: Replay,
     graded: Sequence[Graded],

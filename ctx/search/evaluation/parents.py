@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ctx.git.revisions import REVISION, Resolution
-from ctx.index import RepositoryIndex
 from ctx.indexing.indexer import Indexer
+from ctx.search.open_index import OpenIndex
 from ctx.storage.views.catalog import Catalog, Tips
 from ctx.storage.views.segments import Key
 from ctx.storage.views.view import View
@@ -24,7 +24,7 @@ _KEPT_VIEWS = 2
 class Parents:
     """Gives the views of trees that git names and nobody asked to index."""
 
-    def __init__(self, index: RepositoryIndex) -> None:
+    def __init__(self, index: OpenIndex) -> None:
         self._index = index
         self._catalog = _InMemory(index.store, str(index.descriptor), VERSION)
         self._indexer = Indexer(index.repository, index.store, index.descriptor, self._catalog, False)

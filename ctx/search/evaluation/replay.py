@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctx.errors import Damaged, GitFailed
-from ctx.index import RepositoryIndex
 from ctx.search.evaluation.commits import UNKNOWN, Commit, commits
 from ctx.search.evaluation.measures import Shown
 from ctx.search.evaluation.parents import Parents
 from ctx.search.evaluation.settings import Setting
 from ctx.search.evaluation.tasks import Task, task_of
 from ctx.search.hits import Filters, search, texts_of_rows
+from ctx.search.open_index import OpenIndex
 from ctx.storage.views.view import View
 
 DEPTH = 12
@@ -35,7 +35,7 @@ class Replay:
 
     def __init__(
         self,
-        index: RepositoryIndex,
+        index: OpenIndex,
         start: bytes,
         most: int,
         settings: Sequence[Setting],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
     from ctx.search.opening import Opened
 
 EXCERPT_BUDGET = 48_000
@@ -37,7 +37,7 @@ TOKENIZER = f"words-{words.VERSION}"
 
 
 def case_of(
-    index: RepositoryIndex,
+    index: OpenIndex,
     opened: Opened,
     text: str,
     rows: int,
@@ -59,7 +59,7 @@ def case_of(
 
 
 def answer_files(
-    index: RepositoryIndex, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
+    index: OpenIndex, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
 ) -> FileAnswer:
     """The best files of a tree for a question. `content` says whether excerpts are wanted.
 

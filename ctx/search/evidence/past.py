@@ -17,7 +17,7 @@ from ctx.history.view import Views, view_name
 from ctx.models.static_embedding import word_table
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 _MOST = 2
 """Commits that are told of a file."""
@@ -28,7 +28,7 @@ Past = Mapping[bytes, Sequence[Mapping[str, Any]]]
 """For each path the commits, the best first, as evidence."""
 
 
-def past_of(index: RepositoryIndex, commit: bytes | None, text: str, paths: Sequence[bytes]) -> Past:
+def past_of(index: OpenIndex, commit: bytes | None, text: str, paths: Sequence[bytes]) -> Past:
     """The commits up to one that answer a text, by the files that they changed among some."""
     view = None
     if commit is not None:
@@ -52,7 +52,7 @@ def past_of(index: RepositoryIndex, commit: bytes | None, text: str, paths: Sequ
     }
 
 
-def _said(index: RepositoryIndex, commit: bytes, score: float) -> dict[str, Any]:
+def _said(index: OpenIndex, commit: bytes, score: float) -> dict[str, Any]:
     subject, time = "", 0
     try:
         info = index.repository.commit_info(commit)

@@ -17,12 +17,13 @@ from ctx.models.precision import is_absolute
 from ctx.models.previous import former_models, unreachable_models
 from ctx.ranking.nearness import Nearness, Span
 from ctx.search.hits import corpus_of
+from ctx.session import take_shared
 from ctx.storage.views.view import View
 from ctx.text.pluralize import counted_and
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
     from ctx.models.remote import RemoteModel
+    from ctx.search.open_index import OpenIndex
 
 _AT_ONCE = 64
 """Texts that a search has embedded before it answers; with more it answers without them."""
@@ -32,7 +33,7 @@ _NEVER = "never"
 class Part(NamedTuple):
     """A tree of one repository: its index and its view."""
 
-    home: RepositoryIndex
+    home: OpenIndex
     view: View
 
 
@@ -64,7 +65,7 @@ class _Lacking(Exception):
 
 
 def choose(
-    index: RepositoryIndex, searched: Sequence[Searched], patience: Patience, *, absolute: bool = False
+    index: OpenIndex, searched: Sequence[Searched], patience: Patience, *, absolute: bool = False
 ) -> Choice:
     """Return the model to answer with; with `absolute` one of which scores mean something.
 
@@ -78,7 +79,7 @@ def choose(
     except _Lacking as found:
         why = found
     hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
-    for model in former_models(index, wanted):
+    for model in former_models(index.models, wanted):
         if absolute and not is_absolute(model.settings.precision):
             continue
         if isinstance(why.__cause__, Silent) and host_of(model.settings.query_url) in hosts:
@@ -94,7 +95,7 @@ def choose(
     said += [
         f"{name_beside(model, wanted)} has vectors of all of it, and answers meanwhile where "
         "ctx.embedder.formerUrl names its address"
-        for model in unreachable_models(index, wanted)
+        for model in unreachable_models(index.models, wanted)
         if all(model.snapshots.covered(tree) for tree in trees)
     ]
     return Choice(None, [], said)
@@ -107,7 +108,7 @@ def name_beside(model: RemoteModel, other: RemoteModel) -> str:
 
 
 def _near(
-    index: RepositoryIndex, model: RemoteModel, searched: Sequence[Searched], patience: Patience
+    index: OpenIndex, model: RemoteModel, searched: Sequence[Searched], patience: Patience
 ) -> list[Nearness]:
     """Where the vectors of the views are. Raises `_Lacking`."""
     try:
@@ -116,7 +117,7 @@ def _near(
         raise _Lacking(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
-def _of_view(index: RepositoryIndex, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
+def _of_view(index: OpenIndex, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
     def make() -> Nearness:
         where = []
         for part in one.parts:
@@ -126,10 +127,10 @@ def _of_view(index: RepositoryIndex, model: RemoteModel, one: Searched, patience
                 raise _Lacking(f"{model.settings.model} is not known to be the same in every submodule")
         return Nearness(corpus_of(one.view), where, model.settings.precision)
 
-    return model.nearness(one.view, make) if one.only is None else make()
+    return model.kept_for(one.view, make) if one.only is None else make()
 
 
-def _same_model(model: RemoteModel, home: RepositoryIndex) -> RemoteModel:
+def _same_model(model: RemoteModel, home: OpenIndex) -> RemoteModel:
     """The same model as another repository has it, by its own settings. Raises `_Lacking`."""
     other = home.remote_model
     if other is None or other.descriptor != model.descriptor:
@@ -174,7 +175,7 @@ def _complete(
     indexer.restore(pairs)
     lacking = indexer.pairs.absent(pairs)
     if lacking and model is index.remote_model:
-        index.take_shared(tree, indexing=False)
+        take_shared(index, tree, indexing=False)
         lacking = indexer.pairs.absent(pairs)
         indexer.restore([pair for pair in pairs if pair not in lacking])
     if not lacking:

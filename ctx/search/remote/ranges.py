@@ -21,11 +21,11 @@ from ctx.search.remote.searching import POOL, Find, RemoteSearch, Wishes
 from ctx.types import Found, Hit, by_score
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 
 def search_ranges(
-    index: RepositoryIndex,
+    index: OpenIndex,
     sides: Sequence[Changed],
     query: str,
     limit: int,
@@ -53,7 +53,7 @@ def search_ranges(
 
 
 def _near(
-    index: RepositoryIndex,
+    index: OpenIndex,
     sides: Sequence[Changed],
     finds: Sequence[Find],
     text: str,

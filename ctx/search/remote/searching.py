@@ -40,7 +40,7 @@ from ctx.text.pluralize import counted
 from ctx.types import Found, Hit
 
 if TYPE_CHECKING:
-    from ctx.index import RepositoryIndex
+    from ctx.search.open_index import OpenIndex
 
 POOL = 50
 """Chunks that lie near the query, of which the best get a place in the answer."""
@@ -66,7 +66,7 @@ class RemoteSearch:
 
     def __init__(
         self,
-        index: RepositoryIndex,
+        index: OpenIndex,
         searched: Sequence[Searched],
         retrieve: Retrieve,
         filters: Filters,
@@ -208,7 +208,7 @@ class RemoteSearch:
         )
 
 
-def of_view(index: RepositoryIndex, view: View, filters: Filters) -> Retrieve:
+def of_view(index: OpenIndex, view: View, filters: Filters) -> Retrieve:
     """Retrieval from one view: its local ranking, fused with that of what lies near where there is one."""
     records = partial(index.record, view)
 

@@ -44,7 +44,7 @@ NO_SEGMENT = 0xFFFF
 class Group(NamedTuple):
     """The files of one cluster, columns in the order of its members.
 
-    `flags` as `ctx.storage.views.paths` gives them, `vectors` (n, vector bytes) uint8, `terms` the 36-bit hashes
+    `flags` as in `ctx.storage.views.paths`, `vectors` (n, vector bytes) uint8, `terms` the 36-bit hashes
     of each path's terms, `documents` None where the content kept the file out.
     """
 
@@ -167,7 +167,7 @@ class View:
 
     @cached_property
     def file_flags(self) -> npt.NDArray[np.uint8]:
-        """Flags of each file, (files,) uint8: from its path (`ctx.storage.views.paths`), LEGACY from the others."""
+        """Flags of each file, (files,) uint8: from its path (`views.paths`), LEGACY from the others."""
         return self._flags | np.where(outdated(self._path, self._path_end), LEGACY, 0).astype(np.uint8)
 
     @cached_property

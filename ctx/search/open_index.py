@@ -1,0 +1,264 @@
+"""An open index: a session together with what makes its views, reads them and ranks their rows.
+
+Functions of search and of the packages above it take one; `ctx.index.Index` adds the operations.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from ctx.git.repository import Repository
+from ctx.git.revisions import BRANCH, REVISION, Resolution, resolve
+from ctx.search.overlay import Uncommitted
+from ctx.session import Session, take_shared
+from ctx.text.contents import MISSING
+from ctx.types import Answer, Found, Hit, IndexReport, Plan, Progress
+
+if TYPE_CHECKING:
+    from ctx.git.worktree import WorkTree
+    from ctx.indexing.indexer import Indexer
+    from ctx.ranking.prior import Fitting
+    from ctx.ranking.tuning import Tuning
+    from ctx.search.dependencies.edges import Dependencies
+    from ctx.search.opening import Opened
+    from ctx.search.submodules import Below, Joined
+    from ctx.storage.views.view import View
+
+Report = Callable[[Progress], None]
+Announce = Callable[[Plan], None]
+
+
+class OpenIndex(Session):
+    """A session that can open trees for a search."""
+
+    def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
+        """Open the repository that contains `path`, or take an open one, which is closed with the index."""
+        super().__init__(path, repository=repository)
+        self.uncommitted = Uncommitted(self.repository)
+        self._joined: Joined | None = None
+        self._joined_before: weakref.WeakSet[Joined] = weakref.WeakSet()
+
+    def close(self) -> None:
+        """Release the files, connections and processes of the repository, and the views kept in memory."""
+        self.forget_submodules()
+        for joined in list(self._joined_before):
+            joined.close()
+        self.uncommitted.close()
+        super().close()
+
+    def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:
+        """Which tree is asked for, and by which rule. Raises `UnknownRevision` and `NothingCommitted`."""
+        return resolve(self.repository, revision, branch, self.snapshots.latest)
+
+    def index(
+        self,
+        revision: str | None = None,
+        *,
+        branch: str | None = None,
+        jobs: int | None = None,
+        trigger: str = "manual",
+        background: bool = False,
+        progress: Report | None = None,
+        ask_model: bool = True,
+    ) -> IndexReport:
+        """Cover the tree of a revision, and the trees that other processes ask for meanwhile.
+
+        Without `ask_model` nothing is sent to a remote model: what it has embedded already is used.
+        """
+        from ctx.indexing.running import run
+
+        self.store.insist_on_disk()
+        asked = self.resolve(revision, branch)
+        report = run(
+            self,
+            lambda: self.indexer,
+            asked,
+            trigger,
+            jobs=jobs,
+            background=background,
+            progress=progress,
+            ask_model=ask_model,
+        )
+        if self._wants_fit:
+            self._fitting.bring_up_to_date()
+        return report
+
+    def fetch(
+        self,
+        revision: str | None = None,
+        *,
+        branch: str | None = None,
+        told: Callable[[int], None] | None = None,
+    ) -> int:
+        """Get from the remotes of a partial clone what indexing a revision lacks; the number of objects.
+
+        `told` is called with the number of objects before each fetch. No other method fetches objects. Raises
+        `GitFailed`.
+        """
+        from ctx.indexing.lacking import fetch_lacking
+
+        tree = self.resolve(revision, branch).tree
+        if self.snapshots.covered(tree) is not None and not self.indexer.uncounted(tree):
+            return 0
+
+        def files() -> list[bytes]:
+            if self.snapshots.covered(tree) is not None:
+                return self.indexer.uncounted(tree)
+            _, clusters = self.indexer.coverer.missing(self.indexer.trees.root(tree))
+            return [member.oid for cluster in clusters for member in cluster.members]
+
+        return fetch_lacking(self.repository, tree, files, told or (lambda _: None))
+
+    def below(self, revision: str | None = None, *, branch: str | None = None) -> Iterator[Below]:
+        """Yield the submodules of a revision at their pinned commits, nested ones too."""
+        from ctx.search.submodules import pinned_below
+
+        return pinned_below(self, self.resolve(revision, branch).tree)
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        """What makes the snapshots and views of this repository."""
+        return self.make_indexer(self.repository, True)
+
+    def make_indexer(self, repository: Repository, committed: bool) -> Indexer:
+        """What makes views of trees that `repository` reads; of those that are committed, snapshots too."""
+        from ctx.indexing.indexer import Indexer
+
+        return Indexer(repository, self.store, self.descriptor, self.catalog, committed)
+
+    def overlaid(self, overlay: str) -> tuple[Callable[[], Indexer], WorkTree]:
+        """What makes views of HEAD with the uncommitted state on top of it, and that state.
+
+        Only the last one that was asked for can be read. Raises GitFailed and CtxError.
+        """
+        state = self.uncommitted.now(overlay)
+        if state.tree is not None:
+            return partial(self.make_indexer, state.repository, False), state
+        return (lambda: self.indexer), state
+
+    @property
+    def reader(self) -> Repository:
+        """What reads the objects of the last tree that was searched, those of uncommitted files included."""
+        return self.uncommitted.reader
+
+    def join_submodules(self, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
+        """Return a tree with its submodules in it, which stay open as long as an answer reads them."""
+        from ctx.search.submodules import join
+
+        self._joined, opened = join(self, opened, progress)
+        self._joined_before.add(self._joined)
+        return self._joined, opened
+
+    def forget_submodules(self) -> None:
+        """Release the submodules of the last tree that was searched; its answers can still be read."""
+        if self._joined is not None:
+            self._joined.rest()
+            self._joined = None
+
+    def view(
+        self,
+        indexer: Callable[[], Indexer],
+        asked: Resolution,
+        progress: Report | None = None,
+        announce: Announce | None = None,
+    ) -> View:
+        """The view of a tree; what lacks is made by what `indexer` gives."""
+        self.store.may_use_memory = True  # a search answers where nothing may be written
+        # The usual case needs nothing of what makes an index, whose import would cost more than the search.
+        found = self.catalog.view(asked.tree)
+        if found is not None and self._is_current(found, asked.tree):
+            return found
+        take_shared(self, asked.tree, indexing=False)
+        named = asked.resolved_by in (REVISION, BRANCH)
+        if named and announce is not None:
+            from ctx.indexing.cost import plan
+
+            announce(plan(self, lambda: self.indexer, asked))
+        return indexer().view(asked, progress, named)
+
+    def _is_current(self, view: View, tree: bytes) -> bool:
+        """True unless the tree has no snapshot, or has a blob now that was missing."""
+        if MISSING in view.skipped:
+            return self.snapshots.still_lacks(tree, self.repository) is not None
+        return view.is_overlay or self.snapshots.covered(tree) is not None
+
+    def mend(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
+        """Make anew what is stored of a tree and is not what its name says, or `everything` made of that."""
+        if everything:
+            indexer.renew(tree)
+        else:
+            indexer.repair(tree)
+        self.catalog.forget(tree)
+        self.clusters.forget()
+
+    @property
+    def _wants_fit(self) -> bool:
+        return self.repository.settings.get_bool("ctx.fit", False)
+
+    @property
+    def tuning(self) -> Tuning:
+        """How to rank: by the texts too, and by what the past says of the files where the user wants it."""
+        from ctx.ranking.tuning import PLAIN
+        from ctx.search.hits import texts_of_rows
+
+        tuning = self._fitting.tuning() if self._wants_fit else PLAIN
+        return tuning._replace(text_of=texts_of_rows(lambda view: partial(self.record, view), self.text))
+
+    @property
+    def past_unread(self) -> str | None:
+        """Why the past of the files does not count though the user wants it, None where it does."""
+        why = self._fitting.unread if self._wants_fit else None
+        return why and f"ctx.fit has no effect, since {why}"
+
+    def answered(self, about: Answer, found: Found, *said: str | None) -> Answer:
+        """An answer with what a ranking gave it, what had a part in that, and what else is to be said."""
+        return about._replace(
+            hits=[hit._replace(reader=about.reader) for hit in found.hits],
+            message=self.remark(found.message, *said),
+            ranked_with=(*self.tuning.ranked_with, *found.ranked_with),
+            further_queries=found.further_queries,
+        )
+
+    def remark(self, *said: str | None) -> str | None:
+        """What to say beside an answer that counts the past: what is given, and where there is none, why."""
+        return "; ".join(filter(None, (*said, self.past_unread))) or None
+
+    @cached_property
+    def _fitting(self) -> Fitting:
+        from ctx.ranking.prior import Fitting
+
+        return Fitting(self.repository, self.store)
+
+    def dependencies(self, view: View) -> Dependencies:
+        """Who uses whom among the files of a view, as long as its tree is the last one that was opened."""
+        from ctx.search.dependencies.edges import Dependencies
+        from ctx.search.hits import corpus_of
+
+        return Dependencies(corpus_of(view), self.reader.read_blob, partial(self.record, view))
+
+    def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
+        """The record of a document of a view. Raises `Damaged`."""
+        known = view.records.get(document)
+        return (self._joined or self.clusters).record(cluster, document) if known is None else known
+
+    def text(self, hit: Hit) -> str | None:
+        """Return the text of a hit, read from the git object now; None where that is gone or damaged.
+
+        The text is that of the answer that the hit is from, whatever was searched since. After `close`,
+        uncommitted texts are gone.
+        """
+        from ctx.text.contents import to_text
+
+        try:
+            if hit.reader is not None:
+                blob = hit.reader.of(hit.path).read_blob(hit.blob)
+            else:
+                reader = self.reader if self._joined is None else self._joined.reader(hit.path)
+                blob = reader.read_blob(hit.blob)
+        except KeyError:
+            return None
+        return to_text(blob, hit.position.start, hit.position.end)

@@ -1,0 +1,115 @@
+"""One repository that is open, with what is stored of it: the values that every operation starts from.
+
+A session opens each part when it is first read and has no operations of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import blake2b
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
+
+from ctx import text
+from ctx.git.repository import Repository, open_repository
+from ctx.storage.descriptor import Descriptor, embedded_model
+from ctx.storage.snapshots import Snapshots
+from ctx.storage.store import DIRECTORY, Store
+
+if TYPE_CHECKING:
+    from ctx.models.configured import Models
+    from ctx.models.remote import RemoteModel
+    from ctx.storage.cluster_store import ClusterStore
+    from ctx.storage.views.catalog import Catalog
+
+SessionType = TypeVar("SessionType", bound="Session")
+
+
+class Session:
+    """The repository, its store and what lies in it. Close it after use.
+
+    `on_miss` is called with a tree that is not covered, where the user allows asking a remote for it; it
+    returns a message about a failure or None. `fetch_failed` keeps the last such message.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
+        """Open the repository that contains `path`, or take an open one, which is closed with the session."""
+        self.repository: Repository = repository or open_repository(path)
+        self.descriptor: Descriptor = embedded_model()
+        alternates = self.repository.lenders(DIRECTORY)
+        self.store = Store(self.repository.common_dir, alternates, self.repository.permissions)
+        self.store.check_layout()
+        self.snapshots = Snapshots(self.store, str(self.descriptor))
+        self.on_miss: Callable[[bytes], str | None] | None = None
+        self.fetch_failed: str | None = None
+
+    def __enter__(self: SessionType) -> SessionType:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the files, connections and processes of the repository, and the views kept in memory."""
+        if (catalog := self.__dict__.get("catalog")) is not None:
+            catalog.close()
+        if (models := self.__dict__.get("models")) is not None:
+            models.close()
+        self.repository.close()
+
+    @property
+    def reader(self) -> Repository:
+        """The repository that objects are read from."""
+        return self.repository
+
+    @property
+    def repository_id(self) -> str:
+        """16 hexadecimal digits that identify this repository on this machine."""
+        place = os.fsencode(os.path.realpath(self.repository.common_dir))
+        return blake2b(place, digest_size=8).hexdigest()
+
+    # These are imported on first use: an index that is up to date is recognized without numpy.
+
+    @cached_property
+    def clusters(self) -> ClusterStore:
+        """The stored clusters."""
+        from ctx.storage.cluster_store import ClusterStore
+
+        return ClusterStore(self.store, self.descriptor)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The views and segments."""
+        from ctx.storage.views.catalog import Catalog
+
+        return Catalog(self.store, str(self.descriptor), text.VERSION)
+
+    @cached_property
+    def models(self) -> Models:
+        """The model services of this repository."""
+        from ctx.models.configured import Models
+
+        return Models(self.repository, self.store)
+
+    @property
+    def has_remote_models(self) -> bool:
+        """True if a search asks a model service."""
+        settings = self.repository.settings
+        return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
+
+    @property
+    def remote_model(self) -> RemoteModel | None:
+        """The embedder that is configured now, with its stored vectors. Raises UsageError."""
+        return self.models.configured if self.repository.settings.get("ctx.embedder.url") else None
+
+
+def take_shared(session: Session, tree: bytes, *, indexing: bool) -> None:
+    """Fetch what a tree lacks, where the user has permitted that in the configuration."""
+    from ctx.storage import sharing
+
+    if session.on_miss is not None and sharing.may_fetch(session.repository, indexing=indexing):
+        session.fetch_failed = session.on_miss(tree)

@@ -1,0 +1,164 @@
+"""The programs that are graded, behind one call: places of a tree for some queries, best first."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ctx.index import Index
+from ctx.ranking.tuning import PLAIN, Tuning
+from ctx.search.evaluation.parents import Parents
+from ctx.search.hits import Filters, search, texts_of_rows
+from ctx.storage.views.view import View
+from ctx.text.contents import to_text
+
+GRADED = 10
+"""Results that semble is asked for at first, since that many are graded."""
+LIMIT = 50
+"""Results that are kept of each query."""
+
+Results = list[list[Any]]
+"""[paths, first line, last line, tokens] for each result, best first."""
+
+_TOKEN = re.compile(r"[A-Za-z]{1,7}|[0-9]{1,3}|\n\s*|[^\sA-Za-z0-9]{1,2}")
+
+
+def tokens(text: str) -> int:
+    """About the tokens that a language model reads: pieces of words, numbers, pairs of marks, indentations.
+
+    An approximation, since the vocabularies of real tokenisers are downloads; the same for every program.
+    """
+    return len(_TOKEN.findall(text))
+
+
+class Ours:
+    """git-ctx as shipped, in this process, at any tree of a repository."""
+
+    name = "git-ctx"
+
+    def __init__(self, index: Index) -> None:
+        self._repository = index.repository
+        self.parents = Parents(index)
+        self._text_of = texts_of_rows(self.parents.records, index.text)
+
+    def search(
+        self,
+        view: View,
+        queries: Sequence[str],
+        pathspecs: Sequence[str] = (),
+        tuning: Tuning = PLAIN,
+    ) -> list[Results]:
+        """The results of each query in the tree of a view."""
+        filters = Filters(self._repository, pathspecs)
+        tuning = tuning._replace(text_of=self._text_of)
+        return [self._shown(view, query, filters, tuning) for query in queries]
+
+    def _shown(self, view: View, query: str, filters: Filters, tuning: Tuning) -> Results:
+        hits, _ = search(view, self.parents.records(view), query, LIMIT, filters, tuning=tuning)
+        found: Results = []
+        blobs = self._repository.read_blobs([hit.blob for hit in hits])
+        for hit, blob in zip(hits, blobs, strict=True):
+            text = "" if blob is None else to_text(blob, hit.position.start, hit.position.end)
+            paths = [os.fsdecode(path) for path in (hit.path, *hit.also_at)]
+            found.append([paths, hit.position.start_line, hit.position.end_line, tokens(text)])
+        return found
+
+
+class Semble:
+    """semble in a process of its own, with a model2vec folder and a cache of its own."""
+
+    name = "semble"
+
+    def __init__(self, python: str, model: str) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._process = subprocess.Popen(
+            [python, str(Path(__file__).with_name("semble_worker.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ
+            | {
+                "SEMBLE_MODEL_NAME": os.path.abspath(model),
+                "SEMBLE_CACHE_LOCATION": self._folder.name,
+                "SEMBLE_INDEX_WORKERS": "0",
+            },
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def search(self, folder: Path, queries: Sequence[str]) -> list[Results]:
+        """The results of each query in the files of a folder."""
+        return [
+            [[[path], first, last, tokens(text)] for path, first, last, text in results]
+            for results in self.ask(folder, queries)
+        ]
+
+    def ask(self, folder: Path, queries: Sequence[str]) -> list[list[tuple[str, int, int, str]]]:
+        """Path, first line, last line and text of each result."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        asked = {"folder": str(folder), "queries": list(queries), "graded": GRADED, "limit": LIMIT}
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        found: list[list[tuple[str, int, int, str]]] = json.loads(self._process.stdout.readline())
+        return found
+
+
+def command_line(*places: str) -> argparse.ArgumentParser:
+    """What every yardstick is told: these places, names of projects if not all, and semble."""
+    parser = argparse.ArgumentParser()
+    for place in places:
+        parser.add_argument(place, type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--semble", help="the Python of a virtual environment with semble 0.7")
+    parser.add_argument("--model", help="a model2vec folder for semble")
+    return parser
+
+
+def clone(repository: Path, folder: Path) -> None:
+    """A clone without files, and without the index that may lie beside the objects of the repository."""
+    subprocess.run(["git", "clone", "-q", "--no-checkout", repository, folder], check=True)
+
+
+def checkout(folder: Path, revision: str) -> None:
+    """Put the files of a revision into a clone, as far as it has them; files that stay are not touched.
+
+    A clone may lack large files, which nobody indexes.
+    """
+    command = ["git", "-C", folder, "-c", "advice.detachedHead=false", "checkout", "-q", "-f", revision, "--"]
+    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+        patterns = "".join(f"!/{path}\n" for path in _missing(folder, revision))
+        subprocess.run(["git", "-C", folder, "config", "core.sparseCheckout", "true"], check=True)
+        (folder / ".git" / "info").mkdir(exist_ok=True)
+        (folder / ".git" / "info" / "sparse-checkout").write_text("/*\n" + patterns)
+        subprocess.run(command, check=True)
+
+
+def _missing(folder: Path, revision: str) -> list[str]:
+    """The paths of a revision whose contents are not there."""
+    listing = subprocess.run(
+        ["git", "-C", folder, "ls-tree", "-r", "-z", "--format=%(objectname) %(path)", revision],
+        check=True,
+        capture_output=True,
+    ).stdout.decode()
+    entries = [entry.split(" ", 1) for entry in listing.split("\0") if entry]
+    found = subprocess.run(
+        ["git", "-C", folder, "cat-file", "--batch-check"],
+        input="".join(f"{oid}\n" for oid, _ in entries).encode(),
+        check=True,
+        capture_output=True,
+    ).stdout.splitlines()
+    return [path for (_, path), line in zip(entries, found, strict=True) if line.endswith(b" missing")]

@@ -1,0 +1,86 @@
+"""The documents name what the program has: every command and every option, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from ctx import _version
+from ctx.cli import main as cli
+
+ROOT = Path(__file__).resolve().parents[2]
+MANUAL = re.sub(r"\\f[BIR]", "", (ROOT / "docs/man/git-ctx.1").read_text(encoding="utf-8")).replace(
+    "\\-", "-"
+)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][a-z-]*")
+OF_OTHERS = {"-0", "-r", "-m", "-q", "--relative", "--git-common-dir"}
+"""Options of other programs in examples."""
+
+
+def options_of(name: str) -> set[str]:
+    command = cli.program if name == "" else cli.program.get_command(click.Context(cli.program), name)
+    assert command is not None
+    found = {
+        option
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for option in parameter.opts
+    }
+    return found - ({"-C", "--root"} if name else set())
+
+
+def section(title: str) -> str:
+    """The part of the manual from a heading to the next one."""
+    return re.split(r"^\.S[SH] ", MANUAL.split(title + "\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize("name", ["", *cli.COMMANDS])
+def test_manual_has_the_options_of_each_command_and_no_others(name):
+    tagged = re.findall(
+        r"^\.TP\n(-.*)$", section(f".SS {name}" if name else ".SH COMMON OPTIONS"), re.MULTILINE
+    )
+    listed = {option for line in tagged for option in OPTION.findall(line)}
+    assert listed == options_of(name) | (set() if name else {"-h"})
+
+
+def test_readme_and_manual_name_no_option_that_is_not_there():
+    known = set().union(*(options_of(name) for name in ["", *cli.COMMANDS])) | {"-h", "--help"} | OF_OTHERS
+    for line in README.splitlines() + MANUAL.splitlines():
+        if "git ctx" in line or "git-ctx" in line:
+            assert set(OPTION.findall(line.split("#")[0])) <= known, line
+
+
+def test_manual_has_an_example_of_every_command():
+    examples = section(".SH EXAMPLES")
+    assert [name for name in cli.COMMANDS if f"git ctx {name}" not in examples] == []
+
+
+def test_readme_has_the_two_commands_that_are_checked():
+    shell = "".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL)).splitlines()
+    for part in ("git-ctx search", "-m pytest"):
+        (line,) = [line for line in shell if part in line]
+        assert line.startswith("python3 -m venv .venv && .venv/bin/pip install -q ")
+
+
+def test_manual_is_of_this_version():
+    assert f'"git-ctx {_version.__version__}"' in MANUAL
+    assert re.search(r"^## \[", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_links_between_documents_lead_somewhere():
+    for page in (ROOT / "README.md", ROOT / "docs/README.md"):
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            assert target.startswith("https://") or (page.parent / target).exists(), (page.name, target)
+
+
+def test_index_page_lists_every_page():
+    listed = set(re.findall(r"\]\(([^)#]+)", (ROOT / "docs/README.md").read_text(encoding="utf-8")))
+    there = {
+        path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*") if path.is_file()
+    }
+    assert there - listed == {"README.md"}

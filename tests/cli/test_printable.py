@@ -1,0 +1,75 @@
+"""What a repository names its files, branches and symbols does not steer the terminal."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+
+import pytest
+
+from ctx.cli.commands.answer_output import hit_object, print_records
+from ctx.text.escaping import printable
+from ctx.text.paths import quoted
+from ctx.types import Answer, Coverage, Hit, Position
+
+UNSAFE = "\x00\x07\n\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u2028\u202a\u202e\u2066\u2069"
+
+
+@pytest.mark.parametrize("character", UNSAFE)
+def test_no_unsafe_character_is_printed(character):
+    assert character not in printable(f"a{character}b")
+    assert character not in quoted(f"a{character}b".encode())
+    assert quoted(f"a{character}b".encode()).startswith('"a\\')
+
+
+def test_what_is_safe_stays():
+    assert printable("größe 日本 عربي\tx") == "größe 日本 عربي\tx"
+    assert quoted("größe 日本 عربي".encode()) == "größe 日本 عربي"
+    assert quoted("a\u202eb".encode()) == '"a\\342\\200\\256b"'
+
+
+def test_branches_and_paths_of_a_repository(git_ctx, project):
+    project.git("checkout", "-q", "-b", "main\u202e\u009b2J")
+    project.commit({"lib/\u009b31m\u202e.py": "def renew_everything():\n    return 1\n"})
+    for arguments in (("index",), ("search", "renew_everything"), ("status",), ("pin", "HEAD"), ("pin",)):
+        for more in (("--color=always",), ()) if arguments[0] == "search" else ((),):
+            done = git_ctx(*arguments, *more, cwd=project.path)
+            assert done.status == 0, done.err
+            assert not {"\u202e", "\u009b"} & set(done.text + done.err), arguments
+
+
+def test_odd_fields_of_a_hit(capsys):
+    also = (b"a/b.py", b"a/\xff.py")
+    hit = Hit(b"x.py", Position(0, 1, 1, 1), "a\0b", "function", False, None, b"\1" * 20, 0.5, 0.5, also)
+    answer = Answer([hit], "main", None, b"\2" * 20, "HEAD", Coverage(True, 1, 1, {}), None, None, None, 0.1)
+    print_records(answer, b"")
+    assert capsys.readouterr().out.split("\0") == ["x.py", "1", "1", "a\ufffdb", "0.5000", ""]
+    found = hit_object(hit, None)
+    assert found["alsoAt"] == ["a/b.py", "a/\ufffd.py"]
+    assert [base64.b64decode(path) for path in found["alsoAtBytes"]] == list(also)
+    assert "alsoAtBytes" not in hit_object(hit._replace(also_at=also[:1]), None)
+
+
+@pytest.mark.parametrize("name", ["a\u202eb", "a\u009b2Jb", "a\x1b[2Jb"])
+def test_errors_and_hooks_of_a_directory_with_an_odd_name(git_ctx, tmp_path, name):
+    odd = tmp_path / name
+    odd.mkdir()
+    for arguments in (
+        ("search", "x"),
+        ("-C", str(odd / "nowhere"), "status"),
+        ("index",),
+        ("search", "x", "--lang", name),
+    ):
+        done = git_ctx(*arguments, cwd=odd)
+        assert done.status in (128, 129)
+        assert not {"\u202e", "\u009b", "\x1b"} & set(done.err), arguments
+    subprocess.run(["git", "init", "-q", str(odd)], check=True)
+    subprocess.run(["git", "-C", str(odd), "config", "core.hooksPath", str(odd / "hooks")], check=True)
+    for arguments in (
+        ("init", "--no-index"),
+        ("init", "--no-index", "--force"),
+        ("deinit", "--dry-run"),
+        ("deinit",),
+    ):
+        done = git_ctx(*arguments, cwd=odd)
+        assert not {"\u202e", "\u009b", "\x1b"} & set(done.text + done.err), arguments

@@ -1,0 +1,65 @@
+"""Which lines of a hit are shown, and that nothing in them reaches the terminal as a command."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctx.cli.commands.snippet import WHOLE, WINDOW, shown_lines
+from ctx.text.escaping import LONGEST_LINE, harmless
+
+FILLER = [f"    step_{i}()" for i in range(60)]
+
+
+def test_short_text_is_shown_whole():
+    assert shown_lines("\n".join(FILLER[:WHOLE]), "anything") == list(range(WHOLE))
+
+
+def test_long_text_without_a_match_is_shown_from_its_start():
+    assert shown_lines("\n".join(FILLER), "unrelated") == list(range(WINDOW))
+
+
+def test_first_line_and_the_lines_that_match():
+    lines = ["def renew(session):", *FILLER]
+    lines[40] = "    if session.expiresAt < now:"
+    lines[42] = "        token = refresh_token(session)"
+    shown = shown_lines("\n".join(lines), "refresh the token when it expires")
+    assert len(shown) == WINDOW
+    assert shown[0] == 0
+    assert {40, 42} <= set(shown)
+    assert shown[1] < 40
+
+
+def test_rare_term_weighs_more_than_a_common_one():
+    lines = ["begin", *(["    session"] * 50)]
+    lines[33] = "    deadline"
+    assert 33 in shown_lines("\n".join(lines), "session deadline")
+
+
+@given(
+    st.lists(st.sampled_from(["alpha", "beta", "gamma", ""]), max_size=60),
+    st.sampled_from(["alpha", "beta gamma", ""]),
+)
+def test_shown_lines_are_lines_of_the_text_in_order(lines, query):
+    text = "\n".join(lines)
+    count = text.count("\n") + 1
+    shown = shown_lines(text, query)
+    assert shown == sorted(set(shown))
+    assert shown[0] == 0
+    assert shown[-1] < count
+    assert len(shown) == (count if count <= WHOLE else WINDOW)
+
+
+@given(st.text())
+def test_no_control_character_is_printed(text):
+    line = harmless(text)
+    assert not any(unicodedata.category(character) == "Cc" and character != "\t" for character in line)
+    assert len(line) <= LONGEST_LINE + 1
+
+
+def test_control_characters_are_visible():
+    assert harmless("\x1b[31mred\x07\r") == "␛[31mred␇"
+    assert harmless("a\u202eb") == "a\ufffdb"
+    assert harmless("\tx" + "y" * 1000) == "\tx" + "y" * (LONGEST_LINE - 2) + "…"

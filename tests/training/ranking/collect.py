@@ -1,0 +1,246 @@
+"""Candidates with their features and labels, for queries of a repository's history and some written for it.
+
+    python tests/training/ranking/collect.py CHECKOUTS FOLDER [NAME …]
+
+CHECKOUTS holds one clone a name of `repositories.json`; FOLDER gets one npz file for each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import history
+import numpy as np
+import numpy.typing as npt
+from changes import changed_lines
+
+import ctx
+from ctx.index import Index
+from ctx.models.static_embedding import word_table
+from ctx.ranking.candidates import read_candidates
+from ctx.ranking.corpus import Corpus
+from ctx.ranking.evidence import gather
+from ctx.ranking.features import FEATURES, file_features
+from ctx.ranking.query import prepare
+from ctx.ranking.ranker import candidates_of
+from ctx.ranking.rows import ROW_FEATURES, row_features
+from ctx.storage.records import Record, decode_record
+from ctx.storage.views import paths
+from ctx.text.subjects import question_of
+
+SEED = 4
+NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.VENDORED
+ASIDE = NOT_CODE | paths.TEST | paths.EXAMPLE
+"""What half of the queries leave out, as people do who search in the folder of the sources."""
+CAPS = {"after": 60, "before": 45, "added": 0, "topic": 25}
+HELD_OUT_CAPS = {"after": 50, "before": 25, "added": 30, "topic": 0}
+CANDIDATES = 150
+"""Of each query; a search looks at fewer, the trees learn from more."""
+SYMBOLS = 40
+ROW_COMMITS = 200
+"""Commits of a project whose rows are labelled; each file of one costs two runs of git."""
+ROWS_PER_FILE = 6
+"""So many of them may have changed a file."""
+STACKED = ("features", "label", "flags", "query", "row_features", "row_label")
+_DEFINED = {"function", "method", "class", "interface", "struct", "enum", "trait", "object", "type", "module"}
+
+
+def symbols(project: Project, chance: random.Random) -> list[history.Example]:
+    """Names that one file alone defines."""
+    where: dict[str, set[int]] = defaultdict(set)
+    for file in project.code:
+        record = project.record(file)
+        for kind, names in zip(record.kinds, record.names, strict=True):
+            for name in names if kind in _DEFINED else ():
+                where[name].add(file)
+    single = sorted(
+        (name, next(iter(files)))
+        for name, files in where.items()
+        if len(files) == 1 and len(name) > 3 and name.replace("_", "").isalnum()
+    )
+    chosen = chance.sample(single, min(SYMBOLS, len(single)))
+    return [
+        history.Example(name, (os.fsdecode(project.view.path(file)),), "symbol", "") for name, file in chosen
+    ]
+
+
+def questions(name: str, code: set[str]) -> list[history.Example]:
+    """Questions that were written for a repository by reading the names in its files."""
+    listed = json.loads(Path(__file__).with_name("questions.json").read_text())
+    found = [
+        (one["query"], tuple(path for path in one["paths"] if path in code)) for one in listed.get(name, [])
+    ]
+    return [history.Example(query, paths, "question", "") for query, paths in found if paths]
+
+
+class Asked(NamedTuple):
+    """A query, the paths that answer it, the files that stand for documents, whether tests are left out."""
+
+    example: history.Example
+    paths: tuple[str, ...]
+    shown: npt.NDArray[np.int64]
+    narrow: bool
+
+
+class Project:
+    """A repository at its tree, ready to be asked."""
+
+    def __init__(self, index: Index, checkout: Path, repository: dict[str, Any]) -> None:
+        revision = repository["revision"]
+        index.index(revision=revision, jobs=1)
+        self.index, self.checkout, self.repository = index, checkout, repository
+        self.view = index.indexer.view(index.resolve(revision))
+        self.corpus = corpus = Corpus(self.view)
+        self.code = [
+            file
+            for file in np.flatnonzero(corpus.file_document >= 0).tolist()
+            if not self.view.file_flags[file] & NOT_CODE and corpus.document_rows[corpus.file_document[file]]
+        ]
+        self.number = {os.fsdecode(self.view.path(file)): file for file in self.code}
+
+    def record(self, file: int) -> Record:
+        """What is stored of the chunks of a file."""
+        segment, place = self.corpus.place(int(self.corpus.file_document[file]))
+        return decode_record(self.index.record(self.view, self.view.cluster_of(file), segment.key(place)))
+
+    def asked(self) -> list[Asked]:
+        """All queries; half of them leave tests and the like out, questions are asked in both ways."""
+        name, held_out = self.repository["name"], self.repository["held_out"]
+        made = history.examples(
+            self.checkout, self.repository["head"], self.repository["revision"], set(self.number),
+            HELD_OUT_CAPS if held_out else CAPS, SEED,
+        )  # fmt: skip
+        made += symbols(self, random.Random(f"{SEED}-{name}"))
+        made += questions(name, set(self.number))
+        plain = np.zeros(self.view.files, dtype=bool)
+        plain[self.code] = (self.view.file_flags[self.code] & ASIDE) == 0
+        among = self.corpus.shown_among(np.flatnonzero(plain))
+        found = []
+        for place, example in enumerate(made):
+            narrow = tuple(path for path in example.paths if plain[self.number[path]])
+            both = example.source == "question"
+            if not narrow or both or place % 2 == 0:
+                found.append(Asked(example, example.paths, self.corpus.shown, False))
+            if narrow and (both or place % 2):
+                found.append(Asked(example, narrow, among, True))
+        return found
+
+    def row_examples(self) -> list[history.Example]:
+        """Commits after the tree. What one before it said may stand in the rows that it changed."""
+        caps = {"after": ROW_COMMITS, "before": 0, "added": 0, "topic": 0}
+        head, revision = self.repository["head"], self.repository["revision"]
+        return history.examples(self.checkout, head, revision, set(self.number), caps, SEED, ROWS_PER_FILE)
+
+    def wordings(self, example: history.Example) -> list[str]:
+        """The ways in which a query is asked: as the subject, and with the body where there is one."""
+        if not example.commit:
+            return [example.text]
+        message = history.git(self.checkout, "log", "-1", "--format=%B", example.commit).lstrip("\n")
+        subject, _, body = message.partition("\n")
+        question = question_of(subject.strip(), body.strip())
+        return [example.text] if question is None else [example.text, question]
+
+    def row_labels(self, example: history.Example, path: str) -> npt.NDArray[np.bool_]:
+        """Which rows of a file the commit of an example changed, or which row defines the name asked for."""
+        record = self.record(self.number[path])
+        if example.source == "symbol":
+            return np.array([example.text in names for names in record.names], dtype=bool)
+        lines = changed_lines(self.checkout, example, path, self.repository["revision"])
+        # Imports follow from what was changed elsewhere; nobody who asks for that looks for them.
+        return np.array(
+            [
+                kind != "imports" and any(place.start_line <= b and a <= place.end_line for a, b in lines)
+                for place, kind in zip(record.positions, record.kinds, strict=True)
+            ]
+        )
+
+
+def collect(project: Project) -> dict[str, Any]:
+    """The candidates of all queries of one project, and the rows of the files that answer them."""
+    corpus, view = project.corpus, project.view
+    asked = project.asked()
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for place, (example, wanted_paths, shown, narrow) in enumerate(asked):
+        query = prepare(example.text, word_table())
+        evidence = gather(corpus, query)
+        documents = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
+        documents = documents[
+            candidates_of(corpus, evidence, documents, np.zeros(len(documents)), CANDIDATES)
+        ]
+        files = shown[documents]
+        candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
+        wanted = {int(corpus.file_document[project.number[path]]) for path in wanted_paths}
+        for name, value in {
+            "features": file_features(corpus, query, evidence, candidates, speaking),
+            "label": np.isin(documents, list(wanted)),
+            "flags": view.file_flags[files],
+            "query": np.full(len(documents), place),
+            "narrow": narrow,
+            "asked": query.asked,
+            "targets": len(wanted),
+            "test_targets": sum(
+                1 for path in wanted_paths if view.file_flags[project.number[path]] & paths.TEST
+            ),
+            "source": example.source,
+            "text": example.text,
+        }.items():
+            columns[name].append(value)
+    symbols_asked = [one.example for one in asked if one.example.source == "symbol"]
+    for name, values in collect_rows(project, project.row_examples() + symbols_asked).items():
+        columns[name] = values
+    return {
+        name: np.concatenate(values) if name in STACKED else np.array(values)
+        for name, values in columns.items()
+    } | {"names": np.array(FEATURES), "row_names": np.array(ROW_FEATURES)}
+
+
+def collect_rows(project: Project, examples: list[history.Example]) -> dict[str, list[Any]]:
+    """The rows of the files that answer some queries, once for each wording of a query."""
+    corpus = project.corpus
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for example in examples:
+        queries = [prepare(text, word_table()) for text in project.wordings(example)]
+        gathered = [(query, gather(corpus, query)) for query in queries]
+        for path in example.paths:
+            label = project.row_labels(example, path)
+            if not label.any() or label.all():
+                continue
+            file = np.array([project.number[path]])
+            for query, evidence in gathered:
+                candidates, _ = read_candidates(corpus, query, evidence, corpus.file_document[file], file)
+                columns["row_features"].append(row_features(query, evidence, candidates))
+                columns["row_label"].append(label)
+                columns["row_group"].append(len(label))
+                columns["row_source"].append(example.source)
+    return columns
+
+
+def main(arguments: list[str]) -> int:
+    checkouts, folder, *names = arguments
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    listed = Path(__file__).with_name("repositories.json")
+    for repository in json.loads(listed.read_text()):
+        if names and repository["name"] not in names:
+            continue
+        checkout = Path(checkouts, repository["name"])
+        with ctx.open(checkout) as index:
+            found = collect(Project(index, checkout, repository))
+        np.savez(Path(folder, repository["name"] + ".npz"), **found)
+        in_pool = np.bincount(found["query"][found["label"]], minlength=len(found["source"]))
+        queries = len(found["source"])
+        print(
+            f"{repository['name']} {queries} queries, candidates {len(found['label']) / queries:.0f},"
+            f" targets found {in_pool.sum() / found['targets'].sum():.3f}",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
