@@ -149,7 +149,7 @@ def test_a_past_that_cannot_be_read_is_told(
     assert said in program("index", cwd=repo.path).stderr
     done = program("evaluate", "--fit", cwd=repo.path)
     assert done.returncode == 128
-    assert done.stderr.startswith("fatal: nothing can be learned, since trees of earlier commits")
+    assert done.stderr.startswith("fatal: cannot learn a correction: trees of earlier commits")
     assert FETCH_TREES in done.stderr
     assert objects(repo) == before
     repo.git(*FETCH_TREES.split()[1:])
