@@ -42,9 +42,8 @@ class Parents:
             try:
                 self._indexer.cover(asked, "evaluate")
             except StoreUnusable:
-                self._indexer.cover(
-                    asked, "evaluate", jobs=1
-                )  # results of worker processes cannot be kept in this process's memory
+                # Segments of worker processes cannot be kept in the memory of this process.
+                self._indexer.cover(asked, "evaluate", jobs=1)
             found = self._catalog.view(tree) or self._indexer.view(asked, named=True)
         return found
 
