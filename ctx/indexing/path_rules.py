@@ -1,8 +1,8 @@
-"""Which files of a tree are indexed: by their paths alone here, by their content in `ctx.text.contents`.
+"""Rules that select the files to index by path; `ctx.text.contents` selects by content.
 
-The partition of a tree into clusters needs the verdict on a path before anything is read, so a verdict
-depends only on names, modes and the rule files of the tree: `.gitattributes` (`ctx`, `linguist-generated`,
-`linguist-vendored`, `linguist-language`) and `.ctxignore` (the syntax of gitignore(5)) at every level.
+The partition of a tree into clusters needs the verdict on a path before any blob is read, so it depends only
+on names, modes and the rule files of the tree: `.gitattributes` (`ctx`, `linguist-generated`,
+`linguist-vendored`, `linguist-language`) and `.ctxignore` (syntax of gitignore(5)) at every level.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _LOCK_FILES = frozenset(
     """.split()
 )
 _GENERATED_ENDS = (b".min.js", b".min.mjs", b".min.cjs", b".min.css", b".map")
-# SVG is text, but a drawing's text is coordinates: it answers no question that its file name does not.
+# SVG is text, but mostly coordinates, which are useless for search.
 _BINARY_ENDS = frozenset(
     b"""
     3gp 7z a aac ai apk avi avif bin blend bmp bz2 cab class db deb dex dll dmg doc docx dylib ear
@@ -103,16 +103,16 @@ class Entry(Protocol):
 
 
 class Blobs(Protocol):
-    """Where rule files are read from."""
+    """Source of rule files."""
 
     def read_blob(self, oid: bytes) -> bytes: ...
     def blob_size(self, oid: bytes) -> int: ...
 
 
 class PathRules:
-    """The rules in force in one directory. Start with `root`, go down with `enter`.
+    """The rules in force in one directory. Start with `root`, descend with `enter`.
 
-    `warnings` collects, for the whole tree, a sentence for each rule file that could not be used.
+    `warnings` collects a message for each rule file of the tree that could not be used.
     """
 
     __slots__ = ("_attributes", "_blobs", "_digest", "_ignored", "_ignores", "_macros", "warnings")
@@ -126,7 +126,7 @@ class PathRules:
         ignored: bool,
         warnings: list[str],
     ) -> None:
-        """`attributes` and `ignores`: files from the deepest up, each with the way from it to here."""
+        """Initialize; `attributes` and `ignores` are rule files, deepest first, each with its prefix."""
         self._blobs = blobs
         self._macros = macros
         self._attributes = attributes
@@ -139,14 +139,14 @@ class PathRules:
     def root(
         cls, repository: Blobs, entries: Sequence[Entry], warnings: list[str] | None = None
     ) -> PathRules:
-        """The rules at the top of a tree with these entries; `warnings` is a list to go on with."""
+        """Return the rules of a root tree with these entries; messages are appended to `warnings`."""
         own = [] if warnings is None else warnings
         return cls(repository, {}, (), (), False, own)._with_files(b"", entries, macros=True)
 
     def enter(self, name: bytes, entries: Sequence[Entry]) -> PathRules:
-        """The rules in the subdirectory `name` with these entries; `self` where nothing differs."""
+        """Return the rules of the subdirectory `name` with these entries; `self` if they are the same."""
         if self._ignored:
-            return self  # as in git, nothing below an ignored directory can be taken back
+            return self  # as in git, files below an ignored directory cannot be re-included
         if not self._attributes and not self._ignores:
             return self._with_files(name, entries)
         if self._ignores_path(name, is_directory=True):
@@ -163,12 +163,12 @@ class PathRules:
 
     @property
     def digest(self) -> bytes:
-        """8 bytes that are equal wherever the same rules have the same say about everything below."""
+        """Digest, 8 bytes, equal for directories to which the same rules apply in the same way."""
         if not self._digest:
             state = blake2b(b"ignored" if self._ignored else b"", digest_size=8)
             in_force: tuple[tuple[bytes, RuleFile[Any]], ...] = (*self._attributes, *self._ignores)
-            for way, file in in_force:
-                place = way if file.looks_at_directories else b""
+            for prefix, file in in_force:
+                place = prefix if file.looks_at_directories else b""
                 state.update(file.digest + len(place).to_bytes(4, "big") + place)
             if self._attributes:
                 for name, states in sorted(self._macros.items(), key=itemgetter(0)):
@@ -177,7 +177,7 @@ class PathRules:
         return self._digest
 
     def judge(self, name: bytes, mode: int) -> str | None:
-        """Why the file `name` of this directory is left out, or None; its content may still keep it out."""
+        """Return the reason to skip the file `name`, or None; its content may still exclude it."""
         kind = mode & _FORMAT
         if kind == _LINK:
             return SYMLINK
@@ -189,7 +189,7 @@ class PathRules:
         if verdict is not None:
             return IGNORED if verdict else None
         if not self._attributes:
-            return _reason_of_name(name)
+            return _reason_by_name(name)
         states = self._states(name)
         wanted = _truth(states.get(_CTX))
         if wanted is not None:
@@ -199,17 +199,17 @@ class PathRules:
             return GENERATED
         if _truth(states.get(_VENDORED)):
             return VENDORED
-        reason = _reason_of_name(name)
+        reason = _reason_by_name(name)
         return None if reason == GENERATED and generated is False else reason
 
     def keeps_out(self, name: bytes) -> bool:
-        """Whether a rule leaves out the subdirectory or submodule `name` of this directory as a whole."""
+        """Return True if a rule excludes the whole subdirectory or submodule `name`."""
         if self._ignored or self._ignores_path(name, is_directory=True):
             return True
         return _truth(self._states(name).get(_CTX)) is False
 
     def language(self, name: bytes) -> str | None:
-        """The language that `linguist-language` gives to a file, as it is written there."""
+        """Return the `linguist-language` of a file as written, or None."""
         if not self._attributes:
             return None
         value = self._states(name).get(_LANGUAGE)
@@ -217,19 +217,19 @@ class PathRules:
 
     def _states(self, name: bytes) -> dict[bytes, State]:
         found: dict[bytes, State] = {}
-        for way, file in self._attributes:
-            for states in file.matching(way + name):
+        for prefix, file in self._attributes:
+            for states in file.matching(prefix + name):
                 fill(states, found, self._macros)
         return found
 
     def _ignores_path(self, name: bytes, is_directory: bool) -> bool | None:
-        for way, file in self._ignores:
-            for ignored in file.matching(way + name, is_directory):
+        for prefix, file in self._ignores:
+            for ignored in file.matching(prefix + name, is_directory):
                 return ignored
         return None
 
     def _with_files(self, directory: bytes, entries: Sequence[Entry], macros: bool = False) -> PathRules:
-        """These rules and those of the rule files among the entries."""
+        """Return these rules combined with the rule files among the entries."""
         attributes, ignores, defined = self._attributes, self._ignores, self._macros
         for entry in entries:
             if entry.name == RULE_FILES[0] and (data := self._read(directory, entry)):
@@ -244,34 +244,34 @@ class PathRules:
 
     def _read(self, directory: bytes, entry: Entry) -> bytes:
         if entry.mode & _FORMAT != 0o100000:
-            return b""  # git does not follow a link here either
+            return b""  # like git, do not follow links
         try:
             if self._blobs.blob_size(entry.oid) <= LARGEST:
                 return self._blobs.read_blob(entry.oid)
-            fault = f"is larger than {LARGEST} bytes"
+            problem = f"is larger than {LARGEST} bytes"
         except KeyError:
-            fault = "is not in this repository"
+            problem = "is not in this repository"
         where = f" in '{directory.decode('utf-8', 'replace')}'" if directory else ""
-        self.warnings.append(f"the rules of {entry.name.decode()}{where} are not applied: the file {fault}")
+        self.warnings.append(f"the rules of {entry.name.decode()}{where} are not applied: the file {problem}")
         return b""
 
 
 def _descend(
     files: tuple[tuple[bytes, RuleFile[Meaning]], ...], name: bytes
 ) -> tuple[tuple[bytes, RuleFile[Meaning]], ...]:
-    """The same files seen from a subdirectory, without the rules that cannot matter there."""
-    seen = ((way, file if way else file.below(name)) for way, file in files)
-    return tuple((way + name + b"/", file) for way, file in seen if file)
+    """Return the rule files relative to a subdirectory, without rules that cannot match there."""
+    seen = ((prefix, file if prefix else file.below(name)) for prefix, file in files)
+    return tuple((prefix + name + b"/", file) for prefix, file in seen if file)
 
 
 def _truth(state: State) -> bool | None:
-    """An attribute as a yes or a no, the way linguist reads it; None where it says nothing."""
+    """Return an attribute as linguist interprets it: True, False, or None if it is unspecified."""
     if isinstance(state, bytes):
         return state.lower() != b"false"
     return state
 
 
-def _reason_of_name(name: bytes) -> str | None:
+def _reason_by_name(name: bytes) -> str | None:
     if name in _LOCK_FILES or name.endswith(_GENERATED_ENDS):
         return GENERATED
     _, dot, extension = name.rpartition(b".")

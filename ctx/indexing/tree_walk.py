@@ -1,4 +1,4 @@
-"""A tree of this repository as manifest nodes: where the partition gets its entries and path rules from."""
+"""Trees of the repository as manifest nodes: the partition's source of entries and path rules."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _READ_AT_ONCE = 1000
 
 
 class Trees:
-    """Reads trees in bulk; an entry list is kept from when it is announced until it is asked for.
+    """Bulk reader of trees. Prefetched entry lists are kept until they are requested.
 
-    `warnings` has a sentence for each rule file that was met and could not be used.
+    `warnings` has a message for each rule file that could not be used.
     """
 
     def __init__(self, repository: Repository, descriptor: str) -> None:
         self._repository = repository
         self._descriptor = descriptor
         self.warnings: list[str] = []
-        self._announced: dict[bytes, Sequence[TreeEntry]] = {}
+        self._prefetched: dict[bytes, Sequence[TreeEntry]] = {}
 
     def root(self, tree: bytes) -> Node:
-        """The node of a whole tree. Raises `GitFailed` when a part of it is not here."""
+        """Return the node of a root tree. Raises `GitFailed` if a subtree is missing."""
         return root_node(
             self._descriptor,
             tree,
@@ -63,20 +63,20 @@ class Trees:
         return entries
 
     def _fetch(self, trees: Sequence[bytes]) -> None:
-        self._announced.update(self._repository.trees_entries(trees))
+        self._prefetched.update(self._repository.trees_entries(trees))
 
     def _entries(self, tree: bytes) -> Sequence[TreeEntry]:
-        if tree in self._announced:
-            return self._announced.pop(tree)
+        if tree in self._prefetched:
+            return self._prefetched.pop(tree)
         try:
             return self._repository.tree_entries(tree)
         except KeyError:
-            way_out = (
-                "`git ctx index --fetch` of this revision gets all that it lacks"
+            remedy = (
+                "`git ctx index --fetch` of this revision gets the missing objects"
                 if self._repository.settings.is_partial_clone
-                else f"`{FETCH_ALL}` may bring it, `git fsck` looks for damage"
+                else f"`{FETCH_ALL}` may fetch it, `git fsck` checks for damage"
             )
-            raise GitFailed(f"the tree {tree.hex()} is not in this repository: {way_out}") from None
+            raise GitFailed(f"the tree {tree.hex()} is not in this repository: {remedy}") from None
 
 
 def check_size(repository: Repository, tree: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The key of a cluster: what names everything that is stored of a few files."""
+"""Cluster keys: identifiers of the stored data of a few files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Member(NamedTuple):
-    """A file that path rules let in. `language` is what it is read as."""
+    """A file selected by path rules. `language` is the language it is parsed as."""
 
     path: bytes
     mode: int
@@ -17,10 +17,10 @@ class Member(NamedTuple):
 
 
 def cluster_key(descriptor: str, members: Sequence[Member]) -> bytes:
-    """Compute the key of a cluster, 20 bytes, before anything is read.
+    """Return the key of a cluster, 20 bytes, without reading any file.
 
-    BLAKE2b (RFC 7693) over the descriptor and the members' paths, modes, object ids and languages;
-    docs/format.md has it byte by byte.
+    It is BLAKE2b (RFC 7693) of the descriptor and the members' paths, modes, object ids and languages;
+    docs/format.md specifies the bytes.
     """
     digest = blake2b(b"cluster\0" + descriptor.encode() + b"\0", digest_size=20)
     for member in members:

@@ -1,8 +1,8 @@
-"""From a tree to its clusters, by names, modes, object ids and path rules alone.
+"""Partition of a tree into clusters by names, modes, object ids and path rules.
 
-Nothing here reads a blob, so every clone computes the same keys. A directory of at most sixteen files
-(its subdirectories counted in) stays together; the entries of a larger one are cut into runs at places
-that the hashes of their names choose, so that adding or removing a file disturbs one run.
+This module never reads a blob, so every clone computes the same keys. A directory of at most sixteen files,
+including subdirectories, is one cluster. The entries of a larger one are split into runs at boundaries chosen
+by the hashes of their names, so that adding or removing a file changes one run.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ctx.chunking.languages import language_of, linguist_name_to_language
 from ctx.storage.cluster_key import Member, cluster_key
 
 PARTITION_VERSION = 2
-"""To be raised whenever a release lets in other files, reads one as another language, or cuts elsewhere.
+"""Version of the partition. Increase it when files, languages or boundaries are chosen differently.
 
-It is part of the key of a node: what is stored under it would otherwise be taken for what this code makes.
+It is part of the node key, so that nodes stored by another version are not reused.
 """
 SMALL = 16
-"""A subtree of at most so many files is never cut."""
+"""Subtrees of at most this many files are never split."""
 _TYPICAL_RUN = 12
 _LONGEST_RUN = 24
 _DEEPEST_NODE = 100
-"""Below so many directories the files of a subtree are one flat list, which bounds the recursion."""
+"""Maximum depth of nodes; deeper subtrees are one flat list of files, which bounds the recursion."""
 
 _TREE_MODE = 0o040000
 
@@ -54,16 +54,16 @@ class Rules(Protocol):
 
 
 class Cluster(NamedTuple):
-    """A few files of one directory subtree and the key that names what is stored of them."""
+    """A few files of one subtree, and the key of their stored data."""
 
     key: bytes
     members: tuple[Member, ...]
 
 
 class Node(NamedTuple):
-    """A directory of more than SMALL files (or the root). Read it with `read`; the key is known before.
+    """A directory of more than SMALL files, or the root. The key is known before `read` is called.
 
-    What was read is kept as long as the node is.
+    `read` caches its result.
     """
 
     key: bytes
@@ -72,7 +72,7 @@ class Node(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What lies in a directory: larger subdirectories, clusters, and files left out by rule."""
+    """Contents of a directory: large subdirectories, clusters, and counts of skipped files by reason."""
 
     nodes: list[Node]
     clusters: list[Cluster]
@@ -86,19 +86,19 @@ def root_node(
     entries_of: Callable[[bytes], Sequence[Entry]],
     fetch: Callable[[Sequence[bytes]], None] = lambda trees: None,
 ) -> Node:
-    """The node of a whole tree.
+    """Return the node of a root tree.
 
-    `rules` makes the root's rules from its entries; `fetch` is told for which trees
-    `entries_of` will be asked.
+    `rules` creates the root's rules from its entries. `fetch` is called with the trees that `entries_of` will
+    be called with.
     """
     entries = entries_of(tree)
     return _Walk(descriptor, entries_of, fetch).node(b"", tree, rules(entries), entries, 0)
 
 
 class _Subtree:
-    """A subdirectory while its files are being listed, each with the way to it and the rules there.
+    """A subdirectory whose files are being listed, each with its path and the rules there.
 
-    `read` are directories whose entries are here, `left` those that have to be read.
+    `read` holds directories whose entries have been read, `left` those still to be read.
     """
 
     def __init__(self, entry: Entry, entries: Sequence[Entry], rules: Rules) -> None:
@@ -110,7 +110,7 @@ class _Subtree:
         self.is_large = False
 
     def list_files(self, limit: int | None) -> None:
-        """Take the files of the directories that were read, until there are more than `limit`."""
+        """Collect the files of the directories in `read`, until there are more than `limit`."""
         for path, entries, rules in self.read:
             for entry in entries:
                 (self.left if entry.mode == _TREE_MODE else self.files).append((path, entry, rules))
@@ -169,18 +169,18 @@ class _Walk:
         return Content(nodes, clusters, skipped)
 
     def _gather(self, subtrees: Sequence[_Subtree], limit: int | None) -> None:
-        """List the files below each subtree, or find that they are more than `limit`.
+        """List the files below each subtree, or mark it as large if there are more than `limit`.
 
-        All go down together, so that their trees are fetched in a few large batches.
+        All subtrees descend level by level, so that trees are fetched in a few large batches.
         """
-        open_ = list(subtrees)
-        while open_:
-            for subtree in open_:
+        pending = list(subtrees)
+        while pending:
+            for subtree in pending:
                 subtree.list_files(limit)
-            open_ = [subtree for subtree in open_ if subtree.left and not subtree.is_large]
-            # No more of one than could make it large: a wide directory is seldom read as a whole.
+            pending = [subtree for subtree in pending if subtree.left and not subtree.is_large]
+            # Read only as many trees as can make a subtree large.
             most = None if limit is None else limit + 1
-            wanted = [(subtree, subtree.left[:most]) for subtree in open_]
+            wanted = [(subtree, subtree.left[:most]) for subtree in pending]
             self._fetch([entry.oid for _, below in wanted for _, entry, _ in below])
             for subtree, below in wanted:
                 for path, entry, rules in below:
@@ -204,7 +204,7 @@ class _Walk:
 
 
 def _runs(items: list[tuple[bytes, int, list[Member]]]) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
-    """Cut a directory's items (name, number of files, members) into runs of about a dozen files."""
+    """Split the items (name, number of files, members) of a directory into runs of about a dozen files."""
     if sum(count for _, count, _ in items) <= SMALL:
         yield items
         return
@@ -220,10 +220,10 @@ def _runs(items: list[tuple[bytes, int, list[Member]]]) -> Iterator[list[tuple[b
 def _bounded(
     run: list[tuple[bytes, int, list[Member]]],
 ) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
-    """Cut a run that is too long after the item whose name hashes lowest, again and again.
+    """Split a run that is too long after the item with the lowest name hash, repeatedly.
 
-    Going once through the items by their hashes makes the same cuts: what hashes lower in the same part was
-    not cut after because it is the last there.
+    One pass over the items in hash order makes the same cuts: an item of the same part with a lower hash was
+    not cut after, because it is the last one there.
     """
     until = [0, *accumulate(count for _, count, _ in run)]
     cuts = [0, len(run)]

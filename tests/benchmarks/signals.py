@@ -1,6 +1,6 @@
 """Interrupt `git ctx index` at random moments, and count what goes wrong.
 
-    python tests/bench/signals.py <repository> [<runs>]
+    python tests/benchmarks/signals.py <repository> [<runs>]
 
 The repository is cloned. Each run is `timeout -s INT <seconds> git-ctx index` in that clone, every second one
 with an empty index. A run is good if it ends by itself within a minute, shows no traceback, and leaves no

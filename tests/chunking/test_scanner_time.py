@@ -13,7 +13,7 @@ from ctx.pack.hints import read_log, read_task
 from ctx.pack.neighbours import _NEEDED
 from ctx.pack.render import _FENCE
 from ctx.ranking.pasted import pasted, without_frames
-from ctx.search.dependencies.resolving.javascript import _COMMENT, _LAST_COMMA
+from ctx.search.dependencies.resolving.javascript import _COMMENT, _TRAILING_COMMA
 from ctx.search.evaluation.commits import _MANIFEST
 from ctx.storage.views.paths import TEST, flags
 from ctx.text.query import tokens
@@ -98,7 +98,7 @@ def test_patterns_of_ignore_files(pattern: bytes) -> None:
 @pytest.mark.parametrize("text", ['\\"', '"', "/*", ", ", '"\\'])
 def test_json_with_comments(text: str) -> None:
     source = _COMMENT.sub(r"\1", text * (MIB // len(text)))
-    assert len(_LAST_COMMA.sub(r"\1", source)) <= MIB
+    assert len(_TRAILING_COMMA.sub(r"\1", source)) <= MIB
 
 
 MESSAGES = ["-", " ", ":", "(", "fix ", "#", "a$", "aA_", "[", "error: ", "fatal: ", "at ", "1.", "~"]

@@ -75,8 +75,8 @@ def test_where_nothing_can_be_replayed_it_says_why(git_ctx, repo):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--compare", "depth=3"), "'depth=3' is no setting to compare; known are "),
-        (("--compare", "fit=on"), "`git ctx evaluate --fit` makes one"),
+        (("--compare", "depth=3"), "'depth=3' is not a setting to compare; use "),
+        (("--compare", "fit=on"), "`git ctx evaluate --fit` creates one"),
         (("-n", "0"), "0 is not in the range"),
         (("HEAD^{tree}",), "has no history"),
         (("nowhere",), "nowhere"),

@@ -123,7 +123,10 @@ def test_a_missing_tree_is_told_with_the_way_out(
     for command in (["search", "renew", "--revision", "HEAD~1"], ["index", "HEAD~1"]):
         done = program(*command, cwd=repo.path)
         assert done.returncode == 128
-        assert "is not in this repository: `git ctx index --fetch` of this revision gets all" in done.stderr
+        assert (
+            "is not in this repository: `git ctx index --fetch` of this revision gets the missing"
+            in done.stderr
+        )
 
 
 def test_a_past_that_cannot_be_read_is_told(
@@ -150,7 +153,7 @@ def test_a_past_that_cannot_be_read_is_told(
     assert said in program("index", cwd=repo.path).stderr
     done = program("evaluate", "--fit", cwd=repo.path)
     assert done.returncode == 128
-    assert done.stderr.startswith("fatal: nothing can be learned, since trees of earlier commits")
+    assert done.stderr.startswith("fatal: cannot learn a correction: trees of earlier commits")
     assert FETCH_TREES in done.stderr
     assert objects(repo) == before
     repo.git(*FETCH_TREES.split()[1:])

@@ -103,8 +103,8 @@ def test_the_explanation_says_so(repo: Repo) -> None:
     with ctx.open(repo.path) as index:
         files = index.search_files(PASTED).hits
     assert files[0].path == b"src/odd.py"
-    assert "says it to the letter" in files[0].reasons
-    assert not any("says it to the letter" in file.reasons for file in files[1:])
+    assert "contains text of the question verbatim" in files[0].reasons
+    assert not any("contains text of the question verbatim" in file.reasons for file in files[1:])
 
 
 def test_a_message_below_a_long_trace_is_found(repo: Repo) -> None:

@@ -139,7 +139,7 @@ def test_whether_tests_are_asked_for(repo: Repo) -> None:
     assert said(test, "test_intent") == [
         {"kind": "test_intent", "asked": False, "isTest": True, "matchedConcepts": []}
     ]
-    assert "loses as a test" in test.reasons
+    assert "ranked lower as a test" in test.reasons
     test = hit(answer(repo, "test that a session is renewed"), "tests/test_sessions.py")
     (intent,) = said(test, "test_intent")
     assert intent == {"kind": "test_intent", "asked": True, "isTest": True, "matchedConcepts": ["test"]}
@@ -211,7 +211,7 @@ def test_a_text_may_have_a_word_of_like_meaning(repo: Repo) -> None:
     (near,) = [word for word in said(one, "lexical") if word["origin"] == "synonym"]
     assert (near["source"], near["found"], near["lines"]) == ("delete", ["remove"], [5])
     assert 0.4 <= near["similarity"] < 1
-    assert "has what is near delete (remove)" in one.reasons
+    assert "has words similar to delete (remove)" in one.reasons
     # A word that stands there itself needs no other.
     one = hit(answer(repo, "remove the token"), "server/tokens.py")
     assert [word["origin"] for word in said(one, "lexical") if word["source"] == "remove"] == ["literal"]

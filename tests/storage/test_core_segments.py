@@ -114,7 +114,7 @@ def test_segments_in_files_are_those_in_memory(tmp_path: Path) -> None:
     folder = tmp_path / "ctx" / "views" / "d-w1"
     one, other = sorted(folder.iterdir())
     other.write_bytes(one.read_bytes())
-    with pytest.raises(Damaged, match="not the one"):
+    with pytest.raises(Damaged, match="does not match its name"):
         Catalog(Store(str(tmp_path)), "d", 1).segment(other.name)
 
 

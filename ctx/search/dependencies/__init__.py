@@ -1,5 +1,5 @@
-"""Who uses whom among the files of a tree: imports and references, read from the files in question on demand.
+"""Dependencies between the files of a tree: imports and references, parsed from the files on demand.
 
-Nothing is stored. An edge is read off the text of the file that it comes from; a reference is told by the
-name alone, as no types are known here.
+Nothing is stored. Edges come from the text of the source file. References are matched by name only; types are
+not known.
 """

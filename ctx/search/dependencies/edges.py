@@ -1,9 +1,8 @@
-"""The edges between files: what some files use, and who uses them.
+"""Dependency edges between files, in both directions.
 
-A name is taken to mean a definition of the same name: one in a file that is imported, else one of the same
-package where the language needs no import for that, else the only one in the tree. Names that could mean
-several files lead nowhere, so edges are missed rather than invented. Everything is bounded, and a function of
-the tree alone.
+A name resolves to a definition of the same name: first in an imported file, then in the same package if the
+language needs no import for that, then to the only definition in the tree. Ambiguous names are not resolved,
+so edges may be missing but are never guessed. All work is bounded and depends on the tree only.
 """
 
 from __future__ import annotations
@@ -30,28 +29,28 @@ if TYPE_CHECKING:
     from ctx.chunking.grammars import Parse
 
 Records = Callable[[bytes, Key], bytes]
-"""Gives the record of a document of a cluster."""
+"""Return the encoded record of a document of a cluster."""
 
 MOST_EDGES = 200
-"""Edges of one file that are kept, imports first, in the order of their lines."""
+"""Maximum number of edges of one file: imports first, then by line."""
 MOST_USERS = 40
-"""Files that are read to find who uses a file."""
+"""Maximum number of files read to find the users of a file."""
 MOST_BYTES = 512 << 10
-"""How much of text is read in all to find who uses some files: parsing costs half a second a megabyte."""
+"""Maximum bytes of text read to find users of files. Parsing takes half a second per megabyte."""
 _MOST_DEFINITIONS = 24
-"""A name that is defined in more files than this means none of them."""
-_DISTINCT = 4
-"""Letters of a name that may be told by its being the only one in the tree."""
+"""Names defined in more files than this are not resolved."""
+_MIN_DISTINCT = 4
+"""Minimum length of a name that may resolve to the only definition in the tree."""
 
 _BY_PACKAGE = {"go", "java", "kotlin", "csharp", "php"}
 """Languages in which files of one package see each other without an import."""
 
 
 class Dependencies:
-    """The edges of one tree. Keeps what it has read; make it anew for another tree."""
+    """Dependency edges of one tree. Caches what it reads; create a new instance for another tree."""
 
     def __init__(self, corpus: Corpus, read: Read, records: Records, parse: Parse | None = None) -> None:
-        """`parse` parses files, for those who have done that already."""
+        """Initialize; `parse` replaces the parser, for callers that cache parses."""
         self._corpus = corpus
         self._records = records
         self._parse = parse
@@ -62,27 +61,27 @@ class Dependencies:
         self._definers: dict[str, list[int]] = {}
 
     def resolves(self, path: bytes) -> bool:
-        """Whether a file is here and in a language whose edges are resolved; nothing is read."""
+        """Return True if a file is in the tree and in a supported language. Reads nothing."""
         name = as_text(path)
         return name in self._files.number and self._files.language(name) in LANGUAGES
 
     def size(self, path: bytes) -> int | None:
-        """The bytes of a file whose edges can be read, None for one whose language is none of those."""
+        """Return the size of a file in bytes, or None if its edges cannot be resolved."""
         return len(self._files.text(as_text(path)) or b"") if self.resolves(path) else None
 
     def outgoing(self, paths: Iterable[bytes]) -> list[Edge]:
-        """What each of some files uses, in the order given; imports first, then by line."""
+        """Return the edges from files, in the order given; imports first, then by line."""
         return [edge for path in paths for edge in self._edges(as_text(path))]
 
     def by_names(self, path: bytes, names: Collection[str]) -> list[Edge]:
-        """What a file uses by some names, and what it imports: looking up all its names takes far longer."""
+        """Return the imports of a file and its uses of `names`; much faster than looking up all its names."""
         return self._make(as_text(path), names)
 
     def incoming(self, paths: Iterable[bytes], most: int = MOST_USERS) -> list[Edge]:
-        """Who uses some files, sorted by target in the order given, then source and line.
+        """Return the edges to files, sorted by target in the order given, then by source and line.
 
-        For each file at most `most` others are read, those first that have most of the rare names which it
-        defines, and in all no more than MOST_BYTES.
+        For each file, at most `most` others are read, starting with those that contain most of the rare names
+        it defines. At most MOST_BYTES are read in all.
         """
         wanted = list(dict.fromkeys(paths))
         likely = [likely_users(self._files, as_text(path), self._names_in(path), most) for path in wanted]
@@ -93,7 +92,7 @@ class Dependencies:
         return sorted(found, key=lambda edge: (place[edge.target_path], edge.source_path, edge.line, edge))
 
     def _names_in(self, path: bytes) -> list[str]:
-        """The names that a file defines, in order. Raises `Damaged`."""
+        """Return the names that a file defines, in order. Raises `Damaged`."""
         document = self._files.document(as_text(path))
         if document < 0:
             return []
@@ -103,7 +102,7 @@ class Dependencies:
         return list(dict.fromkeys(name for own in record.names for name in own))
 
     def _within_bytes(self, lists: Sequence[Sequence[str]]) -> list[str]:
-        """The firsts of all lists, then the seconds, and so on, until so much of text is together."""
+        """Return files of the lists, interleaved by rank, up to MOST_BYTES of text."""
         left = MOST_BYTES
         chosen: dict[str, None] = {}
         for user in dict.fromkeys(user for rank in zip_longest(*lists) for user in rank if user is not None):
@@ -139,7 +138,7 @@ class Dependencies:
         return self._resolved(path, language, uses, targets, own)[:MOST_EDGES]
 
     def _uses(self, path: str) -> Uses | None:
-        """What a file uses; None where it is not in the tree, not indexed, or in no language of these."""
+        """Return the uses of a file, or None if it is not in the tree, not indexed, or not supported."""
         if path not in self._read:
             language = self._files.language(path) if path in self._files.number else ""
             text = self._files.text(path) if language in LANGUAGES else None
@@ -154,7 +153,7 @@ class Dependencies:
         targets: Sequence[tuple[Import, Target]],
         own_package: Target,
     ) -> list[Edge]:
-        taken = {one.name for one, _ in targets} - {"", "*"}
+        imported_names = {one.name for one, _ in targets} - {"", "*"}
         names = _names_of(uses)
         self._look_up(names)
         defined = self._defined(path, language, names)
@@ -164,27 +163,27 @@ class Dependencies:
             if target != path:
                 edges.setdefault((target, symbol), (relation, line))
 
-        outside = set()
+        external = set()
         for one, target in targets:
             name = one.name if one.name not in ("", "*") else ""
             for file in target.files:
                 add(file, name or _last(one.module), IMPORTS, one.line)
             if not (target.files or target.folders):
-                outside.add(name or _last(one.module))
+                external.add(name or _last(one.module))
             elif name and not set(defined.get(name, ())) & set(target.files):
-                # Taken from a file that hands it on, or from a package.
-                handed_on = _nearest(defined.get(name, []), target.folders)
-                if len(handed_on) == 1:
-                    add(handed_on[0], name, IMPORTS, one.line)
+                # Imported from a file that re-exports it, or from a package.
+                reexported = _nearest(defined.get(name, []), target.folders)
+                if len(reexported) == 1:
+                    add(reexported[0], name, IMPORTS, one.line)
         files = {file for _, target in targets for file in target.files}
         folders = tuple({folder for _, target in targets for folder in target.folders})
         if language in _BY_PACKAGE:
             folders = (*folders, posixpath.dirname(path), *own_package.folders)
         for name, line in sorted({**uses.members, **uses.names}.items(), key=lambda pair: (pair[1], pair[0])):
             candidates = defined.get(name)
-            if not candidates or name in outside or (name.startswith("__") and name.endswith("__")):
+            if not candidates or name in external or (name.startswith("__") and name.endswith("__")):
                 continue
-            relation = IMPORTS if name in taken else REFERENCES
+            relation = IMPORTS if name in imported_names else REFERENCES
             near = [file for file in candidates if file in files] or _directly_in(candidates, folders)
             if len(near) > 1:
                 near = [file for file in near if _stem(file) == name]
@@ -216,14 +215,14 @@ class Dependencies:
 
     @staticmethod
     def _may_be_only(name: str, is_member: bool, language: str) -> bool:
-        """Whether a name may mean the only definition of it in the tree, though nothing leads there."""
-        if len(name) < _DISTINCT or name.startswith("__"):
+        """Return True if a name is distinct enough to resolve to its only definition without an import."""
+        if len(name) < _MIN_DISTINCT or name.startswith("__"):
             return False
         distinct = "_" in name.strip("_") or any(letter.isupper() for letter in name[1:])
         return distinct and (is_member or language in _BY_PACKAGE)
 
     def _look_up(self, names: Iterable[str]) -> None:
-        """Note for some names the documents that define them to the letter."""
+        """Cache the documents that define each name exactly."""
         new = sorted({name for name in names if name not in self._definers})
         hashes = exact_hashes(new)
         self._definers.update((name, []) for name, hashed in zip(new, hashes, strict=True) if hashed < 0)
@@ -240,9 +239,9 @@ class Dependencies:
             self._definers[name] = owner[start:end]
 
     def _defined(self, path: str, language: str, names: Iterable[str]) -> dict[str, list[str]]:
-        """The files that define each of some names, but those which this one defines itself.
+        """Return the files that define each name, except names that this file defines itself.
 
-        What tests define is known to tests alone.
+        Definitions in tests are visible only to tests.
         """
         own = self._files.document(path)
         family, is_test = family_of(language), self._files.is_test(path)
@@ -263,7 +262,7 @@ class Dependencies:
 
 
 def _names_of(uses: Uses | None) -> list[str]:
-    """All names that may lead to another file, imported ones first."""
+    """Return all names that may resolve to another file, imported ones first."""
     if uses is None:
         return []
     imported = (one.name for one in uses.imports if one.name not in ("", "*"))
@@ -271,7 +270,7 @@ def _names_of(uses: Uses | None) -> list[str]:
 
 
 def _last(module: str) -> str:
-    """The last part of a module's name."""
+    """Return the last component of a module name."""
     name = module.strip("./")
     if "/" in module:
         return _stem(name) or name
@@ -281,12 +280,12 @@ def _last(module: str) -> str:
 
 
 def _stem(path: str) -> str:
-    """The name of a file up to its first dot."""
+    """Return the name of a file up to its first dot."""
     return posixpath.basename(path).partition(".")[0]
 
 
 def _nearest(files: list[str], folders: Sequence[str]) -> list[str]:
-    """The files that lie in some folders, else those that lie anywhere below them, else all."""
+    """Return the files directly in `folders`, else those below them, else all."""
     below = [file for file in files if any(_is_below(file, folder) for folder in folders)]
     return _directly_in(below, folders) or below or files
 

@@ -1,6 +1,6 @@
-"""The files of a tree as imports see them: by path, by name, and with their text.
+"""Lookup of the files of a tree for import resolution: by path, by name, and their text.
 
-Paths are strings here, since modules are; bytes that are not UTF-8 come through as half surrogates.
+Paths are strings, like module names; bytes that are not UTF-8 become surrogate escapes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ctx.storage.views import paths as path_flags
 from ctx.text.contents import decode
 
 Read = Callable[[bytes], bytes]
-"""Gives the blob of an object id. Raises KeyError and Damaged."""
+"""Return the blob of an object id. Raises KeyError and Damaged."""
 
 
 class Files:
-    """The files of the view of a corpus."""
+    """The files of a corpus's view."""
 
     def __init__(self, corpus: Corpus, read: Read) -> None:
         self.corpus = corpus
@@ -33,12 +33,12 @@ class Files:
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """The number of each path in the view."""
+        """Index of each path in the view."""
         return {as_text(path): number for number, path in enumerate(self.corpus.view.paths)}
 
     @cached_property
     def by_name(self) -> dict[str, list[str]]:
-        """The paths that have a file name, in order."""
+        """Sorted paths by file name."""
         found: dict[str, list[str]] = {}
         for path in sorted(self.number):
             found.setdefault(posixpath.basename(path), []).append(path)
@@ -46,7 +46,7 @@ class Files:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """All directories that hold a file, at whatever depth; "" is the root."""
+        """All directories that contain a file at any depth; "" is the root."""
         found = {""}
         for path in self.number:
             folder = posixpath.dirname(path)
@@ -56,21 +56,21 @@ class Files:
         return frozenset(found)
 
     def first(self, *paths: str) -> str | None:
-        """The first of some paths that is a file of the tree."""
+        """Return the first path that is a file of the tree, or None."""
         return next((path for path in paths if path in self.number), None)
 
     def language(self, path: str) -> str:
-        """The language that a file is read as, "" for none or where it is not indexed."""
+        """Return the language of a file, "" if it has none or is not indexed."""
         document = self.document(path)
         return "" if document < 0 else self.of_document(document)[1]
 
     def document(self, path: str) -> int:
-        """The number of the document of a path in the corpus, -1 where it has none."""
+        """Return the document number of a path in the corpus, -1 if it has none."""
         number = self.number.get(path)
         return -1 if number is None else int(self.corpus.file_document[number])
 
     def of_document(self, document: int) -> tuple[str, str]:
-        """The path that stands for a document, and its language."""
+        """Return the representative path of a document, and its language."""
         found = self._places.get(document)
         if found is None:
             segment, place = self.corpus.place(document)
@@ -79,7 +79,7 @@ class Files:
         return found
 
     def is_test(self, path: str) -> bool:
-        """Whether a file is a test, by its path or by most of its chunks."""
+        """Return True if a file is a test by its path or by most of its chunks."""
         known = self._tests.get(path)
         if known is None:
             known = self._tests[path] = self._is_test(path)
@@ -89,14 +89,14 @@ class Files:
         if int(self.corpus.view.file_flags[self.number[path]]) & path_flags.TEST:
             return True
         document = self.document(path)
-        if document < 0 or self.language(path) in _TESTED_WITHIN:
+        if document < 0 or self.language(path) in _INLINE_TESTS:
             return False
         start = int(self.corpus.document_start[document])
         kinds = self.corpus.kinds[start : start + int(self.corpus.document_rows[document])]
         return bool(2 * np.count_nonzero(kinds & TEST) > len(kinds))
 
     def text(self, path: str) -> bytes | None:
-        """What an indexed file holds, as UTF-8; None for what is not indexed, gone or damaged."""
+        """Return the text of an indexed file as UTF-8, or None if it is not indexed, missing or damaged."""
         if path not in self._texts:
             self._texts[path] = self._text(path)
         return self._texts[path]
@@ -112,7 +112,7 @@ class Files:
             return None
 
     def above(self, path: str, name: str) -> str | None:
-        """The nearest file of a name in the directory of a path or above it."""
+        """Return the nearest file called `name` in the directory of a path or above it, or None."""
         folder = posixpath.dirname(path)
         while True:
             found = posixpath.join(folder, name)
@@ -123,28 +123,28 @@ class Files:
             folder = posixpath.dirname(folder)
 
 
-_TESTED_WITHIN = {"rust"}
-"""Languages in which files hold the tests of what they define."""
+_INLINE_TESTS = {"rust"}
+"""Languages whose files contain the tests of their own definitions."""
 _FAMILY = {"kotlin": "java", "typescript": "javascript", "tsx": "javascript"}
 
 
 def family_of(language: str) -> str:
-    """Languages of one family use each other's definitions."""
+    """Return the language family; languages of one family can use each other's definitions."""
     return _FAMILY.get(language, language)
 
 
 def as_text(path: bytes) -> str:
-    """A path as a string from which `as_bytes` gets the same path again."""
+    """Decode a path; `as_bytes` is the exact inverse."""
     return path.decode("utf-8", "surrogateescape")
 
 
 def as_bytes(path: str) -> bytes:
-    """The bytes of a path."""
+    """Encode a path that `as_text` decoded."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def joined(folder: str, *parts: str) -> str | None:
-    """A path below a folder, without `.` and `..`; None where it leads out of the tree."""
+    """Return the normalized path below a folder, or None if it leaves the tree."""
     path = posixpath.normpath(posixpath.join(folder, *parts))
     if path.startswith(("../", "/")) or path == "..":
         return None

@@ -1,4 +1,4 @@
-"""What one file uses: its import statements and its identifiers, found by tree-sitter queries."""
+"""Extraction of import statements and identifiers from one file by tree-sitter queries."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from ctx.chunking.grammars import Parse
 
 _MOST_NAMES = 4000
-"""Distinct identifiers of one file that are looked at; what has more is a table."""
+"""Maximum number of distinct identifiers of one file; files with more are data tables."""
 _SHORTEST = 3
-"""Letters of an identifier that says which file is meant."""
+"""Minimum length of an identifier, in bytes."""
 
 
 class _Language(NamedTuple):
-    """How a language's statements are read, and the query that finds them and the identifiers.
+    """Reader of a language's import statements, and the query for statements and identifiers.
 
-    Captures: `import` a statement, `package` what says where the file belongs, `member` what stands behind a
-    dot, `name` every other identifier.
+    Captures: `import` is a statement, `package` the package or namespace of the file, `member` an identifier
+    after a dot, `name` any other identifier.
     """
 
     read: Read
@@ -126,7 +126,7 @@ _LANGUAGES = {
     ),
 }
 LANGUAGES = frozenset(_LANGUAGES)
-"""The languages whose imports are read."""
+"""Supported languages."""
 
 
 @cache
@@ -138,9 +138,9 @@ def _query(language: str) -> Query:
 
 
 def read_uses(source: bytes, language: str, parse: Parse | None = None) -> Uses | None:
-    """What a file (UTF-8) uses; None where the language is none of LANGUAGES or the parser gave up.
+    """Return the uses of a file (UTF-8), or None if the language is unsupported or the parser gave up.
 
-    `parse` parses it, for those who have done that already.
+    `parse` replaces the parser, for callers that cache parses.
     """
     if language not in _LANGUAGES:
         return None
@@ -154,29 +154,29 @@ def read_uses(source: bytes, language: str, parse: Parse | None = None) -> Uses 
     found = QueryCursor(_query(language)).captures(parsed[0].root_node)
     nodes = sorted(found.get("import", ()), key=lambda node: node.start_byte)
     imports: list[Import] = []
-    outside: list[tuple[int, int]] = []
+    excluded: list[tuple[int, int]] = []
     for node in nodes:
         imported = list(_LANGUAGES[language].read(node, source))
         if imported:
             imports += imported
-            outside.append((node.start_byte, node.end_byte))
+            excluded.append((node.start_byte, node.end_byte))
     packages = sorted(found.get("package", ()), key=lambda node: node.start_byte)
-    outside = sorted([*outside, *((node.start_byte, node.end_byte) for node in packages)])
-    members = _first_lines(found.get("member", ()), source, outside)
-    names = _first_lines(found.get("name", ()), source, outside)
+    excluded = sorted([*excluded, *((node.start_byte, node.end_byte) for node in packages)])
+    members = _first_lines(found.get("member", ()), source, excluded)
+    names = _first_lines(found.get("name", ()), source, excluded)
     return Uses(tuple(imports), names, members, text_of(packages[0], source) if packages else "")
 
 
-def _first_lines(nodes: Sequence[Node], source: bytes, outside: list[tuple[int, int]]) -> dict[str, int]:
-    """Each identifier that stands outside of some ranges of bytes, with the line of its first place."""
-    starts = [start for start, _ in outside]
+def _first_lines(nodes: Sequence[Node], source: bytes, excluded: list[tuple[int, int]]) -> dict[str, int]:
+    """Return the first line of each identifier that is outside of the byte ranges `excluded`."""
+    starts = [start for start, _ in excluded]
     first: dict[bytes, int] = {}
     for node in nodes:
         start, end = node.start_byte, node.end_byte
         if end - start < _SHORTEST:
             continue
         before = bisect_right(starts, start) - 1
-        if before >= 0 and start < outside[before][1]:
+        if before >= 0 and start < excluded[before][1]:
             continue
         line = line_of(node)
         text = source[start:end]

@@ -1,4 +1,4 @@
-"""Import statements of each language, read off their syntax."""
+"""Readers of import statements, one per language, over tree-sitter nodes."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Read = Callable[["Node", bytes], "Iterator[Import]"]
-"""Gives what a statement of a source imports."""
+"""Yield the imports of a statement of a source."""
 
 _LOADS = {"require", "import"}
 """Functions of JavaScript that load a module."""
 
 
 def text_of(node: Node | None, source: bytes) -> str:
-    """The text of a node; `Node.text` has none of a tree that was parsed piece by piece."""
+    """Return the text of a node. `Node.text` is empty for trees that were parsed incrementally."""
     return "" if node is None else source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def line_of(node: Node) -> int:
-    """The line that a node begins in, from 1."""
+    """Return the first line of a node, counted from 1."""
     return int(node.start_point[0]) + 1
 
 
 def python(node: Node, source: bytes) -> Iterator[Import]:
+    """Yield the imports of `import` and `from … import`."""
     line = line_of(node)
     if node.type == "import_statement":
         for name in node.children_by_field_name("name"):
@@ -40,12 +41,12 @@ def python(node: Node, source: bytes) -> Iterator[Import]:
     if any(child.type == "wildcard_import" for child in node.children):
         yield Import(module, "*", line, level)
     for name in node.children_by_field_name("name"):
-        taken = name.child_by_field_name("name") if name.type == "aliased_import" else name
-        yield Import(module, text_of(taken, source), line_of(name), level)
+        imported = name.child_by_field_name("name") if name.type == "aliased_import" else name
+        yield Import(module, text_of(imported, source), line_of(name), level)
 
 
 def javascript(node: Node, source: bytes) -> Iterator[Import]:
-    """`import`, `export … from`, `require(…)` and `import(…)`."""
+    """Yield the imports of `import`, `export … from`, `require(…)` and `import(…)`."""
     if node.type == "call_expression" and text_of(node.child_by_field_name("function"), source) not in _LOADS:
         return
     line = line_of(node)
@@ -66,6 +67,7 @@ def javascript(node: Node, source: bytes) -> Iterator[Import]:
 
 
 def java(node: Node, source: bytes) -> Iterator[Import]:
+    """Yield the imports of an import declaration."""
     path = next((one for one in node.children if one.type in ("scoped_identifier", "identifier")), None)
     if any(child.type == "asterisk" for child in node.children):
         yield Import(text_of(path, source), "*", line_of(node))
@@ -75,6 +77,7 @@ def java(node: Node, source: bytes) -> Iterator[Import]:
 
 
 def kotlin(node: Node, source: bytes) -> Iterator[Import]:
+    """Yield the imports of an import header."""
     path = next((text_of(one, source) for one in node.children if one.type == "identifier"), "")
     if any(child.type == "wildcard_import" for child in node.children):
         yield Import(path, "*", line_of(node))
@@ -84,7 +87,7 @@ def kotlin(node: Node, source: bytes) -> Iterator[Import]:
 
 
 def csharp(node: Node, source: bytes) -> Iterator[Import]:
-    """`using N`, `using static N.T`, `using A = N.T`."""
+    """Yield the imports of `using N`, `using static N.T` and `using A = N.T`."""
     alias = node.child_by_field_name("name")
     named = [one for one in node.children if one.type in ("qualified_name", "identifier") and one != alias]
     if not named:
@@ -98,7 +101,7 @@ def csharp(node: Node, source: bytes) -> Iterator[Import]:
 
 
 def php(node: Node, source: bytes) -> Iterator[Import]:
-    """`use` outside of classes; `require` and `include` of a string."""
+    """Yield the imports of `use` outside of classes, and of `require` and `include` of a string."""
     if node.type != "namespace_use_declaration":
         string = _first_string(node)
         if string is not None:
@@ -106,20 +109,21 @@ def php(node: Node, source: bytes) -> Iterator[Import]:
         return
     group = next((text_of(child, source) for child in node.children if child.type == "namespace_name"), "")
     for clause in _below(node, {"namespace_use_clause"}):
-        taken = next((one for one in clause.children if one.type in ("qualified_name", "name")), None)
-        path = text_of(taken, source).lstrip("\\")
+        imported = next((one for one in clause.children if one.type in ("qualified_name", "name")), None)
+        path = text_of(imported, source).lstrip("\\")
         module, _, name = (f"{group}\\{path}" if group else path).rpartition("\\")
         yield Import(module, name, line_of(clause))
 
 
 def golang(node: Node, source: bytes) -> Iterator[Import]:
+    """Yield the imports of an import spec."""
     yield Import(text_of(node.child_by_field_name("path"), source).strip('"`'), "", line_of(node))
 
 
 def rust(node: Node, source: bytes) -> Iterator[Import]:
-    """`use` with all that its braces hold, and `mod name;`.
+    """Yield the imports of `use`, with nested lists, and of `mod name;`.
 
-    What leads to a module that is written in the same file is left out.
+    Paths to modules that are defined inline in the same file are omitted.
     """
     depth = _modules_around(node)
     if node.type == "mod_item":
@@ -131,19 +135,19 @@ def rust(node: Node, source: bytes) -> Iterator[Import]:
         return
     for one in _rust_paths(argument, source, ""):
         parts = one.module.split("::")
-        climbed = 0
-        while climbed < min(depth, len(parts)) and parts[climbed] == "super":
-            climbed += 1
-        if depth == climbed and climbed and len(parts) > climbed and parts[climbed] != "super":
-            yield one._replace(module="::".join(["self", *parts[climbed:]]))
+        levels_up = 0
+        while levels_up < min(depth, len(parts)) and parts[levels_up] == "super":
+            levels_up += 1
+        if depth == levels_up and levels_up and len(parts) > levels_up and parts[levels_up] != "super":
+            yield one._replace(module="::".join(["self", *parts[levels_up:]]))
         elif not depth or parts[0] not in ("self", "super"):
             yield one
-        elif len(parts) > climbed and parts[climbed] == "super":
-            yield one._replace(module="::".join(parts[climbed:]))
+        elif len(parts) > levels_up and parts[levels_up] == "super":
+            yield one._replace(module="::".join(parts[levels_up:]))
 
 
 def _modules_around(node: Node) -> int:
-    """In how many modules of its own file a node lies."""
+    """Return the number of inline modules that enclose a node."""
     depth, above = 0, node.parent
     while above is not None:
         depth += above.type == "mod_item"
@@ -181,11 +185,11 @@ def _first_string(node: Node) -> Node | None:
 
 
 def _below(node: Node, kinds: set[str]) -> Iterator[Node]:
-    """The nodes of some kinds in a statement, in order."""
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
+    """Yield the nodes of some kinds in a statement, in order."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
         if one.type in kinds:
             yield one
         else:
-            waiting.extend(reversed(one.children))
+            stack.extend(reversed(one.children))

@@ -1,4 +1,4 @@
-"""Files that probably use a file: those that have the names which it defines."""
+"""Candidates for the users of a file: files that contain the names it defines."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ctx.text.vocabulary import compound_hashes, exact_hashes
 _MOST_NAMES = 400
 _SHORTEST = 3
 _NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
-"""Names that are one run in a text; Kotlin's may have blanks."""
+"""Plain identifiers; names in Kotlin may contain spaces."""
 _COMMON = 0.2
-"""A name that stands in a larger share of the files says nothing, unless all names of a file do."""
+"""Names in a larger share of the files are ignored, unless all names of a file are that common."""
 
 
 def likely_users(files: Files, path: str, names: Sequence[str], most: int) -> list[str]:
-    """Other files in the same family of languages, those with most of the rare names first; ties by path.
+    """Return files of the same language family, those with most of the rare names first; ties by path.
 
-    `names` are those that the file defines; its own counts too, as imports have it. What a file defines
-    itself it need not take from another.
+    `names` are the names that the file defines. The name of the file counts too, since imports contain it.
+    Names that a candidate defines itself do not count.
     """
     corpus, own = files.corpus, files.document(path)
     if own < 0 or files.language(path) not in LANGUAGES:
@@ -46,14 +46,14 @@ def likely_users(files: Files, path: str, names: Sequence[str], most: int) -> li
     name, owner = _documents(corpus, exact ^ DEFINITION)
     place = np.searchsorted(terms, np.array(list(term_of.values()), dtype=np.int64))
     score -= np.bincount(owner, worth[place[name]], corpus.documents)
-    # A long file has many names by chance, and takes long to read.
+    # Long files contain many names by chance and are slow to parse.
     mean = corpus.live_length / max(1, corpus.live_document_count)
     score = np.maximum(score, 0.0) / np.sqrt(1.0 + corpus.document_length / max(1.0, mean))
     score[own] = 0.0
     family = family_of(files.of_document(own)[1])
     best: list[tuple[float, str]] = []
     for document in np.argsort(-score, kind="stable").tolist():
-        # All that tie with the last one are compared by path, whatever their place in the segments.
+        # Keep all ties of the last one: they are ordered by path, not by segment.
         if score[document] <= 0 or (len(best) >= most and score[document] < -best[most - 1][0]):
             break
         file, language = files.of_document(document)
@@ -65,7 +65,7 @@ def likely_users(files: Files, path: str, names: Sequence[str], most: int) -> li
 def _documents(
     corpus: Corpus, terms: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """The documents of each term, each once: the term's place and the document, both (n,)."""
+    """Return unique (term index, document) pairs, both (n,)."""
     found = corpus.find(terms)
     owner = corpus.document_of[found.row]
     first = np.flatnonzero(
@@ -75,7 +75,7 @@ def _documents(
 
 
 def _terms(names: Sequence[str]) -> dict[str, int]:
-    """The term under which each name is found in a text: its compound, or the stem of its only word."""
+    """Return the term of each name in the index: its compound, or the stem of its only word."""
     several, found = [], {}
     for name in names:
         words = words_of(name)

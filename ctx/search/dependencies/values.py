@@ -1,18 +1,18 @@
-"""The nouns of dependencies."""
+"""Value types of dependencies."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 IMPORTS, REFERENCES, TESTS = "imports", "references", "tests"
-"""What an edge says: a statement names the other file, a name of it is used, or a test does one of both."""
+"""Relation of an edge: an import statement, the use of a name, or either of them from a test."""
 
 
 class Edge(NamedTuple):
-    """One file uses another of the same tree; paths are from its root.
+    """A use of one file by another in the same tree; paths are relative to the root.
 
-    `symbol` is what is used of the target, or the module's name where all of it is; `line` is where that
-    first stands in the source, counted from 1.
+    `symbol` is the name that is used, or the module name if the whole module is imported. `line` is its first
+    line in the source, counted from 1.
     """
 
     source_path: bytes
@@ -23,10 +23,10 @@ class Edge(NamedTuple):
 
 
 class Import(NamedTuple):
-    """One thing that a statement imports.
+    """One name or module imported by a statement.
 
-    `module` as it is written, without quotes; `name` what is taken of it, "" for the whole, "*" for
-    everything in it. `level` counts the dots of a relative import in Python.
+    `module` is as written, without quotes. `name` is the imported name, "" for the module itself, "*" for all
+    its names. `level` is the number of dots of a relative import in Python.
     """
 
     module: str
@@ -36,10 +36,10 @@ class Import(NamedTuple):
 
 
 class Uses(NamedTuple):
-    """What one file uses.
+    """Imports and identifiers of one file.
 
-    `names` and `members` (what stands behind a dot) map an identifier to the line of its first place;
-    `package` is the package or namespace that the file says it is in, "" for none.
+    `names` and `members` (identifiers after a dot) map an identifier to the line of its first occurrence.
+    `package` is the package or namespace that the file declares, "" for none.
     """
 
     imports: tuple[Import, ...]

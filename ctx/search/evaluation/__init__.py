@@ -1,1 +1,1 @@
-"""Grading searches by what happened: commits say which places somebody had to find, and in which words."""
+"""Evaluation of searches against history: a commit gives a query (its subject) and the places to find."""

@@ -1,7 +1,7 @@
-"""Commits as tasks: what somebody wanted, and which lines of the tree before it they had to find.
+"""Commits as evaluation tasks: the subject, and the changed lines in the parent tree.
 
-Commits that moved, formatted or bumped something are recognised by what they changed, and left out: nobody
-had to search for that. Nothing here knows who made a commit.
+Commits that only move, format or bump something are recognised by their diff and left out, since they need no
+search. Authors are never read.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ WORDLESS = "says too little"
 UNKNOWN = "is not whole in this clone"
 
 MOST_CHANGES = 15
-"""Files that a commit may touch in all; larger ones speak of no place in particular."""
+"""Maximum number of files a commit may touch; larger commits do not point to a particular place."""
 
 Lines = tuple[int, int]
 """First and last line, from 1, both inclusive."""
 
 
 class Change(NamedTuple):
-    """A file that was there before, by the path that it had, and the lines of it that were changed.
+    """A changed file of the parent tree, by its old path, and its changed old lines.
 
-    Where lines were only added, the line before them stands for the place.
+    If lines were only added, the line before them is used.
     """
 
     path: bytes
@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """One commit on top of one other. `left_out` says why it is no task, None where it is one."""
+    """A commit with one parent. `left_out` is the reason why it is not a task, or None if it is one."""
 
     oid: bytes
     parent: bytes
@@ -53,7 +53,7 @@ class Commit(NamedTuple):
 
 
 class _Hunk(NamedTuple):
-    """Lines of the file before, and the text that they had and got."""
+    """Old lines of a hunk, with the removed and the added text."""
 
     lines: Lines
     removed: bytes
@@ -61,7 +61,7 @@ class _Hunk(NamedTuple):
 
 
 class _Patch(NamedTuple):
-    """What became of one file: git's letter for it, its path before, where it is text its hunks."""
+    """The change of one file: git's status letter, the old path, and the hunks if it is text."""
 
     status: str
     path: bytes
@@ -70,11 +70,11 @@ class _Patch(NamedTuple):
 
 _FIELDS = 4
 _NO_NEWLINES = 2
-"""A hunk has so many lines `\\ No newline at end of file` at most, besides those that it counts."""
+"""Maximum number of `\\ No newline at end of file` lines in a hunk; its header does not count them."""
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _SUBMODULE, _LINK = b"160000", b"120000"
 _STYLE = re.compile(rb"[\s,;()\\]+")
-"""What formatters add and take away, besides exchanging quotes."""
+"""Characters that formatters add and remove; they also change quotes."""
 _NUMBER = re.compile(rb"\b[vV]?\d+(?:\.\d+)+(?:[-+.]?\w+)*|\b(?:19|20)\d\d\b|@v?\d+\b|\b[0-9a-f]{40,64}\b")
 _MANIFEST = re.compile(
     rb"(?:package(-lock)?\.json|(yarn|pnpm-lock|bun|composer|Cargo|poetry|uv|Pipfile|Gemfile|mix|pdm|flake)"
@@ -91,7 +91,7 @@ _BUMPS = re.compile(
 
 
 def commits(repository: Repository, start: bytes, most: int) -> Iterator[Commit]:
-    """The commits with one parent that lead to `start`, the newest first, at most `most` of them."""
+    """Yield the commits with one parent that are reachable from `start`, newest first, at most `most`."""
     listing = repository.git(
         "-c", "log.showSignature=false", "log", "-z", "--no-merges", f"--max-count={most}", "--no-patch",
         "--encoding=UTF-8", "--format=%H%x00%P%x00%ct%x00%B", start.hex(), "--",
@@ -100,7 +100,7 @@ def commits(repository: Repository, start: bytes, most: int) -> Iterator[Commit]
     for at in range(0, len(fields) - _FIELDS + 1, _FIELDS):
         oid, parents, time, message = fields[at : at + _FIELDS]
         if parents.count(b" ") or not parents:
-            continue  # the first commit has nothing before it
+            continue  # a root commit has no parent tree to search
         subject, _, body = message.decode("utf-8", "replace").lstrip("\n").partition("\n")
         yield _commit(
             repository,
@@ -117,7 +117,7 @@ def commits(repository: Repository, start: bytes, most: int) -> Iterator[Commit]
 
 
 def _commit(repository: Repository, commit: Commit) -> Commit:
-    """The commit with its changes, or with the reason why it is no task."""
+    """Return the commit with its changes, or with the reason why it is not a task."""
     if None in repository.objects.headers([commit.parent]):
         return commit._replace(left_out=UNKNOWN)
     diff = process.run(
@@ -159,7 +159,7 @@ def _left_out(commit: Commit, patches: list[_Patch], changes: tuple[Change, ...]
 
 
 def _same(patch: _Patch, form: Callable[[bytes], bytes]) -> bool:
-    """Whether a file reads the same before and after, with nothing in it moved to another place."""
+    """Return True if a file is unchanged under the normalization `form`, with nothing moved."""
     removed = [form(hunk.removed) for hunk in patch.hunks]
     added = [form(hunk.added) for hunk in patch.hunks]
     return b"".join(removed) == b"".join(added) and all(
@@ -168,17 +168,17 @@ def _same(patch: _Patch, form: Callable[[bytes], bytes]) -> bool:
 
 
 def _style(text: bytes) -> bytes:
-    """A text without what formatters add, take away or exchange."""
+    """Return a text without the characters that formatters change."""
     return _STYLE.sub(b"", text).replace(b"'", b'"')
 
 
 def _versions(text: bytes) -> bytes:
-    """A text with all versions, years and hashes made equal."""
+    """Return a text with all versions, years and hashes replaced by the same token."""
     return _NUMBER.sub(b"0", text)
 
 
 def _patches(diff: bytes) -> list[_Patch]:
-    """The files of `git diff-tree -z --raw -p -U0`: first all names, then all hunks in the same order."""
+    """Parse the output of `git diff-tree -z --raw -p -U0`: all names, then all hunks in the same order."""
     names: list[_Patch] = []
     at = 0
     while diff[at : at + 1] == b":":
@@ -189,7 +189,7 @@ def _patches(diff: bytes) -> list[_Patch]:
         if status[:1] in b"RC":
             end = diff.index(b"\0", end + 1)
         at = end + 1
-        # A submodule or a link is no text, though git shows its change as one.
+        # git prints changes of submodules and links as text.
         kind = status[:1].decode() if not {old_mode, new_mode} & {_SUBMODULE, _LINK} else "-"
         names.append(_Patch(kind, path, []))
     number = -1
@@ -216,5 +216,5 @@ def _patches(diff: bytes) -> list[_Patch]:
 
 
 def _count(digits: bytes | None) -> int:
-    """The number of lines that a hunk's header states; one where it states none."""
+    """Return the line count of a hunk header; an omitted count means 1."""
     return 1 if digits is None else int(digits)

@@ -1,4 +1,4 @@
-"""`git ctx evaluate`: how well the index finds what this repository's own commits had to find."""
+"""`git ctx evaluate`: search quality measured on the commits of the repository."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ctx.search.open_index import OpenIndex
 MOST = 200
 
 Step = Callable[[str, int, int], None]
-"""Told what is done, how much of it, and how much there is at most."""
+"""Progress callback: what is being done, how much is done, and the maximum."""
 
 
 class Part(NamedTuple):
-    """The grades of some of the commits, by each way to search."""
+    """Grades of a group of commits, one for each setting."""
 
     name: str
     grades: list[Grade]
 
 
 class Fitted(NamedTuple):
-    """What fitting gave: on how many commits it was learned and tried, and what it did there."""
+    """Result of fitting: the numbers of commits for learning and testing, and the grades of the test."""
 
     learned: int
     tried: int
@@ -43,9 +43,10 @@ class Fitted(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Everything to report. `ways` are the names of the ways to search; `groups` are parts by category.
+    """The whole report. `ways` are the names of the settings; `groups` are parts by category.
 
-    `differences` are of each way but the first, against it. `interrupted` where the user stopped it.
+    `differences` compare each setting after the first with the first. `interrupted` is True if the user
+    stopped the evaluation.
     """
 
     asked: Resolution
@@ -69,12 +70,11 @@ def evaluate(
     fitting: bool = False,
     step: Step = lambda *_: None,
 ) -> Evaluation:
-    """Replay the commits that lead to a revision. With `fitting`, learn a correction and keep it if it helps.
+    """Replay the commits reachable from a revision and grade the searches.
 
-    It helps where the whole interval of the gain lies above 0.
-
-    A keyboard interrupt ends it early, with what was graded until then. Raises UsageError, and CtxError
-    where the history that it shall learn from cannot be read.
+    With `fitting`, learn a correction and store it if the whole interval of the gain lies above 0. A keyboard
+    interrupt ends the evaluation early with the grades so far. Raises UsageError, and CtxError if the
+    history for fitting cannot be read.
     """
     asked = index.resolve(revision)
     if asked.commit is None:
@@ -127,11 +127,11 @@ def _fit(
     samples: Sequence[fit.Sample],
     path: str,
 ) -> Fitted | None:
-    """Learn on the older half, try on the newer half, keep what helped there."""
+    """Learn on the older half, test on the newer half, and store the correction if it helped."""
     try:
         history = History(index.repository, start)
     except GitFailed as error:
-        raise CtxError(f"nothing can be learned, since {why_unread(index.repository)}") from error
+        raise CtxError(f"cannot learn a correction: {why_unread(index.repository)}") from error
     corrections = fit.fit(samples, history, start)
     if corrections is None:
         return None

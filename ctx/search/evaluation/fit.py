@@ -1,8 +1,8 @@
-"""Learning the correction of one repository from its own commits, and trying it on later ones.
+"""Learning of a repository's correction from its older commits, for a test on newer ones.
 
-The weights come from the older half of the commits, each with a past that ends before it; whether they help
-is seen on the newer half, with a past that ends before that. What is stored has the same weights and the
-whole past. The objective is the listwise softmax (ListNet's top one, Cao et al., ICML 2007).
+The weights are learned on the older half of the commits, each with a history that ends before it. They are
+tested on the newer half, with a history that ends before that half. The stored correction has the same
+weights and the whole history. The objective is the listwise softmax (ListNet top one, Cao et al., ICML 2007).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ctx.search.evaluation.tasks import Task
 from ctx.storage.views.view import View
 
 FEWEST = 20
-"""Commits to learn from, and to try on: with fewer of either, nothing can be said."""
+"""Minimum number of commits to learn from, and to test on."""
 _BLOCK = 20
-"""So many tasks share a past, which ends before the oldest of them."""
+"""Number of tasks that share a history, which ends before the oldest of them."""
 _PENALTY = 5.0
-"""How dear weights are that differ from the usual ones, against the loss of one task."""
+"""Penalty on deviation from the default weights, relative to the loss of one task."""
 _ROUNDS = 300
 
 Floats = npt.NDArray[np.float64]
 
 
 class Sample(NamedTuple):
-    """The candidates of one task: paths, flags of paths and scores, all (n,), and the query."""
+    """Candidates of one task: paths, path flags and scores, all (n,), and the query."""
 
     task: Task
     paths: list[bytes]
@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 
 class Recorder:
-    """Corrects nothing, but keeps the candidates of what was searched last."""
+    """A correction that changes nothing and records the candidates of the last search."""
 
     def __init__(self) -> None:
         self.last: tuple[list[bytes], npt.NDArray[np.uint8], Floats, Query] | None = None
@@ -53,7 +53,7 @@ class Recorder:
 
 
 def learn(samples: Sequence[Sample], history: History) -> Floats:
-    """The weights of the features, (FEATURES,), from tasks in the order of their commits."""
+    """Return the feature weights, (FEATURES,), learned from tasks in the order of their commits."""
     lists: list[tuple[Floats, Floats, npt.NDArray[np.bool_]]] = []
     for start in range(0, len(samples), _BLOCK):
         block = samples[start : start + _BLOCK]
@@ -64,11 +64,11 @@ def learn(samples: Sequence[Sample], history: History) -> Floats:
             if label.any() and not label.all():
                 features = past.features(sample.paths, sample.flags, sample.query)
                 lists.append((features, sample.scores, label))
-    return _descended(lists)
+    return _minimize(lists)
 
 
-def _descended(lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]]) -> Floats:
-    """The minimum of the penalised loss by gradient descent; five numbers, so nothing cleverer is needed."""
+def _minimize(lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]]) -> Floats:
+    """Minimize the penalised loss by gradient descent, which is enough for five weights."""
     weights = USUAL
     if not lists:
         return weights
@@ -88,9 +88,9 @@ def _loss(
     lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]], weights: Floats
 ) -> tuple[float, Floats]:
     penalty = _PENALTY / len(lists)
-    unusual = weights - USUAL
-    loss = penalty * float(unusual @ unusual)
-    gradient = 2 * penalty * unusual
+    deviation = weights - USUAL
+    loss = penalty * float(deviation @ deviation)
+    gradient = 2 * penalty * deviation
     for features, scores, label in lists:
         margins = scores + features @ weights
         shares = np.exp(margins - margins.max())
@@ -102,9 +102,10 @@ def _loss(
 
 
 def fit(samples: Sequence[Sample], history: History, start: bytes) -> tuple[Correction, Correction] | None:
-    """The correction to try on the newer half of the tasks, and the one to keep, whose past ends at `start`.
+    """Return the correction to test on the newer half of the tasks, and the one to store.
 
-    `samples` are in the order of their commits, the newest first. None where there are too few of them.
+    `samples` are ordered by commit, newest first. The history of the stored one ends at `start`. Return None
+    if there are fewer than FEWEST samples in a half.
     """
     half = len(samples) // 2
     newer, older = samples[:half], samples[half:]

@@ -1,4 +1,4 @@
-"""What the answers to replayed commits are worth, in all and by what the commits are."""
+"""Grades of replayed searches, overall and by groups of commits."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ CUT = 10
 _RESAMPLES = 2000
 _SEED = 4
 _CODE = re.compile(r"[`_$]|[a-z][A-Z]|\w\(|\w::\w|\w[./#]\w|[A-Z]{2}[a-z]")
-"""What names in code have, and words have not."""
+"""Marks of identifiers that plain words do not have."""
 
 
 class Grade(NamedTuple):
-    """The measures of some commits, by one way to search.
+    """Measures of one setting over commits.
 
-    `found` is the number of commits of which a changed file was among the first ten results, `first` of which
-    one came first; `recall` is by CUTS; the others are means, `right_place` over the commits of which a file
-    was found, None where there are none.
+    `found` is the number of commits with a changed file in the first ten results, `first` the number with one
+    in first place. `recall` has one value per cutoff of CUTS. The others are means; `right_place` is over the
+    commits with a file found, or None if there are none.
     """
 
     commits: int
@@ -39,7 +39,7 @@ class Grade(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How much better the second way is, in NDCG@10 of files, with its 95% interval over commits."""
+    """Gain of the second setting in file NDCG@10, with the 95% bootstrap interval over commits."""
 
     mean: float
     low: float
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
 
 def grade(graded: Sequence[Graded], way: int = 0) -> Grade:
-    """The measures of one way to search over some commits, of which there is one at least."""
+    """Return the grade of one setting over at least one commit."""
     files = [measures.ranks(one.shown[way], one.task.files) for one in graded]
     places = [measures.ranks(one.shown[way], one.task.places) for one in graded if one.task.places]
     right = [measures.right_place_first(one.shown[way], one.task.places) for one in graded]
@@ -65,7 +65,7 @@ def grade(graded: Sequence[Graded], way: int = 0) -> Grade:
 
 
 def difference(graded: Sequence[Graded], one: int, other: int) -> Difference:
-    """How much better `other` is than `one`, both places of ways to search; the same commits for both."""
+    """Return the gain of setting `other` over setting `one` (indices) on the same commits."""
     values = np.array(
         [
             measures.ndcg(measures.ranks(each.shown[other], each.task.files), CUT)
@@ -79,7 +79,7 @@ def difference(graded: Sequence[Graded], one: int, other: int) -> Difference:
 
 
 def groups(graded: Sequence[Graded]) -> dict[str, dict[str, list[Graded]]]:
-    """The commits by what they changed, what their query says, their size and their directories."""
+    """Return the commits grouped by kind of file, kind of query, size and directory."""
     by: dict[str, Callable[[Task], Sequence[str]]] = {
         "kind": lambda task: [task.kind],
         "query": lambda task: ["names code" if _CODE.search(task.query) else "only words"],
@@ -97,7 +97,7 @@ def groups(graded: Sequence[Graded]) -> dict[str, dict[str, list[Graded]]]:
 
 
 def directories(task: Task) -> list[str]:
-    """The directories that a task lies in, two levels deep; `.` is the root."""
+    """Return the directories of a task's files, two levels deep; `.` is the root."""
     folders = [target.path.split(b"/")[:-1][:2] for target in task.files]
     return [b"/".join(folder).decode("utf-8", "replace") or "." for folder in folders]
 

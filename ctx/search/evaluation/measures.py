@@ -1,7 +1,7 @@
-"""How good a ranking is: NDCG, recall, reciprocal rank, and whether the right place of a file came first.
+"""Ranking measures: NDCG, recall, reciprocal rank, and the share of files whose first result is relevant.
 
-Places of a tree are compared by path and by lines, so that programs with other chunks can be graded the same
-way. Relevance is binary; a target counts at the rank of the first result that shows it.
+Results are compared by path and lines, so tools with other chunking can be graded too. Relevance is binary; a
+target counts at the rank of the first result that shows it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Lines = tuple[int, int]
 
 
 class Shown(NamedTuple):
-    """One result: the paths that it stands for, and its first and last line."""
+    """A result: its paths, and its first and last line."""
 
     paths: tuple[bytes, ...]
     first: int
@@ -23,13 +23,13 @@ class Shown(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A place that answers: a file, or of a file the lines that were meant; no lines mean all of it."""
+    """A relevant place: line ranges of a file, or the whole file if there are none."""
 
     path: bytes
     lines: tuple[Lines, ...] = ()
 
     def shown_by(self, result: Shown) -> bool:
-        """Whether a result shows this place, or a part of it."""
+        """Return True if a result shows at least a part of this place."""
         if self.path not in result.paths:
             return False
         return not self.lines or any(
@@ -38,11 +38,11 @@ class Target(NamedTuple):
 
 
 Ranks = Sequence["int | None"]
-"""For each target the rank of the first result that shows it, from 1; None where none does."""
+"""Rank of the first result that shows each target, from 1, or None."""
 
 
 def ranks(results: Sequence[Shown], targets: Sequence[Target]) -> list[int | None]:
-    """Where each target was found."""
+    """Return the rank of each target, or None if it was not found."""
     return [
         next((rank for rank, result in enumerate(results, 1) if target.shown_by(result)), None)
         for target in targets
@@ -50,28 +50,28 @@ def ranks(results: Sequence[Shown], targets: Sequence[Target]) -> list[int | Non
 
 
 def ndcg(found: Ranks, cut: int = 10) -> float:
-    """Normalised discounted cumulative gain (Järvelin and Kekäläinen, 2002); best is all targets on top."""
+    """Return the NDCG (Järvelin and Kekäläinen, 2002) of the first `cut` results."""
     gain = sum(1 / log2(rank + 1) for rank in found if rank is not None and rank <= cut)
     return gain / sum(1 / log2(rank + 1) for rank in range(1, min(cut, len(found)) + 1))
 
 
 def recall(found: Ranks, cut: int) -> float:
-    """The share of targets among the first `cut` results."""
+    """Return the share of targets in the first `cut` results."""
     return sum(rank is not None and rank <= cut for rank in found) / len(found)
 
 
 def any_within(found: Ranks, cut: int) -> bool:
-    """Whether one target at least is among the first `cut` results."""
+    """Return True if at least one target is in the first `cut` results."""
     return any(rank is not None and rank <= cut for rank in found)
 
 
 def reciprocal_rank(found: Ranks) -> float:
-    """One over the rank of the first target, 0 where there is none."""
+    """Return 1 / rank of the first target found, 0 if there is none."""
     return 1 / min((rank for rank in found if rank is not None), default=float("inf"))
 
 
 def right_place_first(results: Sequence[Shown], targets: Sequence[Target]) -> float | None:
-    """Of the files found, the share whose first result shows lines that were meant; None where none was."""
+    """Return the share of found files whose first result shows target lines, or None if no file was found."""
     right: list[bool] = []
     for path in dict.fromkeys(target.path for target in targets):
         first = next((result for result in results if path in result.paths), None)

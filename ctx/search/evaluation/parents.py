@@ -1,8 +1,8 @@
-"""The trees before commits, made searchable without a trace in what the user sees of the index.
+"""Temporary views of the parent trees of commits, invisible to users of the index.
 
-Clusters and manifest nodes of such trees are stored like those of any tree that is searched and not
-committed: what they share with other trees is reused, and `git ctx gc` removes the rest. Their segments and
-views stay in this process, no snapshot is written and nothing is logged.
+Clusters and manifest nodes of these trees are stored like those of uncommitted trees: shared data is reused,
+and `git ctx gc` removes the rest. Segments and views stay in this process. No snapshot is written and nothing
+is logged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KEPT_VIEWS = 2
 
 
 class Parents:
-    """Gives the views of trees that git names and nobody asked to index."""
+    """Views of trees that are not in the index."""
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
@@ -31,9 +31,9 @@ class Parents:
         index.store.may_use_memory = True
 
     def view(self, tree: bytes) -> View:
-        """The view of a tree; what it lacks is made. Raises `GitFailed` where a part of it is not here.
+        """Return the view of a tree, indexing it if needed. Raises `GitFailed` if a subtree is missing.
 
-        Where contents of files are not here, as in a partial clone, it has what is here, as for a search.
+        Missing blobs, as in a partial clone, are left out, as in a search.
         """
         found = self._catalog.view(tree)
         if found is None:
@@ -43,29 +43,29 @@ class Parents:
         return found
 
     def records(self, view: View) -> Callable[[bytes, Key], bytes]:
-        """What gives the record of a document of a cluster of a view; it raises `Damaged`."""
+        """Return a function that gives the record of a document of a cluster; it raises `Damaged`."""
         return partial(self._index.record, view)
 
 
 class _InMemory(Catalog):
-    """Reads the views and segments on disk; new ones are in memory, and only the last few of them."""
+    """A catalog that reads views and segments from disk and keeps the last few new ones in memory."""
 
     def views(self) -> Iterator[View]:
-        """All usable views, those of this process first: the next commit's tree is likest the last one."""
+        """Yield all usable views, those of this process first, as they are most similar to the next tree."""
         yield from reversed(self._views.values())
         yield from super().views()
 
     def forget(self, tree: bytes) -> None:
-        """Let go of the view of a tree."""
+        """Drop the view of a tree from memory."""
         self._views.pop(tree, None)
 
     def clear(self) -> None:
-        """Let go of all views and segments; those on disk are not this process's to remove."""
+        """Drop all views and segments from memory; files on disk are kept."""
         self._views.clear()
         self._segments.clear()
 
     def prune(self, are_tips: Tips) -> None:
-        """Forget all but the last views, and the segments that none of those names."""
+        """Drop all but the last views, and the segments that no remaining view uses."""
         while len(self._views) > _KEPT_VIEWS:
             del self._views[next(iter(self._views))]
         named = {name for view in self._views.values() for name in view.names}
@@ -73,7 +73,7 @@ class _InMemory(Catalog):
             del self._segments[name]
 
     def _use(self, name: str) -> bool:
-        return True  # what this process looks at is not what the user searches
+        return True  # do not mark files as used: this is not a user's search
 
     def _write(self, name: str, data: bytes) -> None:
         pass

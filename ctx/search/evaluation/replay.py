@@ -1,4 +1,4 @@
-"""Replaying commits: each one's subject is searched in the tree before it, in one or more ways."""
+"""Replay of commits: search for each subject in the parent tree, with one or more settings."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ctx.search.open_index import OpenIndex
 from ctx.storage.views.view import View
 
 DEPTH = 12
-"""Results that are looked at: an agent reads the first dozen."""
+"""Number of results that are graded; agents read about a dozen."""
 LOOKED_AT = 20
-"""Commits that are looked at for each one that is wanted, at most."""
+"""Maximum number of commits examined per requested task."""
 TWICE = "asks what another commit asked"
 
 
 class Graded(NamedTuple):
-    """A task, and what each way to search showed for it, best first."""
+    """A task with the results of each setting, best first."""
 
     task: Task
     shown: list[list[Shown]]
 
 
 class Replay:
-    """The commits before a revision as tasks, the newest first. `left_out` counts the others by reason."""
+    """Tasks from the commits before a revision, newest first. `left_out` counts skipped commits by reason."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Replay:
         self.left_out: Counter[str] = Counter()
 
     def run(self) -> Iterator[Graded]:
-        """Each task with its answers, as soon as they are there; stop asking and nothing more is done."""
+        """Yield each task with its results lazily; no work is done ahead of the consumer."""
         asked: set[str] = set()
         done = 0
         for commit in commits(self._index.repository, self._start, self._most * LOOKED_AT):
@@ -64,7 +64,7 @@ class Replay:
             try:
                 graded = self._graded(commit, asked)
             except (Damaged, GitFailed, KeyError):
-                graded = UNKNOWN  # a part of the tree is not in this clone, or was removed meanwhile
+                graded = UNKNOWN  # objects are missing in this clone, or were removed meanwhile
             if isinstance(graded, str):
                 self.left_out[graded] += 1
                 continue
@@ -73,7 +73,7 @@ class Replay:
             yield graded
 
     def again(self, tasks: Sequence[Task], setting: Setting) -> list[list[Shown]]:
-        """What another way to search shows for tasks of this replay."""
+        """Return the results of another setting for tasks of this replay."""
         found = []
         for number, task in enumerate(tasks):
             view = self._parents.view(self._index.repository.commit_info(task.commit.parent).tree)

@@ -1,4 +1,4 @@
-"""Settings of a search that an evaluation can compare, written NAME=VALUE."""
+"""Search settings that an evaluation can compare, written NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _ON, _OFF = "on", "off"
 _EVIDENCE = (WORDS, NAMES, VECTORS)
 KNOWN = {
     **{f"{kind}=off": f"without the evidence of {kind}" for kind in _EVIDENCE},
-    "ranker=FILE": "with the trees of another file",
+    "ranker=FILE": "with the decision trees of another file",
     "fit=on": "with the correction that `--fit` has stored",
 }
-"""What may be written, and what it means."""
+"""Accepted settings with their descriptions."""
 
 
 class Setting(NamedTuple):
-    """One way to search: its name and what it changes."""
+    """A named search setting."""
 
     name: str
     tuning: Tuning = PLAIN
 
 
 def parse(text: str, fit_path: str) -> Setting:
-    """The setting that NAME=VALUE, or several of them with commas between, describe. Raises UsageError."""
+    """Parse a comma-separated list of NAME=VALUE. Raises UsageError."""
     tuning = PLAIN
     for part in text.split(","):
         name, _, value = part.strip().partition("=")
@@ -40,19 +40,21 @@ def parse(text: str, fit_path: str) -> Setting:
             try:
                 tuning = tuning._replace(trees=ranker_in(value))
             except OSError as error:
-                raise UsageError(f"the ranker '{value}' cannot be read: {error.strerror}") from None
+                raise UsageError(f"cannot read the ranker '{value}': {error.strerror}") from None
             except Damaged as error:
-                raise UsageError(f"the ranker '{value}' cannot be used: {error}") from None
+                raise UsageError(f"cannot use the ranker '{value}': {error}") from None
         elif name == "fit" and value in (_ON, _OFF):
             if value == _ON:
                 correction = load(fit_path)
                 if correction is None:
-                    raise UsageError("there is no fit to compare with: `git ctx evaluate --fit` makes one")
+                    raise UsageError(
+                        "no stored correction to compare with; `git ctx evaluate --fit` creates one"
+                    )
                 tuning = tuning._replace(correct=correction)
         else:
-            raise UsageError(f"'{part}' is no setting to compare; known are {_listed(list(KNOWN))}")
+            raise UsageError(f"'{part}' is not a setting to compare; use {_listed(list(KNOWN))}")
     return Setting(text, tuning)
 
 
 def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} or {names[-1]}"

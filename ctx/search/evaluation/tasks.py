@@ -1,7 +1,7 @@
-"""What a commit makes one look for in the tree before it: the files that it changed, and the chunks in them.
+"""Evaluation tasks: the files and chunks in the parent tree that a commit changed.
 
-A commit that changes sources is about its sources: the tests, documents and settings that go with them follow
-from those. Only a commit without sources is about its tests, and so on.
+If a commit changes sources, its targets are the sources, since tests, documents and settings follow from
+them. If it changes no sources, its targets are the tests, and so on.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ctx.text.subjects import query_of
 
 SOURCES, TESTS, DOCS, CONFIG = "sources", "tests", "docs", "config"
 MOST_FILES = 6
-"""Files that a task may be about; with more of them the commit speaks of no place in particular."""
+"""Maximum number of target files; commits with more do not point to a particular place."""
 
 Records = Callable[[bytes, Key], bytes]
 
 
 class Task(NamedTuple):
-    """A query, and what answers it: `files` whole, `places` the changed lines of each changed chunk."""
+    """A query and its targets: whole `files`, and `places`, the changed lines of each changed chunk."""
 
     commit: Commit
     query: str
@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 
 def task_of(commit: Commit, view: View, records: Records) -> Task | str:
-    """The task of a commit in the tree before it, or why there is none. Raises `Damaged`."""
+    """Return the task of a commit in its parent tree, or the reason why there is none. Raises `Damaged`."""
     query = query_of(commit.subject)
     if commit.left_out is not None or query is None:
         return commit.left_out or NEW
@@ -57,7 +57,7 @@ def task_of(commit: Commit, view: View, records: Records) -> Task | str:
 
 
 def kind_of(flags: int) -> str:
-    """What a file is, by the flags of its path; an example belongs to the documents."""
+    """Return the kind of a file by its path flags; examples count as documents."""
     if flags & (paths.CONFIG | paths.DATA):
         return CONFIG
     if flags & (paths.DOCS | paths.EXAMPLE):
@@ -66,12 +66,12 @@ def kind_of(flags: int) -> str:
 
 
 def _places(view: View, records: Records, file: int, path: bytes, changed: tuple[Lines, ...]) -> list[Target]:
-    """The changed lines of one file, those of a chunk together; lines between chunks stand alone."""
+    """Return the changed lines of one file, grouped by chunk; lines between chunks are separate."""
     segment = view.segments[int(view.file_segment[file])]
     key = segment.key(int(view.file_document[file]))
     record = decode_record(records(view.cluster_of(file), key))
     by_chunk: dict[int, list[Lines]] = {}
-    alone: list[Target] = []
+    separate: list[Target] = []
     for first, last in changed:
         inside = [
             (number, (max(first, chunk.start_line), min(last, chunk.end_line)))
@@ -81,7 +81,7 @@ def _places(view: View, records: Records, file: int, path: bytes, changed: tuple
         for number, lines in inside:
             by_chunk.setdefault(number, []).append(lines)
         if not inside:
-            alone.append(Target(path, ((first, last),)))
-    # What a change has to import is not what anybody looked for.
-    meant = [number for number in sorted(by_chunk) if record.kinds[number] != "imports"]
-    return [Target(path, tuple(by_chunk[number])) for number in meant or sorted(by_chunk)] + alone
+            separate.append(Target(path, ((first, last),)))
+    # Changed imports are a side effect, not a target.
+    relevant = [number for number in sorted(by_chunk) if record.kinds[number] != "imports"]
+    return [Target(path, tuple(by_chunk[number])) for number in relevant or sorted(by_chunk)] + separate

@@ -1,5 +1,5 @@
-"""Why files answer a question: what the ranker saw in them, said so that it can be checked.
+"""Evidence for search results: the reasons why files match a question, in a form that can be checked.
 
-Evidence is told after the ranking and has no part in it. Whatever it says of words stands in the text at that
-moment; where the text cannot be read, less is claimed.
+Evidence is computed after the ranking and never affects it. Words are reported only if they occur in the text
+of the file; if the text cannot be read, only what the index proves is reported.
 """

@@ -1,4 +1,4 @@
-"""A question answered file by file, with reasons."""
+"""File search: the best files for a question, each with evidence and excerpts."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ctx.search.opening import Opened
 
 EXCERPT_BUDGET = 48_000
-"""Characters of all excerpts of an answer together; symbols and the frame of JSON do not count."""
-_ROWS_A_FILE = 5
-"""Chunks that are ranked for each file that is asked for: several of one file may answer."""
-_CONNECTED = 20
-"""Files of an answer among which edges are looked for."""
+"""Maximum number of characters in all excerpts of an answer; symbols and JSON overhead are not counted."""
+_ROWS_PER_FILE = 5
+"""Chunks ranked per requested file, since several chunks of one file may match."""
+_MOST_CONNECTED = 20
+"""Number of top files between which dependency edges are searched."""
 TOKENIZER = f"words-{words.VERSION}"
-"""What cuts question and text into terms."""
+"""Name and version of the tokenizer for questions and texts."""
 
 
 def case_of(
@@ -45,9 +45,10 @@ def case_of(
     query: Query | None = None,
     most_files: int | None = None,
 ) -> Case:
-    """A question with so many of its best rows in a tree that is open, among the files that are allowed.
+    """Return the case of a question in an opened tree, with its best `rows` rows among the allowed files.
 
-    `query` is what is searched for, by default the text; `most_files` as in `explain`.
+    `allowed` is (files,) bool, or None for all files. `query` defaults to the query made from `text`;
+    `most_files` as in `explain`.
     """
     corpus = corpus_of(opened.view)
     tuning = index.tuning
@@ -61,31 +62,31 @@ def case_of(
 def answer_files(
     index: OpenIndex, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
 ) -> FileAnswer:
-    """The best files of a tree for a question. `content` says whether excerpts are wanted.
+    """Return the best files of a tree for a question, with excerpts if `content` is true.
 
-    Raises `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+    Raises `Damaged` if a cluster of the view cannot be read and `UsageError` for an invalid filter.
     """
     allowed, message = allowed_files(opened.view, filters)
     ranked_with = index.tuning.ranked_with
     about = opened.about._replace(message=opened.about.message or message, ranked_with=ranked_with)
-    case = case_of(index, opened, text, limit * _ROWS_A_FILE, allowed, most_files=limit)
+    case = case_of(index, opened, text, limit * _ROWS_PER_FILE, allowed, most_files=limit)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
-    edges = edges_among(case, files[:_CONNECTED])
+    edges = edges_among(case, files[:_MOST_CONNECTED])
     past = past_of(index, about.commit, text, [case.corpus.view.path(file) for file in files])
     best = best_score(case)
     hits: list[FileHit] = []
-    room = EXCERPT_BUDGET
+    budget = EXCERPT_BUDGET
     for file in files:
         changed = past.get(case.corpus.view.path(file), ())
-        hit = file_hit(case, file, best, edges(file), room if content else None, changed)
-        room -= sum(len(one.text or "") for one in hit.excerpts)
+        hit = file_hit(case, file, best, edges(file), budget if content else None, changed)
+        budget -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
     terms = query_terms(case.query) + near_terms(case.query, near_of(hits))
     return FileAnswer(about, text, terms, TOKENIZER, tuple(hits))
 
 
 def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:
-    """The edges between some files, by file: first those that lead to it, one for each symbol."""
+    """Return a function that gives the edges of a file to or from the others, incoming edges first."""
     view = case.corpus.view
     paths = {view.path(file) for file in files}
     found = [edge for edge in case.dependencies.outgoing(sorted(paths)) if edge.target_path in paths]

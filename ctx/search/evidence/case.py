@@ -1,4 +1,4 @@
-"""All that is known while a question is answered from a tree: its rows ranked, and their texts."""
+"""State of one question in one tree: the ranked rows, and access to records and texts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ctx.storage.views.segments import Key
 from ctx.text.contents import to_text
 
 Records = Callable[[bytes, Key], bytes]
-"""Gives the record of a document of a cluster. Raises `Damaged`."""
+"""Return the encoded record of a document of a cluster. Raises `Damaged`."""
 
 
 class Case:
-    """A question in a tree. `query` is settled there, `explained` its ranked rows, best first."""
+    """A question in a tree. `query` is settled for the tree; `explained` are its ranked rows, best first."""
 
     def __init__(
         self,
@@ -46,24 +46,24 @@ class Case:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What speaks for each row of the tree, where some of it was not ranked."""
+        """Evidence of all rows of the tree, including rows that were not ranked."""
         return gather(self.corpus, self.query)
 
     def key(self, file: int) -> Key:
-        """Which blob and language a file is; the file is indexed."""
+        """Return the blob id and language of an indexed file."""
         segment, place = self.corpus.place(int(self.corpus.file_document[file]))
         return segment.key(place)
 
     def record(self, file: int) -> Record:
-        """The chunks of a file. Raises `Damaged`."""
+        """Return the record (chunks) of a file. Raises `Damaged`."""
         return decode_record(self._records(self.corpus.view.cluster_of(file), self.key(file)))
 
     def chunk(self, row: int) -> int:
-        """The number of a row's chunk in its file."""
+        """Return the index of a row's chunk within its file."""
         return row - int(self.corpus.document_start[self.corpus.document_of[row]])
 
     def text_of(self, file: int, start: int, end: int) -> str | None:
-        """The text between two offsets, None where the object is gone or damaged."""
+        """Return the text between two offsets, or None if the blob is missing or damaged."""
         oid = self.key(file)[0]
         if oid not in self._blobs:
             try:

@@ -1,4 +1,4 @@
-"""What speaks for one file, and the places of it that should be read."""
+"""Evidence for one file, and the excerpts to read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ctx.text.query import Term, tokens, words_of
 from ctx.text.terms import term_hash
 
 _ROWS = 3
-"""Chunks of a file that are read for its evidence and shown as excerpts."""
+"""Number of chunks of a file that are read for evidence and shown as excerpts."""
 _MOST_SYMBOLS = 20
 _MOST_EDGES, _MOST_EDGE_SYMBOLS = 8, 4
 _MOST_NEAR = 3
@@ -36,29 +36,30 @@ def file_hit(
     file: int,
     best_score: float,
     edges: Sequence[Edge] = (),
-    room: int | None = None,
+    budget: int | None = None,
     past: Sequence[Mapping[str, Any]] = (),
 ) -> FileHit:
-    """What is known of a file; `edges` are those of it to files that answer too, `past` is of its history.
+    """Return the hit of a file with its evidence, symbols and excerpts.
 
-    `room` bounds the characters of the excerpts, None reads none. Raises `Damaged`.
+    `edges` connect the file to other results; `past` is evidence from its history. `budget` is the maximum
+    number of characters in the excerpts; None omits excerpts. Raises `Damaged`.
     """
     ranked = case.by_file.get(file, [])
     record = case.record(file)
-    rows = [one.hit.row for one in ranked][:_ROWS] or _likeliest_rows(case, file)
+    rows = [one.hit.row for one in ranked][:_ROWS] or _best_rows(case, file)
     chunks = [case.chunk(row) for row in rows]
     texts = [(record.positions[chunk], _text(case, file, record, chunk)) for chunk in chunks]
     known = [(position.start_line, text) for position, text in texts if text is not None]
-    counted = [term for term, weight in zip(case.query.terms, case.query.weights, strict=True) if weight > 0]
-    lexical = find_terms(counted, known) if known else _by_index(case, counted, rows)
+    weighted = [term for term, weight in zip(case.query.terms, case.query.weights, strict=True) if weight > 0]
+    lexical = find_terms(weighted, known) if known else _by_index(case, weighted, rows)
     parts = dict(ranked[0].parts) if ranked else {}
     agreement = max((one.hit.agreement for one in ranked), default=_agreement(case, rows))
     flags = int(case.corpus.view.file_flags[file])
     is_test = bool(flags & path_flags.TEST) or all(record.tests[chunk] for chunk in chunks)
     evidence: list[Mapping[str, Any]] = [_lexical(found) for found in lexical]
     evidence += _near_words(case, {one.term.hash for one in lexical}, known)
-    evidence += _symbols(case, record, chunks, counted)
-    evidence += _path(case, file, counted)
+    evidence += _symbols(case, record, chunks, weighted)
+    evidence += _path(case, file, weighted)
     if agreement:
         evidence.append({"kind": "vector", "agreement": round(agreement, 4)})
     evidence += _dependencies(case.corpus.view.path(file), edges)
@@ -77,7 +78,7 @@ def file_hit(
             {"kind": "history", "rankedWith": case.ranked_with, "value": round(parts[CORRECTION], 6)}
         )
     evidence += past
-    excerpts, left_out = _excerpts(record, chunks, [text for _, text in texts], room)
+    excerpts, left_out = _excerpts(record, chunks, [text for _, text in texts], budget)
     blob, language = case.key(file)
     return FileHit(
         case.corpus.view.path(file),
@@ -105,12 +106,12 @@ def near_of(hits: Iterable[FileHit]) -> Iterator[Near]:
 
 
 def best_score(case: Case) -> float:
-    """The score of the best file, in 0..1; 0 where there is none."""
+    """Return the score of the best file, in 0..1; 0 if there are no results."""
     return max((logistic(rows[0].margin) for rows in case.by_file.values()), default=0.0)
 
 
-def _likeliest_rows(case: Case, file: int) -> list[int]:
-    """Of a file that was not ranked the rows that have most of the question."""
+def _best_rows(case: Case, file: int) -> list[int]:
+    """Return the rows of an unranked file with the most evidence."""
     document = int(case.corpus.file_document[file])
     start = int(case.corpus.document_start[document])
     rows = np.arange(start, start + int(case.corpus.document_rows[document]))
@@ -130,7 +131,7 @@ def _text(case: Case, file: int, record: Record, chunk: int) -> str | None:
 
 
 def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[Found]:
-    """What the index alone says of rows: there is the stem, and no word is claimed."""
+    """Return the terms that the index has for rows; only the stem is known, not the word."""
     found = case.corpus.find(np.array([term.hash for term in terms], dtype=np.int64))
     here = {
         terms[term].hash
@@ -153,77 +154,77 @@ def _lexical(found: Found) -> dict[str, Any]:
 
 
 def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
-    """Words of the texts that are near one of the question that stands there in no other way.
+    """Return words of the texts that are similar to question words that do not occur there otherwise.
 
-    The vectors of a text are made of its words, so these are what speaks in its agreement.
+    Text embeddings are built from word vectors, so these words account for the vector agreement.
     """
-    lacking = [term for term in (case.query.terms[at] for at in case.query.words) if term.hash not in found]
-    if not lacking or not texts:
+    missing = [term for term in (case.query.terms[at] for at in case.query.words) if term.hash not in found]
+    if not missing or not texts:
         return []
     places = lines_of_words(texts)
     words = list(places)
     if not words:
         return []
-    cosines = _unit([term.word for term in lacking]) @ _unit(words).T
-    said = []
-    for term, cosine in zip(lacking, cosines, strict=True):
+    cosines = _unit([term.word for term in missing]) @ _unit(words).T
+    items = []
+    for term, cosine in zip(missing, cosines, strict=True):
         nearest = [
             at for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist() if cosine[at] >= NEAR
         ]
         if nearest:
             lines = sorted({line for at in nearest for line in places[words[at]]})
             near = Found(term, SYNONYM, tuple(words[at] for at in nearest), tuple(lines[:MOST_LINES]))
-            said.append({**_lexical(near), "similarity": round(float(cosine[nearest[0]]), 3)})
-    return said
+            items.append({**_lexical(near), "similarity": round(float(cosine[nearest[0]]), 3)})
+    return items
 
 
 def _symbols(
     case: Case, record: Record, chunks: Sequence[int], terms: Sequence[Term]
 ) -> list[dict[str, Any]]:
-    """Names that the chunks define and that have words of the question."""
+    """Return evidence for names that the chunks define and that match words of the question."""
     asked = set(tokens(case.text))
     wanted = {term.hash: term for term in terms if term.origin != words.IDENTIFIER}
-    said: dict[str, dict[str, Any]] = {}
+    items: dict[str, dict[str, Any]] = {}
     for chunk in chunks:
         for name in record.names[chunk]:
             matched = [
                 (wanted[hashed], word) for word in words_of(name) if (hashed := term_hash(word)) in wanted
             ]
-            if name in said or not (matched or name in asked):
+            if name in items or not (matched or name in asked):
                 continue
             origins = {origin_in(term, [(word, word)]) for term, word in matched}
             origin = LITERAL if name in asked else _weakest(origins)
-            said[name] = {
+            items[name] = {
                 "kind": "symbol",
                 "symbol": name,
                 "origin": origin,
                 "terms": [spelt(term) for term, _ in matched],
                 "line": record.positions[chunk].start_line,
             }
-    return list(said.values())[:_MOST_SYMBOLS]
+    return list(items.values())[:_MOST_SYMBOLS]
 
 
 def _weakest(origins: set[str]) -> str:
-    """The origin that claims least."""
+    """Return the weakest of some origins."""
     order = (TRANSLATION, STEM, LITERAL)
     found = next(origin for origin in order if origin in origins)
     return IDENTIFIER if found == LITERAL else found
 
 
 def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
-    """Words of the path that the question has, and those that are near one of its words."""
+    """Return evidence for path words that match the question, literally or by similarity."""
     path = case.corpus.view.path(file).decode("utf-8", "replace")
     own = list(dict.fromkeys(word for token in tokens(path) for word in words_of(token)))
     plain = [case.query.terms[place] for place in case.query.words]
-    said: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     left = []
     for term in terms:
         places = [(word, word) for word in own if term_hash(word) == term.hash]
         if places:
-            said.append(_path_word(term, origin_in(term, places), places[0][0]))
+            items.append(_path_word(term, origin_in(term, places), places[0][0]))
         elif term in plain:
             left.append(term)
-    named = {one["found"] for one in said}
+    named = {one["found"] for one in items}
     others = [word for word in own if word not in named and word.isalpha() and len(word) > 2]
     if left and others:
         cosines = _unit([term.word for term in left]) @ _unit(others).T
@@ -231,12 +232,12 @@ def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
             near = int(cosine.argmax())
             if cosine[near] >= NEAR:
                 similar = {"similarity": round(float(cosine[near]), 3)}
-                said.append({**_path_word(term, SYNONYM, others[near]), **similar})
-    return said
+                items.append({**_path_word(term, SYNONYM, others[near]), **similar})
+    return items
 
 
 def _unit(words_: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The vectors of words at unit length, (n, dimensions)."""
+    """Return the unit vectors of words, (n, dimensions) float64."""
     table = word_table()
     vectors = table.word_vectors(np.array([table.row(word) for word in words_], dtype=np.int64))
     unit: npt.NDArray[np.float64] = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0)
@@ -255,12 +256,12 @@ def _path_word(term: Term, origin: str, word: str) -> dict[str, Any]:
 
 
 def _dependencies(path: bytes, edges: Sequence[Edge]) -> list[dict[str, Any]]:
-    """The edges of a file by the other one and the relation, with a few of the symbols."""
-    said: dict[tuple[bytes, bytes, str], dict[str, Any]] = {}
+    """Return evidence for the edges of a file, grouped by files and relation, with a few symbols each."""
+    items: dict[tuple[bytes, bytes, str], dict[str, Any]] = {}
     for edge in edges:
         if path not in (edge.source_path, edge.target_path):
             continue
-        one = said.setdefault(
+        one = items.setdefault(
             (edge.source_path, edge.target_path, edge.relation),
             {
                 "kind": "dependency",
@@ -274,11 +275,11 @@ def _dependencies(path: bytes, edges: Sequence[Edge]) -> list[dict[str, Any]]:
         )
         if len(one["symbols"]) < _MOST_EDGE_SYMBOLS:
             one["symbols"].append(edge.symbol)
-    return list(said.values())[:_MOST_EDGES]
+    return list(items.values())[:_MOST_EDGES]
 
 
 def _listed(record: Record, chunks: Sequence[int]) -> tuple[Symbol, ...]:
-    """The symbols of a file, those of the chunks first."""
+    """Return the symbols of a file, those of `chunks` first."""
     rest = (chunk for chunk in range(len(record.positions)) if chunk not in chunks)
     found: dict[str, Symbol] = {}
     for chunk in [*chunks, *rest]:
@@ -291,17 +292,17 @@ def _listed(record: Record, chunks: Sequence[int]) -> tuple[Symbol, ...]:
 
 
 def _excerpts(
-    record: Record, chunks: Sequence[int], texts: Sequence[str | None], room: int | None
+    record: Record, chunks: Sequence[int], texts: Sequence[str | None], budget: int | None
 ) -> tuple[tuple[Excerpt, ...], int]:
-    """The chunks that fit into so many characters, in the order of the ranking, and how many do not."""
-    if room is None:
+    """Return the chunks that fit in `budget` characters, in rank order, and how many do not fit."""
+    if budget is None:
         return (), 0
     shown, left_out = [], 0
     for chunk, text in zip(chunks, texts, strict=True):
-        if text is not None and len(text) > room:
+        if text is not None and len(text) > budget:
             left_out += 1
             continue
-        room -= len(text or "")
+        budget -= len(text or "")
         position = record.positions[chunk]
         shown.append(Excerpt(position.start_line, position.end_line, record.symbols[chunk], text))
     return tuple(shown), left_out

@@ -1,6 +1,6 @@
-"""The words of a question in a text, each with how it stands there.
+"""Occurrences of question terms in texts, and the form in which each occurs.
 
-The index knows stems alone. Whether a word stands in a file as it was asked can only be told from the text.
+The index stores stems only, so the literal form of a word has to be read from the text.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ctx.text.vocabulary import compound_hashes
 
 _MOST_WORDS = 5
 MOST_LINES = 8
-_MOST_DIFFERENT = 800
-"""Different words of a text that are compared with those of a question."""
+_MOST_DISTINCT = 800
+"""Maximum number of distinct words of a text that are compared with a question."""
 
 
 class Found(NamedTuple):
-    """A term in a text: `origin` as in `ctx.search.evidence.values`, the words as written, lines from 1."""
+    """Occurrences of a term: `origin` as in `ctx.search.evidence.values`, words as written, lines from 1."""
 
     term: Term
     origin: str
@@ -29,16 +29,16 @@ class Found(NamedTuple):
     lines: tuple[int, ...]
 
 
-class _Place(NamedTuple):
+class _Occurrence(NamedTuple):
     written: str
     word: str
     line: int
 
 
 def find_terms(terms: Sequence[Term], texts: Sequence[tuple[int, str]]) -> list[Found]:
-    """The terms that stand in some texts, in their order; a text comes with the number of its first line."""
+    """Return the terms that occur in texts, in order; each text comes with its first line number."""
     wanted = {term.hash: term for term in terms}
-    places: dict[int, list[_Place]] = {}
+    places: dict[int, list[_Occurrence]] = {}
     compounds: dict[str, list[int]] = {}
     for first, text in texts:
         for number, line in enumerate(text.split("\n"), first):
@@ -47,28 +47,28 @@ def find_terms(terms: Sequence[Term], texts: Sequence[tuple[int, str]]) -> list[
                 for part in parts:
                     hashed = term_hash(part)
                     if hashed in wanted:
-                        places.setdefault(hashed, []).append(_Place(token, part, number))
+                        places.setdefault(hashed, []).append(_Occurrence(token, part, number))
                 if len(parts) > 1 and token.isascii() and not token[0].isdigit():
                     compounds.setdefault(token, []).append(number)
     for token, hashed in zip(compounds, compound_hashes(list(compounds)), strict=True):
         if hashed in wanted:
-            places.setdefault(hashed, []).extend(_Place(token, token, line) for line in compounds[token])
+            places.setdefault(hashed, []).extend(_Occurrence(token, token, line) for line in compounds[token])
     return [_found(term, places[term.hash]) for term in terms if term.hash in places]
 
 
 def lines_of_words(texts: Sequence[tuple[int, str]]) -> dict[str, list[int]]:
-    """The words of some texts that are plain ones, a few hundred at most, with the lines that have them."""
+    """Return the alphabetic words of texts, at most _MOST_DISTINCT, with the lines that contain them."""
     found: dict[str, list[int]] = {}
     for first, text in texts:
         for number, line in enumerate(text.split("\n"), first):
             for token in tokens(line):
                 for word in words_of(token):
-                    if word.isalpha() and len(word) > 2 and (word in found or len(found) < _MOST_DIFFERENT):
+                    if word.isalpha() and len(word) > 2 and (word in found or len(found) < _MOST_DISTINCT):
                         found.setdefault(word, []).append(number)
     return found
 
 
-def _found(term: Term, places: Sequence[_Place]) -> Found:
+def _found(term: Term, places: Sequence[_Occurrence]) -> Found:
     origin = origin_in(term, [(place.written, place.word) for place in places])
     if origin == LITERAL:
         places = [place for place in places if place.written.lower() == term.word]
@@ -78,7 +78,7 @@ def _found(term: Term, places: Sequence[_Place]) -> Found:
 
 
 def origin_in(term: Term, places: Sequence[tuple[str, str]]) -> str:
-    """How a term stands in places, each an identifier and the word of it that has the term."""
+    """Return the origin of a term from its occurrences, each an identifier and its word that has the term."""
     if term.origin == words.TRANSLATION:
         return TRANSLATION
     if term.origin == words.IDENTIFIER:

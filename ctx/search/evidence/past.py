@@ -1,6 +1,6 @@
-"""Which commits answer a question and changed a file, where somebody has had the history indexed.
+"""Commits that match a question and changed a file, if the history has been indexed.
 
-Nothing is indexed for it, and no ranking knows of it.
+This module never indexes anything and has no effect on the ranking.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 _MOST = 2
-"""Commits that are told of a file."""
+"""Maximum number of commits reported per file."""
 _NEAR_BEST = 0.5
-"""The part of the best commit's score that one has at least."""
+"""Minimum score of a commit, as a fraction of the best commit's score."""
 
 Past = Mapping[bytes, Sequence[Mapping[str, Any]]]
-"""For each path the commits, the best first, as evidence."""
+"""Evidence of commits by path, best first."""
 
 
 def past_of(index: OpenIndex, commit: bytes | None, text: str, paths: Sequence[bytes]) -> Past:
-    """The commits up to one that answer a text, by the files that they changed among some."""
+    """Return the commits reachable from `commit` that match a text, grouped by changed path."""
     view = None
     if commit is not None:
         view = Views(index.store).find(view_name(commit, edges(index.repository)), commit)
@@ -47,18 +47,18 @@ def past_of(index: OpenIndex, commit: bytes | None, text: str, paths: Sequence[b
         if path in wanted and len(found.setdefault(path, [])) < _MOST:
             found[path].append(int(touched[place]))
     return {
-        path: [_said(index, view.commit_id(one), float(scores[one])) for one in own]
+        path: [_evidence(index, view.commit_id(one), float(scores[one])) for one in own]
         for path, own in found.items()
     }
 
 
-def _said(index: OpenIndex, commit: bytes, score: float) -> dict[str, Any]:
+def _evidence(index: OpenIndex, commit: bytes, score: float) -> dict[str, Any]:
     subject, time = "", 0
     try:
         info = index.repository.commit_info(commit)
         subject, time = info.subject, info.committer_time
     except (KeyError, Damaged):
-        pass  # lost since; its id still says which one it was
+        pass  # the commit was removed; its id is still reported
     return {
         "kind": "history",
         "commit": commit.hex(),

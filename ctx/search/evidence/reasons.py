@@ -1,4 +1,4 @@
-"""Evidence in words: a few short sentences about a file."""
+"""Evidence as text: a few short phrases about a file."""
 
 from __future__ import annotations
 
@@ -10,74 +10,76 @@ from ctx.ranking.query_terms import IDENTIFIER, LITERAL, STEM, SYNONYM, TRANSLAT
 
 _MOST_NAMED = 4
 _SHORT = 12
-"""Digits of a commit's id."""
+"""Number of hex digits of an abbreviated commit id."""
 _LONGEST_SUBJECT = 80
-_WORTH_SAYING = 0.05
-_HOW = {
+_MIN_PART = 0.05
+_BY_ORIGIN = {
     LITERAL: "has {}",
     IDENTIFIER: "has {} in names",
     STEM: "has forms of {}",
     TRANSLATION: "has {}",
-    SYNONYM: "has what is near {}",
+    SYNONYM: "has words similar to {}",
 }
 _BY_GROUP = {
-    "vectors": "means something near the question",
-    "references": "names other answers, or is named by them",
-    "folder": "lies beside other answers",
+    "vectors": "is similar in meaning to the question",
+    "references": "refers to other results, or is referred to by them",
+    "folder": "is in the same directory as other results",
 }
 
 
 def reasons(
     path: bytes, evidence: Sequence[Mapping[str, Any]], parts: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """What speaks for a file, and what against it, the most telling first."""
-    said = []
+    """Return the reasons for and against a file, most important first."""
+    lines = []
     symbols = [str(one["symbol"]) for one in evidence if one["kind"] == "symbol"]
     if symbols:
-        said.append(f"defines {_named(symbols)}")
-    for origin, form in _HOW.items():
+        lines.append(f"defines {_named(symbols)}")
+    for origin, form in _BY_ORIGIN.items():
         found = [one for one in evidence if one["kind"] == "lexical" and one["origin"] == origin]
         if found:
-            said.append(form.format(_named([_term(one) for one in found])))
-    if parts.get(TO_THE_LETTER, 0.0) > _WORTH_SAYING:
-        said.append("says it to the letter")
+            lines.append(form.format(_named([_term(one) for one in found])))
+    if parts.get(TO_THE_LETTER, 0.0) > _MIN_PART:
+        lines.append("contains text of the question verbatim")
     paths = [one for one in evidence if one["kind"] == "path"]
     if paths:
-        said.append(f"its path has {_named([_path_word(one) for one in paths])}")
-    said += [text for group, text in _BY_GROUP.items() if parts.get(group, 0.0) > _WORTH_SAYING]
-    said += _connections(path.decode("utf-8", "replace"), evidence)
-    if parts.get(CORRECTION, 0.0) > _WORTH_SAYING:
-        said.append("was changed with such questions before")
+        lines.append(f"its path has {_named([_path_word(one) for one in paths])}")
+    lines += [text for group, text in _BY_GROUP.items() if parts.get(group, 0.0) > _MIN_PART]
+    lines += _connections(path.decode("utf-8", "replace"), evidence)
+    if parts.get(CORRECTION, 0.0) > _MIN_PART:
+        lines.append("its commit history fits the question")
     changed = [one for one in evidence if one["kind"] == "history" and "commit" in one]
-    said += [f"was changed by {one['commit'][:_SHORT]} {_cut(one['subject'])}".rstrip() for one in changed]
+    lines += [
+        f"was changed by {one['commit'][:_SHORT]} {_truncated(one['subject'])}".rstrip() for one in changed
+    ]
     against = [
         name
         for name, value in parts.items()
         if value < 0 and (name.startswith(("a ", "an ")) or name in _PLAIN_KINDS)
     ]
-    said += [f"loses as {name}" for name in against if name != FURTHER_ROW]
-    return tuple(said)
+    lines += [f"ranked lower as {name}" for name in against if name != FURTHER_ROW]
+    return tuple(lines)
 
 
 _PLAIN_KINDS = {"vendored", "documentation", "configuration", "data", "declarations only", "legacy"}
 
 
 def _connections(path: str, evidence: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which other answers use the file, test it, or are used by it."""
-    ways: dict[str, list[str]] = {}
+    """Return phrases for the results that use or test the file, or that it uses or tests."""
+    forms: dict[str, list[str]] = {}
     for one in evidence:
         if one["kind"] == "dependency":
             outgoing = one["sourcePath"] == path
             if one["relation"] == "tests":
-                way = "tests {}" if outgoing else "is tested by {}"
+                form = "tests {}" if outgoing else "is tested by {}"
             else:
-                way = "uses {}" if outgoing else "is used by {}"
+                form = "uses {}" if outgoing else "is used by {}"
             other = str(one["targetPath"] if outgoing else one["sourcePath"])
-            ways.setdefault(way, []).append(other.rpartition("/")[2])
-    return [way.format(_named(names)) for way, names in sorted(ways.items())]
+            forms.setdefault(form, []).append(other.rpartition("/")[2])
+    return [form.format(_named(names)) for form, names in sorted(forms.items())]
 
 
-def _cut(subject: str) -> str:
+def _truncated(subject: str) -> str:
     return subject if len(subject) <= _LONGEST_SUBJECT else subject[: _LONGEST_SUBJECT - 1] + "…"
 
 
@@ -88,7 +90,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _term(one: Mapping[str, Any]) -> str:
-    """A term of lexical evidence; what was translated, and what is only near, names both."""
+    """Return the display form of a lexical term; translations and synonyms show both words."""
     if one["origin"] == TRANSLATION:
         return f"{one['word']} ({one['source']})"
     if one["origin"] == SYNONYM:

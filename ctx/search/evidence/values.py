@@ -1,4 +1,4 @@
-"""The nouns of evidence. Nothing here reads a file or a store."""
+"""Value types of evidence. This module never reads files or the store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INDEXED, SKIPPED, NOT_IN_TREE = "indexed", "skipped", "not_in_tree"
 
 
 class Symbol(NamedTuple):
-    """Something that a file defines, with its lines from 1."""
+    """A definition in a file; lines are counted from 1."""
 
     symbol: str
     kind: str
@@ -22,7 +22,7 @@ class Symbol(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """Whole lines of a file, from 1; `text` is None where it cannot be read."""
+    """Whole lines of a file, counted from 1; `text` is None if the blob cannot be read."""
 
     first: int
     last: int
@@ -31,11 +31,11 @@ class Excerpt(NamedTuple):
 
 
 class FileHit(NamedTuple):
-    """A file that answers.
+    """A file in a search result.
 
-    `contributions` add up to `margin`, the sum that the ranker gave to the best chunk of the file; `score` is
-    the share of the best file's score in 0..1. `evidence` are objects with a `kind`, as docs/evidence.md
-    lists them. `left_out` counts the excerpts for which there was no room.
+    `contributions` add up to `margin`, the ranker's sum for the best chunk of the file. `score` is in 0..1,
+    relative to the best file. `evidence` holds objects with a `kind`, listed in docs/evidence.md.
+    `left_out` is the number of excerpts that did not fit.
     """
 
     path: bytes
@@ -53,7 +53,7 @@ class FileHit(NamedTuple):
 
 
 class FileAnswer(NamedTuple):
-    """The files that answer a question, best first; `about` is the answer without its hits."""
+    """The files that match a question, best first; `about` is the answer without its hits."""
 
     about: Answer
     query: str
@@ -63,13 +63,12 @@ class FileAnswer(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a file is, or is not, among what a task needs.
+    """The reasons why a file is or is not selected for a task.
 
-    `indexing` is INDEXED, SKIPPED (`reason` says why) or NOT_IN_TREE; `selection` is one of SELECTION of
-    `ctx.pack.values` and `selection_reason` the same in words; None where the file is not indexed, the first
-    one also where no pack can be made. `rank` is
-    that of the file among `ranked` files that were weighed, None where it was not weighed. `uses` and
-    `used_by` are its edges.
+    `indexing` is INDEXED, SKIPPED (with `reason`) or NOT_IN_TREE. `selection` is one of SELECTION of
+    `ctx.pack.values` and `selection_reason` explains it. Both are None if the file is not indexed;
+    `selection` is also None if no pack can be made. `rank` is the position of the
+    file among `ranked` ranked files, or None. `uses` and `used_by` are its dependency edges.
     """
 
     about: Answer

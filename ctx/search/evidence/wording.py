@@ -1,4 +1,4 @@
-"""Evidence and explanations in lines of plain text, for the terminal and for agents."""
+"""Evidence and explanations as plain text, for the terminal and for agents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_LISTED = 8
 
 
 def described(hit: FileHit) -> list[str]:
-    """What speaks for a file, line by line, indented."""
+    """Return the reasons, score and excerpts of a hit as indented lines."""
     lines = [f"    {printable(reason)}" for reason in hit.reasons]
     if hit.contributions:
         lines.append(f"    {contributions_in_words(hit.contributions, hit.margin)}")
@@ -26,14 +26,14 @@ def described(hit: FileHit) -> list[str]:
 
 
 def contributions_in_words(parts: Mapping[str, float], margin: float) -> str:
-    """The parts of a score, the largest first, and their sum."""
+    """Return a score and its parts, largest first, as text."""
     ordered = sorted(parts.items(), key=lambda one: (-abs(one[1]), one[0]))
-    told = ", ".join(f"{name} {value:+.2f}" for name, value in ordered if abs(value) >= 0.005)
-    return f"score {margin:.2f} = {told}"
+    listed = ", ".join(f"{name} {value:+.2f}" for name, value in ordered if abs(value) >= 0.005)
+    return f"score {margin:.2f} = {listed}"
 
 
 def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
-    """Why a file is, or is not, part of what a task needs, in lines."""
+    """Return an explanation as text; paths are relative to `prefix`."""
     lines = [f"{printable(explanation.about.message)}", ""] if explanation.about.message else []
     lines.append(quoted(from_here(explanation.path, prefix)))
     if explanation.indexing == NOT_IN_TREE:
@@ -61,7 +61,7 @@ def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
 
 
 def _edges(title: str, edges: Sequence[Edge], prefix: bytes, *, outgoing: bool) -> list[str]:
-    """Edges by file, a few of each."""
+    """Return lines for edges grouped by file, with a few symbols each."""
     files: dict[bytes, list[Edge]] = {}
     for edge in edges:
         files.setdefault(edge.target_path if outgoing else edge.source_path, []).append(edge)

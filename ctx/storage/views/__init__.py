@@ -1,4 +1,4 @@
-"""Search-ready arrays: segments of documents, and the view that says which of them one tree has.
+"""Search-ready arrays: segments of documents, and views that select the documents of one tree.
 
-Derived from clusters and blobs, local and disposable.
+They are derived from clusters and blobs, local and disposable.
 """

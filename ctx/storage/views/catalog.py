@@ -1,4 +1,4 @@
-"""Where views and segments lie, and which are kept."""
+"""Storage, lookup and expiry of views and segments."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from ctx.storage.views.view import View
 
 _KEPT_VIEWS = 4
 _KEPT_TIPS = 8
-"""Views of branch tips and checked out commits that are kept besides: switching to one then costs nothing."""
+"""Additional views kept for branch tips and checked-out commits, so that switching branches is fast."""
 _KEPT_OVERLAYS = 2
 _OPEN = 8
-"""Views that one process keeps open, with the segments that they name."""
+"""Maximum number of views that one process keeps open, with their segments."""
 _READY = 4
-"""Of these, views that are kept ready for scoring."""
+"""Number of these views that are kept ready for scoring."""
 _VIEW, _OVERLAY, _SEGMENT = "view-", "overlay-", "segment-"
 _GRACE = 3600.0
-"""Seconds for which a segment that no view names is left: its view may be about to be written."""
+"""Seconds before an unreferenced segment is removed, since its view may still be written."""
 
 Tips = Callable[[Sequence[bytes]], Set[bytes]]
-"""Tells which of some trees are those of a branch tip or of what a work tree has checked out."""
+"""Return the trees that belong to a branch tip or a checked-out commit."""
 
 
 class Catalog:
-    """The views and segments of one descriptor and one version of the words layer.
+    """Views and segments of one descriptor and one version of the words layer.
 
-    What cannot be written (a read-only directory) is kept in memory for this process. What other stores
-    lend is read where this one has nothing.
+    If the store is read-only, new files are kept in memory for this process. Files that the store lacks are
+    read from the stores of alternates.
     """
 
     def __init__(self, store: Store, descriptor: str, words_version: int) -> None:
         self._store = store
         self.group = f"{descriptor}-w{words_version}"
         self._folder = os.path.join(store.path, "views", self.group)
-        self._lent = [os.path.join(path, "views", self.group) for path in store.lent]
+        self._alternates = [os.path.join(path, "views", self.group) for path in store.lent]
         self._segments: dict[str, Segment] = {}
         self._views: dict[bytes, View] = {}
 
     def view(self, tree: bytes) -> View | None:
-        """The view of a tree, or None where there is none that can be used."""
+        """Return the view of a tree, or None if there is no usable one."""
         if (open_ := self._views.get(tree)) is not None:
             return self._keep(tree, open_)
         for name in (_VIEW + tree.hex(), _OVERLAY + tree.hex()):
@@ -63,7 +63,7 @@ class Catalog:
         return None
 
     def _keep(self, tree: bytes, view: View) -> View:
-        """Keep a view open, and let go of the one that was used least recently if there are too many."""
+        """Keep a view open; close the least recently used one if there are too many."""
         self._views.pop(tree, None)
         self._views[tree] = view
         for rested in list(self._views.values())[:-_READY]:
@@ -75,11 +75,11 @@ class Catalog:
         return view
 
     def latest(self) -> View | None:
-        """The view that was used last, to build the next one from."""
+        """Return the most recently used view, to build the next one from, or None."""
         return next(self.views(), None)
 
     def views(self) -> Iterator[View]:
-        """All usable views, the one that was used last first."""
+        """Yield all usable views, most recently used first."""
         for path in self._by_age(_VIEW, _OVERLAY):
             try:
                 yield self._load(path, None)
@@ -88,7 +88,7 @@ class Catalog:
         yield from reversed(list(self._views.values()))
 
     def segment(self, name: str) -> Segment:
-        """A segment by name. Raises `Damaged` and OSError."""
+        """Return a segment by name. Raises `Damaged` and OSError."""
         if name not in self._segments:
             self._segments[name] = self._load_segment(name)
         return self._segments[name]
@@ -99,15 +99,15 @@ class Catalog:
             try:
                 arrays, meta = map_file(path)
                 if meta.get("name") != name:
-                    raise Damaged("a segment is not the one that its name says")
+                    raise Damaged("a segment does not match its name")
                 return Segment(arrays, meta)
             except (OSError, Damaged) as error:
                 problem = problem or error
-        assert problem is not None, "there is one place at least"
+        assert problem is not None, "there is at least one path"
         raise problem
 
     def segments(self) -> Iterator[tuple[str, Segment]]:
-        """All usable segments, the newest first."""
+        """Yield all usable segments with their names, newest first."""
         names = map(os.path.basename, self._by_age(_SEGMENT))
         for name in dict.fromkeys([*names, *self._segments]):
             try:
@@ -116,16 +116,16 @@ class Catalog:
                 continue
 
     def add_segment(self, arrays: Arrays, meta: dict[str, Any]) -> str:
-        """Keep a new segment; gives its name, which is a hash of its content."""
+        """Store a segment and return its name, a hash of its content."""
         name = segment_name(arrays, meta)
         meta = meta | {"name": name}
-        # Written even where it is: what is there may be damaged.
+        # Overwrite an existing file, since it may be damaged.
         self._write(name, encode(arrays, meta))
         self._segments[name] = Segment(arrays, meta)
         return name
 
     def add_view(self, tree: bytes, arrays: Arrays, meta: dict[str, Any], committed: bool) -> View:
-        """Keep a new view; those of trees that are not committed do not crowd out the others."""
+        """Store and return a view. Views of uncommitted trees expire separately from the others."""
         if all(self._use(name) for name in meta["segments"]):
             written = encode(arrays, meta | {"partition": PARTITION_VERSION})
             self._write((_VIEW if committed else _OVERLAY) + tree.hex(), written)
@@ -133,7 +133,7 @@ class Catalog:
         return self._keep(tree, view)
 
     def forget(self, tree: bytes) -> None:
-        """Let go of the view of a tree, so that the next question reads or makes it again."""
+        """Remove the view of a tree, so that it is read again or rebuilt."""
         if (view := self._views.pop(tree, None)) is not None:
             view.corpus = None
         for prefix in (_VIEW, _OVERLAY):
@@ -147,17 +147,17 @@ class Catalog:
         self._segments.clear()
 
     def clear(self) -> None:
-        """Remove all views and segments, and borrow none any more: a new one has nothing wrong with it."""
+        """Remove all views and segments and stop reading from alternates, so that everything is rebuilt."""
         self._views.clear()
         self._segments.clear()
-        self._lent.clear()
+        self._alternates.clear()
         for path in _by_age(self._folder, _VIEW, _OVERLAY, _SEGMENT):
             _remove(path)
 
     def prune(self, are_tips: Tips) -> None:
-        """Remove the views that were not used for longest, the segments that no view names, and scraps.
+        """Remove the least recently used views, unreferenced segments and temporary files.
 
-        Views of trees that `are_tips` are kept longer.
+        Views of trees that `are_tips` selects are kept longer.
         """
         self._store.sweep()
         named: set[str] = set()
@@ -178,11 +178,11 @@ class Catalog:
     def _load(self, path: str, tree: bytes | None) -> View:
         arrays, meta = map_file(path)
         if tree is not None and (meta.get("tree"), meta.get("partition")) != (tree, PARTITION_VERSION):
-            raise Damaged("a view is of another tree, or cut as another release did")
+            raise Damaged("a view is of another tree, or partitioned by another release")
         return View(arrays, meta, [self.segment(name) for name in _names(meta)])
 
     def _use(self, name: str) -> bool:
-        """Make a view young that is searched, or a segment that a view will name; whether it is there."""
+        """Update the modification time of a used file. Return True if the file exists."""
         try:
             os.utime(self._file(name))
         except FileNotFoundError:
@@ -195,25 +195,25 @@ class Catalog:
         try:
             self._store.write_file(self._file(name), data)
         except StoreUnusable:
-            # A view is only a convenience: searching works where nothing may be written.
+            # Views are a cache; searching works on a read-only store.
             pass
 
     def _file(self, name: str) -> str:
         return os.path.join(self._folder, name)
 
     def _files(self, name: str) -> Iterator[str]:
-        """Where a file may lie: here, or in a store that is only read."""
-        for folder in (self._folder, *self._lent):
+        """Yield the possible paths of a file: in this store, then in those of alternates."""
+        for folder in (self._folder, *self._alternates):
             yield os.path.join(folder, name)
 
     def _by_age(self, *prefixes: str) -> Iterator[str]:
-        """The paths of files, the youngest first, this store's before those of others."""
-        for folder in (self._folder, *self._lent):
+        """Yield the paths of files, youngest first, this store before alternates."""
+        for folder in (self._folder, *self._alternates):
             yield from _by_age(folder, *prefixes)
 
 
 def segment_name(arrays: Arrays, meta: dict[str, Any]) -> str:
-    """The name of a segment: a hash of its arrays and of its description without the name."""
+    """Return the name of a segment: a hash of its arrays and its metadata without the name."""
     digest = blake2b(repr({key: meta[key] for key in meta if key != "name"}).encode(), digest_size=16)
     for array in arrays.values():
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -221,7 +221,7 @@ def segment_name(arrays: Arrays, meta: dict[str, Any]) -> str:
 
 
 def _tips(views: Sequence[str], are_tips: Tips) -> Sequence[str]:
-    """Those of some views (paths, the one used last first) that are kept for the sake of their trees."""
+    """Return the paths of views to keep because of their trees; `views` are sorted by last use."""
     trees: dict[bytes, str] = {}
     for path in views:
         try:
@@ -239,7 +239,7 @@ def _names(meta: dict[str, Any]) -> Sequence[str]:
     if not isinstance(names, list) or not all(
         isinstance(name, str) and name.startswith(_SEGMENT) and name[8:].isalnum() for name in names
     ):
-        raise Damaged("a view does not name its segments")
+        raise Damaged("the segment names of a view are missing or invalid")
     return names
 
 

@@ -1,4 +1,4 @@
-"""What a path alone says about a file: a test, an example, vendored, documentation."""
+"""Classification of files by path: test, example, vendored, documentation and others."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ DOCS = 8
 CONFIG = 16
 DATA = 32
 DECLARATIONS = 64
-"""Files that repeat what others define: type stubs, re-exports, headers of a package."""
+"""Files that repeat definitions of others: type stubs, re-exports, package headers."""
 LEGACY = 128
-"""Files kept for what is older; so are those that `ctx.storage.views.versions` finds."""
+"""Files kept for compatibility, and old versions found by `ctx.storage.views.versions`."""
 
 _CONTENT = {"code": 0, "docs": DOCS, "config": CONFIG, "data": DATA}
 
@@ -39,7 +39,7 @@ _DECLARATIONS = re.compile(rb"\.d\.[mc]?ts$|\.pyi$|(^|/)(__init__\.py|package-in
 
 
 def flags(path: bytes, language: str | None) -> int:
-    """The flags of a file, in one byte."""
+    """Return the flags of a file, in one byte."""
     found = _CONTENT[content_class(language, path)]
     for pattern, flag in (
         (_TEST, TEST),

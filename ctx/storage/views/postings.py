@@ -1,8 +1,8 @@
-"""Postings: which rows of a segment a term stands in, and how often.
+"""Postings: the rows of a segment that contain a term, and the frequency in each.
 
-The rows of a term are written as gaps from the last one, two bits of frequency below each, seven bits
-a byte, the lowest first, the top bit set on all but the last byte (LEB128). Terms are sorted by hash; its
-first bits are the bucket that a term lies in, only the rest is written for each.
+The rows of a term are stored as gaps shifted left by two bits, with a frequency code in these bits, in LEB128
+(seven bits per byte, lowest first, the top bit set on all but the last byte). Terms are sorted by hash. The
+first bits of a hash select its bucket; only the remaining bytes are stored.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ MAX_ROWS = 1 << ROW_BITS
 _MAX_COUNT = (1 << COUNT_BITS) - 1
 _CODE_BITS = 2
 _FREQUENCIES = np.array([1, 2, 3, 6], dtype=np.int64)
-"""What the codes stand for; a count is written as the nearest one below or equal."""
+"""Frequency of each code; a count is rounded down to one of these."""
 _CODE_MASK = (1 << _CODE_BITS) - 1
 _CODES = (np.searchsorted(_FREQUENCIES, np.arange(_MAX_COUNT + 1), side="right") - 1).clip(0).astype(np.int64)
 
 _FEW_BUCKETS, _MANY_BUCKETS = 4, 12
-"""Bits of a hash that choose the bucket: a whole number of bytes is left."""
+"""Number of hash bits that select the bucket; the remaining bits are whole bytes."""
 _MANY_TERMS = 1 << 15
 _LONG = 255
 _MORE = 0x80
-"""The bit of a byte that another one follows."""
+"""Continuation bit of a byte."""
 _NONE = np.zeros(0, dtype=np.int64)
 
 
 class Postings:
-    """All postings of a segment, terms in the order of their hashes.
+    """All postings of a segment, terms sorted by hash.
 
-    `bucket` (2**b + 1,) uint32 the first term of each bucket, `rest` (terms, bytes) uint8 what the bucket
-    does not say of a hash, highest byte first, `length` (terms,) uint8 bytes of the term in `data`, 255 where
-    the next of `long_length` uint32 says it, `data` uint8. Raises `Damaged` where these do not fit.
+    `bucket` (2**b + 1,) uint32 is the first term of each bucket. `rest` (terms, bytes) uint8 is the rest of
+    each hash, highest byte first. `length` (terms,) uint8 is the number of bytes of each term in `data`
+    uint8; 255 refers to the next value of `long_length` uint32. Raises `Damaged` if the arrays are
+    inconsistent.
     """
 
     def __init__(self, arrays: Arrays, rows: int) -> None:
@@ -60,25 +61,25 @@ class Postings:
             or int(self._bucket[-1]) != self.terms
             or not bool((self._bucket[:-1] <= self._bucket[1:]).all())
         ):
-            raise Damaged("a segment's terms do not fit each other")
+            raise Damaged("the term arrays of a segment are inconsistent")
 
     @cached_property
     def ends(self) -> npt.NDArray[np.int64]:
-        """The end of each term in `data`, (terms,). Raises `Damaged` where its bytes do not end there."""
+        """End of each term in `data`, (terms,). Raises `Damaged` if the lengths do not match the data."""
         lengths = self._length.astype(np.int64)
         long = lengths == _LONG
         if int(long.sum()) != len(self._long_length):
-            raise Damaged("a segment's postings are not as long as it says")
+            raise Damaged("the postings of a segment do not match their lengths")
         lengths[long] = self._long_length
         ends = np.cumsum(lengths)
         if int(ends[-1] if len(ends) else 0) != len(self.data) or not bool(
             (lengths > 0).all() and (self.data[ends - 1] < _MORE).all()
         ):
-            raise Damaged("a segment's postings are not as long as it says")
+            raise Damaged("the postings of a segment do not match their lengths")
         return ends
 
     def hashes(self) -> npt.NDArray[np.int64]:
-        """The hash of each term, (terms,)."""
+        """Return the hash of each term, (terms,)."""
         width = self._rest.shape[1]
         padded = np.zeros((self.terms, 8), dtype=np.uint8)
         padded[:, 8 - width :] = self._rest
@@ -86,7 +87,7 @@ class Postings:
         return (bucket << (HASH_BITS - self._bits)) | padded.view(">i8").reshape(-1).astype(np.int64)
 
     def find(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The rows of a term, ascending, and its frequency in each; both empty for an unknown term."""
+        """Return the rows of a term, ascending, and its frequencies; both empty for an unknown term."""
         rest = HASH_BITS - self._bits
         bucket = term >> rest
         first, last = int(self._bucket[bucket]), int(self._bucket[bucket + 1])
@@ -101,14 +102,14 @@ class Postings:
         return rows, times
 
     def check(self, rows: npt.NDArray[np.int64]) -> None:
-        """Raises `Damaged` unless these are rows of the segment."""
+        """Raise `Damaged` unless all are rows of the segment."""
         if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < self._rows_of_segment:
-            raise Damaged("a segment's postings name rows that it has not")
+            raise Damaged("the postings of a segment contain an invalid row")
 
     def find_many(self, terms: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
-        """All postings of some terms (t,), by term in their order, then by row.
+        """Return all postings of `terms` (t,), in the order of the terms, then by row.
 
-        Gives the place of the term in `terms`, the row and the frequency, each (n,).
+        The arrays are the index into `terms`, the row and the frequency, each (n,).
         """
         rest = HASH_BITS - self._bits
         bucket = terms >> rest
@@ -138,7 +139,7 @@ class Postings:
 def pack(
     terms: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint64]:
-    """One uint64 for each posting, which sorts by term, then row: the term, 16 bits of row, 8 of count."""
+    """Pack each posting into a uint64 that sorts by term, then row: term, 16 bits of row, 8 of count."""
     key = terms.astype(np.uint64) << np.uint64(ROW_BITS + COUNT_BITS)
     key |= rows.astype(np.uint64) << np.uint64(COUNT_BITS)
     key |= np.minimum(counts, _MAX_COUNT).astype(np.uint64)
@@ -146,7 +147,7 @@ def pack(
 
 
 def united(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Sorted packed values with the counts of equal (term, row) pairs summed, so that each stands once."""
+    """Merge equal (term, row) pairs of sorted packed values by summing their counts."""
     place = packed >> np.uint64(COUNT_BITS)
     first = np.flatnonzero(np.diff(place, prepend=~place[:1]))
     if len(first) == len(packed):
@@ -156,9 +157,9 @@ def united(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 class Lists(NamedTuple):
-    """Postings as columns: the terms (t,) ascending, how many rows each has (t,), and all rows (n,) in turn.
+    """Postings as columns: terms (t,) ascending, the number of rows of each (t,), and values (n,).
 
-    A row is written as the gap to the row before of the same term, times four, plus its frequency's code.
+    A value is the gap to the previous row of the same term, times four, plus the frequency code.
     """
 
     terms: npt.NDArray[np.int64]
@@ -167,7 +168,7 @@ class Lists(NamedTuple):
 
 
 def lists(packed: npt.NDArray[np.uint64]) -> Lists:
-    """The columns of sorted packed values, each (term, row) once."""
+    """Return the columns of sorted packed values with unique (term, row) pairs."""
     terms = (packed >> np.uint64(ROW_BITS + COUNT_BITS)).astype(np.int64)
     rows = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
     codes = _CODES[(packed & np.uint64(_MAX_COUNT)).astype(np.intp)]
@@ -178,14 +179,14 @@ def lists(packed: npt.NDArray[np.uint64]) -> Lists:
 
 
 def of_lists(columns: Lists) -> npt.NDArray[np.uint64]:
-    """The packed values, sorted; the counts are those that the codes stand for. Each term has a row."""
+    """Return the sorted packed values of columns, with rounded counts. Each term must have a row."""
     rows = _rows(columns.values, columns.counts)
     times = _FREQUENCIES[columns.values & _CODE_MASK]
     return pack(np.repeat(columns.terms, columns.counts), rows, times)
 
 
 def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
-    """The arrays of `Postings` from sorted packed values, each (term, row) once."""
+    """Return the arrays of `Postings` for sorted packed values with unique (term, row) pairs."""
     terms, counts, values = lists(packed)
     data, sizes = leb128(values)
     lengths = np.add.reduceat(sizes, np.cumsum(counts) - counts) if len(terms) else sizes
@@ -202,7 +203,7 @@ def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
 
 
 def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Rows and frequencies of one term's bytes."""
+    """Return the rows and frequencies of one term from its bytes."""
     last = np.flatnonzero(data < _MORE)
     if len(last) == len(data):
         values = data.astype(np.int64)
@@ -218,7 +219,7 @@ def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDAr
 
 
 def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
-    """The packed values of a whole segment, sorted; the counts are those that the codes stand for."""
+    """Return the sorted packed values of a whole segment, with rounded counts."""
     ends = postings.ends
     values, last = _values(postings.data)
     per_term = np.diff(np.searchsorted(last, ends), prepend=0)
@@ -228,15 +229,15 @@ def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
 
 
 def numbers(data: bytes) -> npt.NDArray[np.int64]:
-    """The numbers that `leb128` has written. Raises `Damaged` where the last one is cut short."""
+    """Decode numbers written by `leb128`. Raises `Damaged` if the last one is truncated."""
     octets = np.frombuffer(data, dtype=np.uint8)
     if len(octets) and octets[-1] >= _MORE:
-        raise Damaged("a list of numbers is cut short")
+        raise Damaged("a list of numbers is truncated")
     return _values(octets)[0]
 
 
 def _values(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The numbers in some bytes, and where the last byte of each lies."""
+    """Return the numbers in LEB128 bytes, and the index of the last byte of each."""
     last = np.flatnonzero(data < _MORE)
     starts = np.empty_like(last)
     starts[:1] = 0
@@ -247,7 +248,7 @@ def _values(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDA
 
 
 def _rows(values: npt.NDArray[np.int64], per_term: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The rows that the numbers of several terms stand for; each term has at least one."""
+    """Return the rows of several terms from their values; each term has at least one."""
     first = np.cumsum(per_term) - per_term
     rows = np.cumsum(values >> _CODE_BITS)
     rows -= np.repeat(rows[first] - (values[first] >> _CODE_BITS), per_term)
@@ -255,7 +256,7 @@ def _rows(values: npt.NDArray[np.int64], per_term: npt.NDArray[np.int64]) -> npt
 
 
 def leb128(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Numbers below 2**28 as bytes, and how many bytes each takes."""
+    """Encode numbers below 2**28; also return the number of bytes of each."""
     lengths = 1 + (values >= 1 << 7).astype(np.int64) + (values >= 1 << 14) + (values >= 1 << 21)
     ends = np.cumsum(lengths)
     data = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.uint8)

@@ -1,7 +1,7 @@
-"""Segments: immutable arrays over the chunks of some documents.
+"""Segments: immutable arrays over the chunks of documents.
 
-A document is one blob read as one language; its chunks are consecutive rows. A segment knows no paths
-and no tree: a view masks what its tree does not have.
+A document is a blob parsed as one language; its chunks are consecutive rows. A segment has no paths and no
+tree; a view masks the documents that its tree does not contain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ctx.types import KINDS
 
 FORMAT = 1
 TARGET_ROWS = 32_000
-"""A segment is closed when it has so many rows; it never has more than `postings.MAX_ROWS`."""
+"""Target number of rows per segment; the limit is `postings.MAX_ROWS`."""
 
 _ID_BYTES = (20, 32)
 _ARRAYS = {
@@ -42,14 +42,14 @@ _ARRAYS = {
 }
 
 Key = tuple[bytes, str]
-"""A document: object id and language, "" where the text is read by lines."""
+"""Key of a document: object id and language, "" if the text is chunked by lines."""
 
 
 class Part(NamedTuple):
-    """Documents on their way into a segment, all arrays in the order of their rows.
+    """Documents to be added to a segment; all arrays are in row order.
 
-    `bits` (rows, vector bytes) uint8, `lengths` (rows,) tokens, `kinds` (rows,) uint8 as in records,
-    `packed` (postings,) uint64 in no order, see `postings.pack`.
+    `bits` is (rows, vector bytes) uint8, `lengths` (rows,) in tokens, `kinds` (rows,) uint8 as in records,
+    `packed` (postings,) uint64, unsorted, see `postings.pack`.
     """
 
     documents: list[Key]
@@ -61,7 +61,7 @@ class Part(NamedTuple):
 
 
 def build(parts: Sequence[Part]) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the description of a segment; together the parts have at most MAX_ROWS rows."""
+    """Return the arrays and metadata of a segment; the parts have at most MAX_ROWS rows in all."""
     languages: dict[str, int] = {}
     documents = list(chain.from_iterable(part.documents for part in parts))
     numbers = [languages.setdefault(language, len(languages)) for _, language in documents]
@@ -90,7 +90,7 @@ def build(parts: Sequence[Part]) -> tuple[Arrays, dict[str, Any]]:
 
 
 class Segment:
-    """A segment that can be searched, from arrays in memory or mapped from a file."""
+    """A searchable segment over arrays in memory or mapped from a file."""
 
     @Decoding("a segment")
     def __init__(self, arrays: Arrays, meta: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class Segment:
         self._ids = arrays["document_id"]
         self._order = arrays["document_order"]
         if not isinstance(self.languages, list) or not all(isinstance(name, str) for name in self.languages):
-            raise Damaged("a segment does not name its languages")
+            raise Damaged("the languages of a segment are not a list of strings")
         self.documents = len(self.document_end)
         self.rows = len(self.lengths)
         if (
@@ -121,7 +121,7 @@ class Segment:
             or not len(self.bits) == len(self.kinds) == self.rows <= postings.MAX_ROWS
             or int((self.kinds & ~np.uint8(TEST)).max(initial=0)) >= len(KINDS)
         ):
-            raise Damaged("a segment's arrays do not fit each other")
+            raise Damaged("the arrays of a segment are inconsistent")
 
     @cached_property
     def document_start(self) -> npt.NDArray[np.int64]:
@@ -130,25 +130,25 @@ class Segment:
 
     @cached_property
     def document_of(self) -> npt.NDArray[np.int32]:
-        """The document of each row, (rows,)."""
+        """Document of each row, (rows,)."""
         return np.repeat(np.arange(self.documents, dtype=np.int32), np.diff(self.document_end, prepend=0))
 
     @property
     def blob_prefix(self) -> npt.NDArray[np.void]:
-        """The first eight bytes of each document's object id as a number, (documents,)."""
+        """First eight bytes of each document's object id as a number, (documents,)."""
         return _sortable(self._ids)
 
     @cached_property
     def words(self) -> npt.NDArray[np.uint64]:
-        """The vectors as whole machine words, (rows, vector bytes / 8) uint64."""
+        """Vectors as machine words, (rows, vector bytes / 8) uint64."""
         return np.ascontiguousarray(self.bits).view("<u8")
 
     def key(self, document: int) -> Key:
-        """Which blob and language a document is."""
+        """Return the key of a document."""
         return self._ids[document].tobytes(), self.languages[int(self.document_language[document])]
 
     def find(self, keys: Sequence[Key]) -> npt.NDArray[np.int64]:
-        """The document of each key (n,), -1 where the segment has none."""
+        """Return the document of each key, (n,), -1 if the segment does not contain it."""
         found = np.full(len(keys), -1, dtype=np.int64)
         width = self._ids.shape[1]
         if not keys or len(keys[0][0]) != width:
@@ -159,7 +159,7 @@ class Segment:
         prefix = _sortable(wanted)
         place = np.searchsorted(self._sorted, prefix)
         left = np.flatnonzero((language >= 0) & (place < self.documents))
-        # Blobs that are read as several languages stand side by side.
+        # Equal blobs with different languages are adjacent.
         while len(left):
             left = left[self._sorted[place[left]] == prefix[left]]
             document = self._order[place[left]].astype(np.int64)
@@ -176,7 +176,7 @@ class Segment:
         return _sortable(self._ids[self._order])
 
     def part(self, wanted: Iterable[int]) -> Part:
-        """Some documents as a part of another segment."""
+        """Return some documents as a part of another segment."""
         documents = sorted(set(wanted))
         starts = self.document_start[documents]
         counts = self.document_end[documents].astype(np.int64) - starts
@@ -202,6 +202,6 @@ class Segment:
 
 
 def _sortable(ids: npt.NDArray[np.uint8]) -> npt.NDArray[np.void]:
-    # The first eight bytes of an object id order it well enough; equal ones are told apart one by one.
+    # Eight bytes of an object id are enough to sort; `find` compares the whole ids.
     sortable: npt.NDArray[Any] = np.ascontiguousarray(ids[:, :8]).view(">u8").reshape(-1)
     return sortable

@@ -1,8 +1,8 @@
-"""Vectors of a remote model in search-ready files: rows by cluster, beside the views of the embedded model.
+"""Search-ready vectors of a model service: rows by cluster, stored next to the views of the embedded model.
 
-A file holds the vectors of some clusters, in the order of their files and chunks. Clusters are named by the
-key that they have under the descriptor of the package, so that a view finds them without reading anything
-else. The files are derived: what is lost is made again from the clusters of the remote model.
+A file holds the vectors of clusters, in the order of their files and chunks. Clusters are identified by their
+keys under the embedded model's descriptor, so a view finds them without further reads. The files are derived:
+lost ones are rebuilt from the clusters of the model service.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ FORMAT = 1
 PREFIX = "vectors-"
 _ARRAYS = {"cluster_key": ("|u1", (20,)), "cluster_end": ("<u4", ()), "vector": ("|u1", (ANY,))}
 _SMALL_FILES = 8
-"""So many files are put together into one."""
+"""Merge vector files once there are this many."""
 
 
 class Rows(NamedTuple):
-    """The vectors of one cluster: a file and the rows in it."""
+    """Location of one cluster's vectors: a file and its rows from `start` to `end`."""
 
     file: int
     start: int
@@ -47,19 +47,19 @@ class VectorFiles:
         self._loaded: set[str] = set()
 
     def find(self, clusters: Sequence[bytes]) -> list[Rows | None]:
-        """Where the vectors of each cluster are, None for one that no file has."""
+        """Return the location of each cluster's vectors, None if no file has them."""
         if any(key not in self._where for key in clusters):
             self._load()
         return [self._where.get(key) for key in clusters]
 
     def vectors(self, file: int) -> npt.NDArray[np.uint8]:
-        """All rows of a file, (rows, vector bytes)."""
+        """Return all rows of a file, (rows, vector bytes) uint8."""
         return self._arrays[file]
 
     def add(self, clusters: Mapping[bytes, npt.NDArray[np.uint8]]) -> str | None:
-        """Keep the vectors of clusters, by their keys; where nothing may be written, in memory.
+        """Store the vectors of clusters by key; in memory only if the store is read-only.
 
-        The name of the file, None where there is none.
+        Return the name of the file, or None if none was written.
         """
         if not clusters:
             return None
@@ -81,7 +81,7 @@ class VectorFiles:
         return name
 
     def unite(self, wanted: Sequence[bytes]) -> None:
-        """Put the vectors of these clusters into one file where they are spread over many; the others go."""
+        """Merge the vectors of these clusters into one file if there are many files; remove the rest."""
         names = self._names()
         if len(names) < _SMALL_FILES:
             return
@@ -91,9 +91,9 @@ class VectorFiles:
             for key, rows in zip(wanted, found, strict=True)
             if rows is not None
         }
-        united = self.add(kept)
-        for name in names if united is not None else ():
-            if name == united:
+        merged = self.add(kept)
+        for name in names if merged is not None else ():
+            if name == merged:
                 continue
             try:
                 os.unlink(os.path.join(self._folder, name))
@@ -128,7 +128,7 @@ class VectorFiles:
             or not bool((ends[:-1] <= ends[1:]).all())
             or int(ends[-1] if len(ends) else 0) != len(arrays["vector"])
         ):
-            raise Damaged("a file of vectors does not fit itself")
+            raise Damaged("the arrays of a vector file are inconsistent")
 
     def _take(self, arrays: Arrays) -> None:
         number = len(self._arrays)

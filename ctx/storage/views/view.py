@@ -1,7 +1,6 @@
-"""A view: the files of one tree, and the segments that hold their documents.
+"""Views: the files of one tree, and the segments that hold their documents.
 
-Files are grouped by cluster in the order of the manifest, so that the view of the next commit copies the
-groups that did not change.
+Files are grouped by cluster in manifest order, so that the view of the next commit can copy unchanged groups.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _ARRAYS = {
     "path_term_count": ("|u1", ()),
 }
 NO_SEGMENT = 0xFFFF
-"""The segment of a file that its content kept out."""
+"""Segment number of files that are not indexed because of their content."""
 
 
 class Group(NamedTuple):
-    """The files of one cluster, columns in the order of its members.
+    """The files of one cluster; columns are in the order of its members.
 
-    `flags` as in `ctx.storage.views.paths`, `vectors` (n, vector bytes) uint8, `terms` the 36-bit hashes
-    of each path's terms, `documents` None where the content kept the file out.
+    `flags` are as in `ctx.storage.views.paths`, `vectors` is (n, vector bytes) uint8, `terms` holds the
+    36-bit hashes of each path's terms. A document is None if the file is not indexed because of its content.
     """
 
     key: bytes
@@ -64,9 +63,9 @@ def build(
     skipped: Mapping[str, int],
     overlay: bool = False,
 ) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays and the description of a view; `skipped` counts the files left out by reason.
+    """Return the arrays and metadata of a view; `skipped` counts the files left out by reason.
 
-    `places` gives for each document the number of its segment and its number there; `names` are the file
+    `places` maps each document to its segment number and its number in the segment; `names` are the file
     names of the segments.
     """
     nowhere = (NO_SEGMENT, 0)
@@ -97,7 +96,7 @@ def build(
 
 
 class View:
-    """A view over its segments; all arrays over files are in the order of the manifest."""
+    """A view over its segments; all arrays over files are in manifest order."""
 
     @Decoding("a view")
     def __init__(self, arrays: Arrays, meta: dict[str, Any], segments: Sequence[Segment]) -> None:
@@ -117,16 +116,16 @@ class View:
         self._path = arrays["path"].tobytes()
         self._path_end = arrays["path_end"]
         if not isinstance(self.tree, bytes) or not isinstance(self.skipped, dict):
-            raise Damaged("a view's description holds a value of a wrong type")
+            raise Damaged("the metadata of a view has a value of the wrong type")
         if any(not isinstance(count, int) for count in self.skipped.values()):
-            raise Damaged("a view does not count what is left out")
+            raise Damaged("the counts of skipped files in a view are not integers")
         self.segments = list(segments)
         self.corpus: Any = None
         """The view made ready for scoring (`ctx.search.hits.corpus_of`); None until it is searched."""
         self.records: Mapping[Key, bytes] = {}
-        """Records of documents whose clusters are not stored, in a view of borrowed rows."""
+        """Records of documents whose clusters are not stored, in a view of reused rows."""
         self.scanned = self.uncovered = 0
-        """Files that were only looked through, and files that were not looked at."""
+        """Numbers of files scanned for this search only, and of files not searched."""
         self.files = len(self.file_segment)
         live = self.file_segment != NO_SEGMENT
         if meta.get("format") != FORMAT or not (
@@ -138,27 +137,27 @@ class View:
             and len(self.cluster_keys) == len(self.cluster_end)
             and _are_ends(self.cluster_end, self.files)
         ):
-            raise Damaged("a view's arrays do not fit each other")
+            raise Damaged("the arrays of a view are inconsistent")
         widths = {segment.bits.shape[1] for segment in self.segments}
         if live.any() and widths != {self.path_vectors.shape[1]}:
-            raise Damaged("a view's vectors are not as long as those of its segments")
+            raise Damaged("the vectors of a view and of its segments differ in length")
         for number, segment in enumerate(self.segments):
             if int(self.file_document[self.file_segment == number].max(initial=0)) >= segment.documents:
-                raise Damaged("a view names a document that its segment has not")
+                raise Damaged("a view names a document that is not in its segment")
 
     @property
     def is_overlay(self) -> bool:
-        """Whether the tree is that of uncommitted files, which have no snapshot."""
+        """True if the tree is of uncommitted files, which have no snapshot."""
         return self._is_overlay
 
     @cached_property
     def indexed_files(self) -> int:
-        """The number of files that have rows."""
+        """Number of indexed files."""
         return int((self.file_segment != NO_SEGMENT).sum())
 
     @cached_property
     def chunks(self) -> int:
-        """The number of chunks of all files, copies counted."""
+        """Number of chunks of all files, including copies."""
         count = 0
         for number, segment in enumerate(self.segments):
             rows = np.diff(segment.document_end, prepend=np.uint32(0))
@@ -167,22 +166,22 @@ class View:
 
     @cached_property
     def file_flags(self) -> npt.NDArray[np.uint8]:
-        """Flags of each file, (files,) uint8: from its path (`views.paths`), LEGACY from the others."""
+        """Flags of each file, (files,) uint8, by path (`views.paths`); LEGACY also by other paths."""
         return self._flags | np.where(outdated(self._path, self._path_end), LEGACY, 0).astype(np.uint8)
 
     @cached_property
     def paths(self) -> list[bytes]:
-        """The path of each file."""
+        """Path of each file."""
         ends = self._path_end.tolist()
         return [self._path[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def path(self, file: int) -> bytes:
-        """The path of one file, without making all of them."""
+        """Return the path of one file without decoding all paths."""
         start = int(self._path_end[file - 1]) if file else 0
         return self._path[start : int(self._path_end[file])]
 
     def groups(self) -> dict[bytes, Group]:
-        """The files by cluster key, to build the next view from."""
+        """Return the files by cluster key, to build the next view from."""
         found: dict[bytes, Group] = {}
         term_ends = self.path_term_end.tolist()
         documents: list[Key | None] = [
@@ -204,13 +203,13 @@ class View:
         return found
 
     def live_documents(self, segment: int) -> npt.NDArray[np.bool_]:
-        """Which documents of a segment the tree has, (documents,) bool."""
+        """Return a mask of the documents of a segment that are in the tree, (documents,) bool."""
         live = np.zeros(self.segments[segment].documents, dtype=bool)
         live[self.file_document[self.file_segment == segment]] = True
         return live
 
     def clusters_of(self, keys: Sequence[Key]) -> dict[Key, bytes]:
-        """For each of these documents that the tree has, the key of a cluster that holds it."""
+        """Return the key of a cluster that contains each document, for documents in the tree."""
         found: dict[Key, bytes] = {}
         for number, segment in enumerate(self.segments):
             here = np.flatnonzero(self.file_segment == number)
@@ -227,18 +226,18 @@ class View:
         return found
 
     def cluster_of(self, file: int) -> bytes:
-        """The key of the cluster that a file is in."""
+        """Return the key of the cluster of a file."""
         key: bytes = self.cluster_keys[bisect_right(self.cluster_end, file)].tobytes()
         return key
 
 
 def _are_ends(ends: npt.NDArray[np.uint32], total: int) -> bool:
-    """Whether these can be the ends of consecutive pieces of so many things."""
+    """Return True if `ends` ascend and the last one is `total`."""
     return bool((ends[:-1] <= ends[1:]).all()) and int(ends[-1] if len(ends) else 0) == total
 
 
 def _octets(hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-    """Hashes of HASH_BITS as (n, 5) uint8, the lowest byte first."""
+    """Return hashes of HASH_BITS as (n, 5) uint8, lowest byte first."""
     return np.ascontiguousarray(hashes.astype("<i8").view(np.uint8).reshape(-1, 8)[:, :_TERM_BYTES])
 
 

@@ -1,4 +1,4 @@
-"""Filling segments: parts are collected until there are rows enough for one."""
+"""Writer of segments: collects parts until there are enough rows for one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctx.storage.views.segments import Part
 
 
 class SegmentWriter:
-    """Collects parts and closes a segment whenever enough rows are together. `flush` closes the last one."""
+    """Collector of parts that writes a segment for every TARGET_ROWS rows; `flush` writes the last one."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -18,7 +18,7 @@ class SegmentWriter:
         self._rows = 0
 
     def add(self, parts: Iterable[Part]) -> None:
-        """Take parts, each of at most MAX_ROWS rows."""
+        """Add parts, each of at most MAX_ROWS rows."""
         for part in parts:
             if self._rows + len(part.lengths) > segments.TARGET_ROWS:
                 self.flush()
@@ -27,7 +27,7 @@ class SegmentWriter:
                 self._rows += len(part.lengths)
 
     def flush(self) -> None:
-        """Keep what was collected."""
+        """Write the collected parts as a segment."""
         if self._parts:
             self._catalog.add_segment(*segments.build(self._parts))
         self._parts, self._rows = [], 0

@@ -1,4 +1,4 @@
-"""From an import statement to files of the tree, by the rules of its language."""
+"""Resolution of import statements to files of the tree, by the rules of each language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctx.search.dependencies.resolving.target import NOWHERE, Target
 from ctx.search.dependencies.values import Import
 
 Resolve = Callable[[Files, str, Import], Target]
-"""Where an import of the file at a path leads."""
+"""Resolve an import of the file at a path."""
 
 _MODULES = {
     "python": "python",
@@ -27,7 +27,7 @@ _MODULES = {
 
 
 def resolver_of(language: str) -> Resolve | None:
-    """The resolver of a language, None where there is none."""
+    """Return the resolver of a language, or None if it is not supported."""
     if language not in _MODULES:
         return None
     resolve: Resolve = import_module(f"ctx.search.dependencies.resolving.{_MODULES[language]}").resolve

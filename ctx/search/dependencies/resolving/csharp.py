@@ -1,4 +1,4 @@
-"""C#: a namespace is where the folders below a project say it is, or where the last of them say so."""
+"""C#: a namespace is a directory whose path, or the end of it, equals the namespace."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ _folders: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
+    """Return the target of an import in the file at `path`."""
     if one.name != "*":
         for other in files.by_name.get(one.name + ".cs", ()):
-            if _is(other.rpartition("/")[0].replace("/", "."), one.module):
+            if _ends_with(other.rpartition("/")[0].replace("/", "."), one.module):
                 return Target((other,))
     known = _folders.get(files)
     if known is None:
         known = _folders[files] = [(folder, folder.replace("/", ".")) for folder in sorted(files.folders)]
-    found = tuple(folder for folder, dotted in known if folder and _is(dotted, one.module))
+    found = tuple(folder for folder, dotted in known if folder and _ends_with(dotted, one.module))
     return Target((), found) if found else NOWHERE
 
 
-def _is(dotted: str, namespace: str) -> bool:
+def _ends_with(dotted: str, namespace: str) -> bool:
     return dotted == namespace or dotted.endswith("." + namespace)

@@ -1,4 +1,4 @@
-"""Go: an import names a folder below the path of a module."""
+"""Go: an import is a module path followed by a directory of the module."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _modules: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
+    """Return the target of an import in the file at `path`."""
     for module, root in modules(files):
         if one.module == module or one.module.startswith(module + "/"):
             folder = posixpath.join(root, one.module[len(module) + 1 :]).rstrip("/")
@@ -24,7 +25,7 @@ def resolve(files: Files, path: str, one: Import) -> Target:
 
 
 def modules(files: Files) -> list[tuple[str, str]]:
-    """The modules of the tree with their folders, the longest first."""
+    """Return the module paths of the tree with their directories, longest path first."""
     known = _modules.get(files)
     if known is None:
         known = []

@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: relative files, packages of a workspace, paths of a tsconfig."""
+"""JavaScript and TypeScript: relative files, workspace packages and tsconfig paths."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from ctx.search.dependencies.resolving.target import NOWHERE, Target
 from ctx.search.dependencies.values import Import
 
 _EXTENSIONS = tuple(".ts .tsx .mts .cts .js .jsx .mjs .cjs .d.ts .vue .svelte .json".split())
-_WRITTEN_FOR = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
-"""TypeScript names a module by what it is compiled to."""
+_SOURCES_OF = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
+"""Source extensions by output extension: TypeScript imports name the compiled file."""
 _MOST_PACKAGES = 300
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
-"""What stands in a string is neither."""
+_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
+"""Comments and trailing commas; strings are matched first so that they are kept. An unclosed one ends with the text."""
 
 _packages: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
+    """Return the target of an import in the file at `path`."""
     module = one.module.split("?")[0]
     if module.startswith("."):
         base = joined(posixpath.dirname(path), module)
@@ -48,14 +49,14 @@ def _file(files: Files, base: str) -> str | None:
     stem, extension = posixpath.splitext(base)
     return files.first(
         base,
-        *(stem + written for written in _WRITTEN_FOR.get(extension, ())),
+        *(stem + written for written in _SOURCES_OF.get(extension, ())),
         *(base + extension for extension in _EXTENSIONS),
         *(posixpath.join(base, "index" + extension) for extension in _EXTENSIONS),
     )
 
 
 def _aliased(files: Files, path: str, module: str) -> Iterator[str]:
-    """What the nearest tsconfig or jsconfig says that a module is."""
+    """Yield paths for a module according to the nearest tsconfig.json and jsconfig.json."""
     for name in ("tsconfig.json", "jsconfig.json"):
         place = files.above(path, name)
         options = _json(files, place).get("compilerOptions") if place else None
@@ -84,7 +85,7 @@ def _aliased(files: Files, path: str, module: str) -> Iterator[str]:
 
 
 def _in_workspace(files: Files, module: str) -> str | None:
-    """The file of a package whose source is in the tree."""
+    """Return the file of a package whose source is in the tree, or None."""
     parts = module.split("/")
     size = 2 if module.startswith("@") else 1
     folder = _package_folders(files).get("/".join(parts[:size]))
@@ -104,7 +105,7 @@ def _in_workspace(files: Files, module: str) -> str | None:
 
 
 def _package_folders(files: Files) -> dict[str, str]:
-    """The folder of each package of the tree by its name."""
+    """Return the directory of each package of the tree by name."""
     known = _packages.get(files)
     if known is None:
         known = _packages[files] = {}
@@ -116,9 +117,9 @@ def _package_folders(files: Files) -> dict[str, str]:
 
 
 def _json(files: Files, path: str) -> dict[str, Any]:
-    """An object from JSON as people write settings, with comments and last commas; empty if it is none."""
+    """Parse a JSON object with comments and trailing commas; empty if it is not an object."""
     text = (files.text(path) or b"").decode("utf-8", "replace")
-    for attempt in (text, _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text))):
+    for attempt in (text, _TRAILING_COMMA.sub(r"\1", _COMMENT.sub(r"\1", text))):
         try:
             found = json.loads(attempt)
         except (ValueError, RecursionError):

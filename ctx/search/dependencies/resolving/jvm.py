@@ -1,4 +1,4 @@
-"""Java and Kotlin: a class in the file of its name below the folders of its package."""
+"""Java and Kotlin: a class is in the file of its name below the directories of its package."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)", re.MULTILINE)
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
+    """Return the target of an import in the file at `path`."""
     parts = one.module.split(".") if one.module else []
     if one.name != "*":
         parts = [*parts, one.name]
-    # What stands last may be a class, a member of one, or a function of a package.
+    # The last part may be a class, a member of a class, or a function of a package.
     for end in range(len(parts), 0, -1):
         if end < len(parts) and not parts[end - 1][:1].isupper():
             break
@@ -42,7 +43,7 @@ def _class(files: Files, path: str, parts: list[str]) -> str | None:
 
 
 def _folders(files: Files, path: str, package: list[str]) -> tuple[str, ...]:
-    """The folders whose path ends with a whole package."""
+    """Return the directories whose path ends with the whole package."""
     if len(package) < 2:
         return ()
     whole = "/".join(package)
@@ -51,9 +52,9 @@ def _folders(files: Files, path: str, package: list[str]) -> tuple[str, ...]:
 
 
 def _below_the_root(files: Files, path: str, package: list[str]) -> tuple[str, ...]:
-    """The folders of a package where those of all begin alike, and no folder is made for that (Kotlin).
+    """Return the directories of a package if the source tree omits the common root package (Kotlin).
 
-    What is left out is told by the file that imports: its package without the folders that it lies in.
+    The omitted root is the package of the importing file without the directories that the file is in.
     """
     stated = _PACKAGE.search(files.text(path) or b"")
     if stated is None:
@@ -74,5 +75,5 @@ def _ends_with(folder: str, end: str) -> bool:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters two paths begin with alike: the same module is meant before another one."""
+    """Return the length of the common prefix of two paths, to prefer files of the same module."""
     return len(posixpath.commonprefix([one, other]))

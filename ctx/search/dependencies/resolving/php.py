@@ -1,4 +1,4 @@
-"""PHP: a class in the file of its name, below the folder that composer gives its namespace (PSR-4)."""
+"""PHP: a class is in the file of its name, below the directory of its namespace (composer, PSR-4)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _prefixes: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
+    """Return the target of an import in the file at `path`."""
     if one.module.startswith("./"):
         base = joined(posixpath.dirname(path), one.module)
         return Target((base,)) if base in files.number else NOWHERE
@@ -41,7 +42,7 @@ def resolve(files: Files, path: str, one: Import) -> Target:
 
 
 def autoloaded(files: Files) -> list[tuple[str, str]]:
-    """Prefixes of namespaces with their folders, the longest first."""
+    """Return namespace prefixes with their directories, longest prefix first."""
     known = _prefixes.get(files)
     if known is None:
         known = []
@@ -70,7 +71,7 @@ def _of_manifest(files: Files, path: str) -> list[tuple[str, str]]:
 
 
 def _equal_end(one: str, other: str) -> int:
-    """How many parts two paths end with alike."""
+    """Return the number of trailing components that two paths have in common."""
     count = 0
     for a, b in zip(reversed(one.split("/")), reversed(other.split("/")), strict=False):
         if a != b:

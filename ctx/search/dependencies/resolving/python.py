@@ -1,4 +1,4 @@
-"""Python: packages and modules below the folders that may be on the path."""
+"""Python: packages and modules below directories that may be on `sys.path`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _ROOTS = ("", "src", "lib", "python")
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
+    """Return the target of an import in the file at `path`."""
     parts = [part for part in one.module.split(".") if part]
     if one.level:
         folder: str | None = posixpath.dirname(path)
@@ -26,7 +27,7 @@ def resolve(files: Files, path: str, one: Import) -> Target:
         if base is None:
             continue
         if one.name not in ("", "*"):
-            # What is taken may be a module of a package.
+            # The imported name may be a module of a package.
             module = _module(files, posixpath.join(base, one.name))
             if module is not None:
                 return _target(module)
@@ -39,14 +40,14 @@ def resolve(files: Files, path: str, one: Import) -> Target:
 
 
 def _roots(path: str) -> Iterator[str]:
-    """Folders that a module may be sought in, most likely first."""
+    """Yield directories to search for a module, most likely first."""
     yield from _ROOTS
     folder = posixpath.dirname(path)
     above = []
     while folder:
         above.append(folder)
         folder = posixpath.dirname(folder)
-    # The nearest last: only a script finds its neighbours without a dot.
+    # Nearest last: only scripts import their neighbours by absolute name.
     yield from (one for one in reversed(above) if one not in _ROOTS)
 
 
@@ -59,7 +60,7 @@ def _package(files: Files, base: str) -> str | None:
 
 
 def _holds_modules(files: Files, folder: str) -> bool:
-    """Whether a folder is a package without an `__init__.py`."""
+    """Return True if a directory contains Python files (a package without `__init__.py`)."""
     return any(posixpath.dirname(path) == folder and path.endswith(".py") for path in files.number)
 
 

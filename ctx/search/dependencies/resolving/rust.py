@@ -1,4 +1,4 @@
-"""Rust: modules are files below the root of their crate, crates are named by their manifests."""
+"""Rust: modules are files below the root of their crate; crates are named by their manifests."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _crates: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
+    """Return the target of an import in the file at `path`."""
     parts = [part for part in one.module.split("::") if part]
     if one.name not in ("", "*"):
         parts.append(one.name)
@@ -38,7 +39,7 @@ def resolve(files: Files, path: str, one: Import) -> Target:
 
 
 def _start(files: Files, path: str, parts: list[str]) -> tuple[str | None, str, list[str]] | None:
-    """The file that a path starts from, the folder of that one's modules, and what of the path is left."""
+    """Return the file that a path starts from, the directory of its modules, and the rest of the path."""
     head, rest = parts[0], parts[1:]
     if head == "crate":
         root = _root(files, path)
@@ -54,7 +55,7 @@ def _start(files: Files, path: str, parts: list[str]) -> tuple[str | None, str, 
         base = posixpath.dirname(manifest)
         root = files.first(posixpath.join(base, "src/lib.rs"), posixpath.join(base, "lib.rs"))
         return None if root is None else (root, posixpath.dirname(root), rest)
-    # Since 2018 a path may begin with a module beside the file.
+    # Since the 2018 edition a path may begin with a module next to the file.
     folder = _modules_of(path)
     if files.first(posixpath.join(folder, head + ".rs"), posixpath.join(folder, head, "mod.rs")):
         return None, folder, parts
@@ -62,13 +63,13 @@ def _start(files: Files, path: str, parts: list[str]) -> tuple[str | None, str, 
 
 
 def _modules_of(path: str) -> str:
-    """The folder in which the modules of a file lie."""
+    """Return the directory of a file's modules."""
     folder, name = posixpath.split(path)
     return folder if name in _OWN_FOLDER else posixpath.join(folder, name.removesuffix(".rs"))
 
 
 def _file_of(files: Files, folder: str) -> str | None:
-    """The file of the module whose modules lie in a folder."""
+    """Return the file of the module whose submodules are in a directory."""
     return files.first(*(posixpath.join(folder, name) for name in _OWN_FOLDER), folder + ".rs")
 
 
@@ -79,7 +80,7 @@ def _root(files: Files, path: str) -> str | None:
 
 
 def _of_tree(files: Files) -> dict[str, str]:
-    """The manifest of each crate of the tree by the name that code has for it."""
+    """Return the manifest of each crate of the tree, by the crate's name in code."""
     known = _crates.get(files)
     if known is None:
         known = _crates[files] = {}

@@ -1,4 +1,4 @@
-"""Where an import leads."""
+"""Result of import resolution."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class Target(NamedTuple):
-    """`files` are imported themselves; `folders` hold what is imported, in whichever file it is defined."""
+    """`files` are imported directly; `folders` contain the imported definitions in any of their files."""
 
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
 
 
 NOWHERE = Target()
-"""Not in this tree: a library, or a name that is no file."""
+"""Target of an import that is not in the tree: a library, or a name that is not a file."""
