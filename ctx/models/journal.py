@@ -2,7 +2,7 @@
 
 Two files take turns, so that they stay small: what was written long ago is in clusters by now. A record is
 the hash of a text, its vector and a checksum; what follows the first one that is not whole is cut off. Only
-the process that is alone in asking the model (`ctx.remote.indexing.alone`) changes them.
+the process that is alone in asking the model (`ctx.indexing.vectors.indexing.alone`) changes them.
 """
 
 from __future__ import annotations
