@@ -25,6 +25,7 @@ from stores import (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("grace", ["14", "now"])
 def test_many_processes_at_once(repo: Repo, tmp_path: Path, grace: str) -> None:
     indexed(repo)
@@ -58,6 +59,7 @@ def test_many_processes_at_once(repo: Repo, tmp_path: Path, grace: str) -> None:
     assert git_ctx(repo.path, "fsck", "--full").status == 0
 
 
+@pytest.mark.long
 def test_killed_collections(repo: Repo, tmp_path: Path) -> None:
     indexed(repo)
     before = answers(repo.path)

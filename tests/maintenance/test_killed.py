@@ -23,6 +23,7 @@ def left_behind(repo: Repo) -> Repo:
     return repo
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("work", ["index", "gc", "background", "search", "remove"])
 def test_killed_at_any_point(left_behind: Repo, tmp_path: Path, work: str) -> None:
     if work == "gc":

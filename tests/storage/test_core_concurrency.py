@@ -42,6 +42,7 @@ def is_held(repo: Repo) -> bool:
         return not lock.acquire(5.0)
 
 
+@pytest.mark.long
 def test_many_processes_index_and_search_at_once(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     repo.commit(project(21, 120))
@@ -208,6 +209,7 @@ def test_a_search_waits_for_the_holder_of_the_lock_only_a_moment(make_repo: Call
     assert all(answer[-1] for answer in answers.values())
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_it_goes_on_from_what_is_stored(
     make_repo: Callable[..., Repo], tmp_path: Path
 ) -> None:
@@ -317,6 +319,7 @@ def test_a_run_that_is_interrupted_says_one_thing(make_repo: Callable[..., Repo]
     assert program("index", cwd=repo.path).status == 0
 
 
+@pytest.mark.long
 def test_removing_while_others_read_and_write(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     repo.commit(project(29, 60))

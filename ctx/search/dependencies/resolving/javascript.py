@@ -19,7 +19,7 @@ _SOURCES_OF = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".c
 _MOST_PACKAGES = 300
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
-"""Comments and trailing commas; strings are matched first to keep them. An unclosed one ends with the text."""
+"""Comments and trailing commas; strings are matched first to keep them. An unclosed one ends the text."""
 
 _packages: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
 
