@@ -85,8 +85,10 @@ def changed_files(
     left = [change for change in found if change.hunks is None and not change.absent and wanted(change)]
     if not left:
         return found
-    paths = [path for change in left for path in (change.old_path, change.new_path) if path is not None]
-    again = {_names(change): change for change in _diff(repository, old, new, paths)}
+    pairs = [[path for path in (change.old_path, change.new_path) if path is not None] for change in left]
+    again = {
+        _names(change): change for paths in _batches(pairs) for change in _diff(repository, old, new, paths)
+    }
     return [again.get(_names(change), change) if change in left else change for change in found]
 
 
@@ -122,7 +124,7 @@ def _diff_of_present(repository: Repository, old: bytes, new: bytes) -> list[Fil
     if not left or not present:
         return None
     found: list[FileChange] = []
-    for paths in _batches([file.new_path or file.old_path or b"" for file in present]):
+    for paths in _batches([[file.new_path or file.old_path or b""] for file in present]):
         arguments: list[str | bytes] = [*_OPTIONS, old.hex(), new.hex(), "--", *paths]
         found += _with_hunks(*_records(repository.git("--literal-pathspecs", "diff-tree", *arguments)))
     moved = {file.old_blob for file in left if file.new_blob is None}
@@ -135,16 +137,17 @@ def _diff_of_present(repository: Repository, old: bytes, new: bytes) -> list[Fil
     return sorted(found, key=lambda file: file.new_path or file.old_path or b"")
 
 
-def _batches(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """Part paths into lists that a command line takes."""
+def _batches(groups: Sequence[Sequence[bytes]]) -> Iterator[list[bytes]]:
+    """Yield lists of paths that a command line takes; a group, such as a renamed file, stays together."""
     batch: list[bytes] = []
     size = 0
-    for path in paths:
-        if batch and size + len(path) + 1 > _PATH_BYTES:
+    for paths in groups:
+        own = sum(len(path) + 1 for path in paths)
+        if batch and size + own > _PATH_BYTES:
             yield batch
             batch, size = [], 0
-        batch.append(path)
-        size += len(path) + 1
+        batch += paths
+        size += own
     if batch:
         yield batch
 

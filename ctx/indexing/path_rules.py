@@ -20,6 +20,7 @@ from ctx.text.contents import (
     BINARY,
     EMPTY,
     GENERATED,
+    IMAGE,
     LFS_POINTER,
     MAX_SIZE,
     MINIFIED,
@@ -36,6 +37,7 @@ __all__ = [
     "EMPTY",
     "GENERATED",
     "IGNORED",
+    "IMAGE",
     "LFS_POINTER",
     "MAX_SIZE",
     "MINIFIED",
@@ -78,14 +80,13 @@ _LOCK_FILES = frozenset(
     """.split()
 )
 _GENERATED_ENDS = (b".min.js", b".min.mjs", b".min.cjs", b".min.css", b".map")
-# SVG is text, but mostly coordinates, which are useless for search.
 _BINARY_ENDS = frozenset(
     b"""
     3gp 7z a aac ai apk avi avif bin blend bmp bz2 cab class db deb dex dll dmg doc docx dylib ear
     eot eps exe fbx flac flv gem gif glb gz h5 hdf5 heic icns ico iso jar jks jpeg jpg keystore lz4
     lzma m4a m4v mkv mov mp3 mp4 mpeg mpg msi ncsa npy npz nupkg odp ods odt ogg ogv onnx opus otf
     p12 parquet pdb pdf pfx pickle pkl png ppt pptx psd pt pth pyc pyd pyo rar rlib rpm safetensors
-    sketch so sqlite sqlite3 svg svgz swf tar tflite tga tgz tif tiff ttc ttf wasm wav webm webp whl
+    sketch so sqlite sqlite3 svgz swf tar tflite tga tgz tif tiff ttc ttf wasm wav webm webp whl
     wim wma wmv woff woff2 xcf xls xlsx xz zip zst
     """.split()
 )
@@ -275,4 +276,6 @@ def _reason_by_name(name: bytes) -> str | None:
     if name in _LOCK_FILES or name.endswith(_GENERATED_ENDS):
         return GENERATED
     _, dot, extension = name.rpartition(b".")
+    if dot and extension.lower() == b"svg":
+        return IMAGE
     return BINARY if dot and extension.lower() in _BINARY_ENDS else None

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from ctx.errors import Damaged, Decoding
 from ctx.storage.regular_files import open_regular, without_waiting
+from ctx.text.escaping import printable
 
 _EVERY = 1.0
 """Seconds after which what was counted is written down."""
@@ -140,4 +141,4 @@ def state_directory() -> str:
 
 
 def _to_stderr(sentence: str) -> None:
-    print(sentence, file=sys.stderr, flush=True)
+    print(printable(sentence), file=sys.stderr, flush=True)

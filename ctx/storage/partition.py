@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 from ctx.chunking.languages import language_of, linguist_name_to_language
 from ctx.storage.cluster_key import Member, cluster_key
 
-PARTITION_VERSION = 2
+PARTITION_VERSION = 3
 """Version of the partition. Increase it when files, languages or boundaries are chosen differently.
 
 It is part of the node key, so that nodes stored by another version are not reused.

@@ -105,7 +105,7 @@ class Store:
         for path in self._files(area, name):
             try:
                 with open_regular(path) as file:
-                    return decode_object(name, file.read(MAX_PAYLOAD))
+                    return decode_object(name, file.read(_HEAD.size + MAX_PAYLOAD))
             except (OSError, Damaged):
                 continue
         return None

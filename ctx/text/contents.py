@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 
 BINARY = "binary"
+IMAGE = "image"
+"""SVG: text, but mostly coordinates, which are useless for search."""
 TOO_LARGE = "too large"
 LFS_POINTER = "lfs pointer"
 ANNEX_POINTER = "annex pointer"

@@ -1,4 +1,4 @@
-"""Which characters must not reach a terminal: they move the cursor, ring, or turn the writing."""
+"""Characters that must not reach a terminal or an agent: they move the cursor, reorder text or hide in it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 UNSAFE = (
     "\\x00-\\x08\\x0a-\\x1f\\x7f-\\x9f"  # controls but the tab, C1 too
     "\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069"  # direction (UAX #9), line ends
+    # Characters without a width: names that look the same could differ, and text could be hidden from people.
+    "\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200d\\u2060-\\u2065\\u206a-\\u206f\\u3164\\ufeff"
+    "\\uffa0\\ufff0-\\ufffb\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff"
     "\\ud800-\\udfff"  # halves of pairs, which stand for bytes that are not UTF-8
 )
 """For the brackets of a regular expression."""
@@ -14,6 +17,8 @@ LONGEST_LINE = 300
 """A line is cut after so many characters."""
 
 _UNSAFE = re.compile(f"[{UNSAFE}]")
+_JOINED = re.compile("(?<=[^\\x00-\\x7f])([\\u200c\\u200d])(?=[^\\x00-\\x7f])")
+"""Joiners where scripts and emoji need them; text loses its meaning without."""
 
 
 def printable(text: str) -> str:
@@ -27,13 +32,16 @@ def printable_lines(text: str) -> str:
 
 
 def harmless(line: str) -> str:
-    """A line that may be printed: cut where it is endless, with control characters made visible.
+    """Return a line of a file for display: truncated if it is very long, unsafe characters made visible.
 
-    What a file holds must not move the cursor, ring, or turn the direction of writing.
+    Joiners that its script or an emoji needs stay.
     """
     if len(line) > LONGEST_LINE:
         line = line[:LONGEST_LINE] + "…"
-    return printable(line.removesuffix("\r"))
+    parts = _JOINED.split(line.removesuffix("\r"))
+    return "".join(
+        text + joiner for text, joiner in zip(map(printable, parts[::2]), [*parts[1::2], ""], strict=True)
+    )
 
 
 def _picture(found: re.Match[str]) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import subprocess
+import unicodedata
 
 import pytest
 
 from ctx.cli.commands.answer_output import hit_object, print_records
-from ctx.text.escaping import printable
+from ctx.text.escaping import harmless, printable
 from ctx.text.paths import quoted
 from ctx.types import Answer, Coverage, Hit, Position
 
 UNSAFE = "\x00\x07\n\x1b\x7f\x80\x9b\x9f\u061c\u200e\u200f\u2028\u202a\u202e\u2066\u2069"
+UNSAFE += "\u00ad\u200b\u200c\u200d\u2060\u2064\ufeff\ufffb\U000e0001\U000e0041\U000e007f"
 
 
 @pytest.mark.parametrize("character", UNSAFE)
@@ -20,6 +22,32 @@ def test_no_unsafe_character_is_printed(character):
     assert character not in printable(f"a{character}b")
     assert character not in quoted(f"a{character}b".encode())
     assert quoted(f"a{character}b".encode()).startswith('"a\\')
+
+
+def test_no_format_character_of_unicode_is_printed():
+    """Category Cf: all but those that show something (UAX #44) and stand before a number or a verse."""
+    shown = {
+        *range(0x600, 0x606),
+        0x6DD,
+        0x70F,
+        0x890,
+        0x891,
+        0x8E2,
+        0x110BD,
+        0x110CD,
+        *range(0x13430, 0x13460),
+    }
+    hidden = [
+        chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf" and code not in shown
+    ]
+    assert [hex(ord(one)) for one in hidden if one in printable(one)] == []
+
+
+def test_joiners_stay_in_text_where_a_script_needs_them():
+    text = "می\u200cخواهم 👩\u200d💻 क्\u200dष"
+    assert harmless(text) == text
+    assert "\u200d" not in harmless("get\u200dUser") + harmless("\u200da") + printable(text)
+    assert harmless("日\u200b本") == "日\ufffd本"
 
 
 def test_what_is_safe_stays():

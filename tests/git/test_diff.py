@@ -115,3 +115,23 @@ def test_settings_change_nothing(make_repo: Callable[..., Repo]) -> None:
         repo.git("config", name, value)
     assert differing(repo) == before
     assert before[b"a"].hunks == [Hunk(10, 0, 11, 1)]
+
+
+def test_more_files_than_one_command_line_takes_are_compared_as_text(repo: Repo) -> None:
+    """git takes them for binary because of `-diff`; together their paths are longer than a system allows."""
+    names = [f"{'deep/' * 30}{'x' * 90}{number}.py" for number in range(10_000)]
+    repo.write({".gitattributes": "*.py -diff\n"})
+    stream = b"".join(
+        b"commit refs/heads/main\ncommitter a <a> %d +0000\ndata 0\n%s\n"
+        % (
+            number,
+            b"".join(
+                b"M 100644 inline %s\ndata %d\n%s\n" % (name.encode(), len(text), text) for name in names
+            ),
+        )
+        for number, text in enumerate((b"a = 1", b"a = 2"))
+    )
+    repo.git("fast-import", "--quiet", stdin=stream)
+    found = differing(repo, "main~1", "main")
+    assert len(found) == len(names)
+    assert {tuple(change.hunks or ()) for change in found.values()} == {(Hunk(1, 1, 1, 1),)}

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zstandard
 from hypothesis import given
@@ -36,6 +37,14 @@ def test_objects_round_trip(payload: bytes) -> None:
     assert decode_object(NAME, encode_object(NAME, payload)) == payload
     with pytest.raises(Damaged):
         decode_object(NAME[::-1], encode_object(NAME, payload))
+
+
+@pytest.mark.parametrize("less", [0, 1, 31, 32, 33])
+def test_the_largest_payload_is_read_back(store: Store, less: int) -> None:
+    """Random bytes are stored as they are, with a head in front of them."""
+    payload = np.random.default_rng(0).bytes(MAX_PAYLOAD - less)
+    store.write("area", NAME, payload)
+    assert store.read("area", NAME) == payload
 
 
 def test_objects_of_every_length_of_name() -> None:

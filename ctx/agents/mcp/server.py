@@ -28,6 +28,7 @@ from ctx.agents.mcp.project import Project
 from ctx.agents.mcp.replies import Reply
 from ctx.agents.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, instructions
 from ctx.errors import CtxError, UsageError
+from ctx.text.escaping import printable, printable_lines
 
 Found = TypeVar("Found")
 
@@ -118,7 +119,7 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
             return _failure(str(error))
         except Exception as error:
             # The outermost door of a call: one that fails must not end the server.
-            print(f"git-ctx: {type(error).__name__}: {error}", file=sys.stderr)
+            print(printable(f"git-ctx: {type(error).__name__}: {error}"), file=sys.stderr)
             return _failure(
                 f"unexpected {type(error).__name__}: this is a fault of git-ctx; try another question"
             )
@@ -207,4 +208,5 @@ async def _looked_up(call: Callable[..., Found], *arguments: str) -> Found:
 
 
 def _failure(message: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=message)], is_error=True)
+    text = printable_lines(message)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
