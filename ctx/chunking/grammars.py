@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from functools import cache
 from typing import TYPE_CHECKING, cast
@@ -66,7 +67,7 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
     hopeless = _HOPELESS.get(language)
     if hopeless is not None and hopeless.search(source):
         return None
-    view = memoryview(source)
+    view = memoryview(_as_utf8(source))
     steps = FREE_STEPS + int(len(source) * STEPS_PER_BYTE)
 
     reads = _FREE_READS + len(source) * _READS_PER_BYTE
@@ -92,3 +93,25 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
         parser.reset()
         return None
     return None if reads < 0 else (tree, grammar)
+
+
+def _as_utf8(source: bytes) -> bytes:
+    """Return the bytes with a letter for each that is not UTF-8; offsets stay.
+
+    A lexer reads ahead again at every byte that it cannot decode, which takes minutes for a large file in
+    another encoding, and letters are what most of these bytes stand for.
+    """
+    try:
+        source.decode()
+    except UnicodeDecodeError:
+        return source.decode(errors=_LETTERS).encode()
+    return source
+
+
+def _letters(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError), "only bytes are decoded here"
+    return "x" * (error.end - error.start), error.end
+
+
+_LETTERS = "ctx.letters"
+codecs.register_error(_LETTERS, _letters)

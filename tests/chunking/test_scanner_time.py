@@ -35,6 +35,8 @@ WORST = [
     ("rst", b"=-\n"),
     ("org", b"* a "),
     ("typst", b"= a  "),
+    ("lua", b"\xff" * 60 + b"\n"),
+    ("scala", b"// gr\xfc\xdfe\n"),
     (None, b")"),
     (None, b")\n"),
     (None, b"});\n"),
