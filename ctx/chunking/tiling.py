@@ -10,8 +10,8 @@ from ctx.types import Chunk
 SPACES = b" \t\r\n\f\v"
 """What counts as blank: ASCII white space, nothing of Unicode's."""
 
-# No two neighbouring parts can match the same byte, so that a failure costs one pass.
-_CLOSERS = re.compile(rb"(?:[ \t\r\n]*[})\]]+(?:[;,][;,)]*)?[ \t]*(?=\r?\n))+")
+# What repeats is bounded, and no two neighbouring parts can match the same byte: a failure costs little.
+_CLOSERS = re.compile(rb"(?:[ \t\r\n]{0,999}[})\]]{1,99}(?:[;,][;,)]{0,99})?[ \t]{0,99}(?=\r?\n))+")
 _TEXT = re.compile(rb"[^ \t\r\n\f\v]")
 
 
