@@ -80,10 +80,11 @@ def _blocks(source: bytes) -> Iterator[_Block]:
     A search for a missing closing tag goes to the end of the file once, not from each opening tag.
     """
     unclosed: set[bytes] = set()
-    here = 0
+    here = inner = 0
     while (opening := _OPENING.search(source, here)) is not None:
         tag = opening.group(1).lower()
-        inner = source.find(b">", opening.end()) + 1
+        if inner <= opening.end():  # else the bracket that was found last closes this tag too
+            inner = source.find(b">", opening.end()) + 1
         if inner == 0:
             return
         closing = None if tag in unclosed else _CLOSING[tag].search(source, inner)

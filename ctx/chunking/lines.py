@@ -7,7 +7,8 @@ import re
 from ctx.chunking.limits import HARD, JOIN, LIMIT
 
 _PARAGRAPH_GAP = re.compile(
-    rb"(?:\r\n?|\n)(?:[ \t\f\v]*(?:(?://[/!]?|[#*;]|--)[ \t\f\v]*)?(?:\r\n?|\n))+[ \t\f\v]*"
+    rb"(?:\r\n|\r(?!\n)|\n)"
+    rb"(?:[ \t\f\v]*(?:(?://[/!]?|[#*;]|--)[ \t\f\v]*)?(?:\r\n|\r(?!\n)|\n))+[ \t\f\v]*"
 )
 """Blank lines, and comment lines without text. No two neighbouring parts can match the same byte."""
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n)?")

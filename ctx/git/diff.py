@@ -89,7 +89,7 @@ def changed_files(
     again = {
         _names(change): change for paths in _batches(pairs) for change in _diff(repository, old, new, paths)
     }
-    return [again.get(_names(change), change) if change in left else change for change in found]
+    return [again.get(_names(change), change) for change in found]
 
 
 def _diff(repository: Repository, old: bytes, new: bytes, paths: Sequence[bytes] = ()) -> list[FileChange]:

@@ -23,6 +23,7 @@ from ctx.agents.mcp.access import VARIABLE, chosen_token, new_token, written
 from ctx.agents.mcp.project import Project
 from ctx.agents.mcp.server import make_server
 from ctx.errors import CtxError
+from ctx.text.escaping import printable
 
 ADDRESS = "127.0.0.1"
 PATH = "/mcp"
@@ -42,7 +43,11 @@ def serve_http(root: str, port: int, *, minimal: bool = False) -> None:
         project = Project(root)
         stack.callback(project.close)
         print(url, flush=True)
-        print(f"git-ctx: serving {project.root or root}; the token is {place}", file=sys.stderr, flush=True)
+        print(
+            printable(f"git-ctx: serving {project.root or root}; the token is {place}"),
+            file=sys.stderr,
+            flush=True,
+        )
         anyio.run(_serve, project, listening, token, minimal)
 
 

@@ -65,7 +65,8 @@ def test_the_same_tree_gives_the_same_answer_as_a_search(project):
         parents = Parents(index)
         view = parents.view(index.resolve("HEAD^").tree)
         hits, _ = search(view, parents.records(view), "expire the session", 5, Filters(index.repository))
-        assert hits == index.search("expire the session", limit=5, revision="HEAD^").hits
+        found = index.search("expire the session", limit=5, revision="HEAD^").hits
+        assert hits == [hit._replace(reader=None) for hit in found]
 
 
 def test_parents_leave_no_snapshot_no_log_and_no_view(project):
