@@ -99,4 +99,4 @@ def test_and_then_nothing(git_ctx: GitCtx, bare: Repo) -> None:
     bare.git("branch", "-D", "main")
     refused = git_ctx("search", "x", cwd=bare.path)
     assert refused.status not in (0, 1)
-    assert "nothing is committed" in refused.err
+    assert "no commit yet" in refused.err

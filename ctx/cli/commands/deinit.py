@@ -1,4 +1,4 @@
-"""`git ctx deinit`: take away what `git ctx init` installed."""
+"""`git ctx deinit`: remove the hooks that `git ctx init` installed."""
 
 from __future__ import annotations
 

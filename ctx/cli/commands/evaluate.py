@@ -1,4 +1,4 @@
-"""`git ctx evaluate`: grade the index on the commits of this repository."""
+"""`git ctx evaluate`: evaluate search quality on the commits of this repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`git ctx gc`: remove what no branch, tag, work tree or pin needs."""
+"""`git ctx gc`: remove data that no branch, tag, work tree or pin needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REMOVED = {
     "pack": "file of a pack",
     "temporary": "temporary file",
 }
-"""The kinds of files that a collection removes, as they are called for people."""
+"""Kinds of files that a collection removes, and their names in text output."""
 
 
 @click.command(short_help="Remove what no branch, tag, work tree or pin needs.")
@@ -69,7 +69,7 @@ def command(
 
 
 def fields(report: Report) -> dict[str, object]:
-    """The report for programs; sizes in bytes."""
+    """Return the report as JSON fields; sizes in bytes."""
     return {
         "dryRun": report.dry_run,
         "before": report.before | {"total": sum(report.before.values())},
@@ -84,7 +84,7 @@ def fields(report: Report) -> dict[str, object]:
 
 
 def text(report: Report) -> str:
-    """The report for eyes: what went, the sizes before and after, what is left."""
+    """Return the report as text: removed files, sizes before and after, and what is left."""
     from ctx.text.wording import size
 
     gone = [counted(report.removed[kind], name) for kind, name in REMOVED.items() if report.removed.get(kind)]

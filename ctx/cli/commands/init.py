@@ -1,4 +1,4 @@
-"""`git ctx init`: the hooks that keep the index up to date, and the first snapshot."""
+"""`git ctx init`: install the hooks that keep the index up to date, and make the first snapshot."""
 
 from __future__ import annotations
 

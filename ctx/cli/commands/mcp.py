@@ -1,4 +1,4 @@
-"""`git ctx mcp`: the server for coding agents."""
+"""`git ctx mcp`: run the server for coding agents."""
 
 from __future__ import annotations
 
