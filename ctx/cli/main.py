@@ -208,7 +208,7 @@ def explain(error: Exception) -> tuple[int, str]:
         return FATAL, "".join(traceback.format_exception(error)).rstrip()
     if isinstance(error, OSError) and error.strerror:
         place = f"'{os.fsdecode(error.filename)}': " if isinstance(error.filename, (str, bytes)) else ""
-        return FATAL, place + error.strerror + streams.way_out(error)
+        return FATAL, place + error.strerror + streams.advice(error)
     kind = type(error).__name__
     return (
         FATAL,

@@ -43,7 +43,7 @@ _URI = re.compile(re.escape(SCHEME) + r"([a-z0-9][a-z0-9-]{0,63})" + rf"({re.esc
 
 
 class Text(NamedTuple):
-    """The text of a resource."""
+    """Text of a resource with its MIME type."""
 
     mime_type: str
     text: str

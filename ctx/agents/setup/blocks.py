@@ -17,7 +17,7 @@ else:
 
 
 class Sentinels(NamedTuple):
-    """The lines before and after a block."""
+    """Lines before and after a block."""
 
     start: str
     end: str

@@ -76,7 +76,7 @@ def _lines(found: Evaluation, fitting: bool) -> list[str]:
     if found.interrupted:
         lines.append("interrupted; this is of the commits until then")
     if found.whole is None:
-        why = left_out or "there is none with one parent"
+        why = left_out or "none has exactly one parent"
         return [
             *lines,
             f"none of the {counted(found.looked_at, 'commit')} looked at could be replayed: {why}",

@@ -50,11 +50,10 @@ def command(
     silent: bool,
     json_output: bool,
 ) -> int:
-    """Take from REMOTE what its published index has of HEAD, or of what is named, and this one lacks.
+    """Fetch from REMOTE the published index of HEAD, or of the named revisions, as far as it is missing.
 
-    Everything is checked before it is taken. What the remote lacks is made by the next search or
-    `git ctx index`. Nothing is fetched of what is here already. The exit status is 1 where REMOTE has no
-    index.
+    All data is checked before it is stored. The next search or `git ctx index` makes what REMOTE does not
+    have. The exit status is 1 if REMOTE has no index.
     """
     import ctx
     from ctx.share.fetch import fetch

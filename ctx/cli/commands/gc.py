@@ -48,7 +48,7 @@ def command(
     """Remove the snapshots of trees that git no longer reaches, and all that only they need.
 
     What a branch, a tag, a stash or the HEAD of a work tree leads to is kept, also what it was within the
-    grace period, and what is pinned. What is removed is made again when somebody asks for it.
+    grace period, and what is pinned. Removed data is made again when it is needed.
     """
     if auto and (dry_run or grace is not None or drop_descriptor is not None):
         raise click.UsageError("--auto goes alone; leave out --grace, --drop-descriptor and --dry-run.")

@@ -50,8 +50,8 @@ def command(
 ) -> int:
     """Index REVISION (HEAD if none is given), so that searches of it answer at once.
 
-    Only what is not yet stored is read and embedded. A run that was stopped goes on where it was. No file is
-    fetched without --fetch.
+    Only what is not yet stored is read and embedded. An interrupted run continues where it stopped. No file
+    is fetched without --fetch.
     """
     options.revision_and_branch(revision, branch)
     import ctx

@@ -16,7 +16,7 @@ from ctx.errors import CtxError
 def command(url: str | None) -> int:
     """Ask for the key of a service, or read it from stdin, and hand it to git's credential helpers.
 
-    git-ctx itself keeps it nowhere. Machines without a helper give it in GIT_CTX_API_KEY.
+    git-ctx itself does not store it. On machines without a helper, set GIT_CTX_API_KEY.
     """
     import ctx
     from ctx.models import secrets

@@ -139,8 +139,8 @@ def command(
             from ctx.pack.updating import Wishes
 
             parent = index.packs.read(index.packs.find(update))
-            wishes = Wishes(text, budget, max_files, tokenizer, form, revision, within)
-            made = index.update_pack(parent, wishes, log=log, progress=reporter.progress, announce=announce)
+            changes = Wishes(text, budget, max_files, tokenizer, form, revision, within)
+            made = index.update_pack(parent, changes, log=log, progress=reporter.progress, announce=announce)
         reporter.close()
         return hand_on(index, made, stdout=stdout, copy=copy, as_json=as_json)
 

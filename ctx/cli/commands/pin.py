@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @options.json_output
 @options.root
 def command(revision: str | None, remove: bool, json_output: bool) -> int:
-    """Keep the snapshot of REVISION, whatever becomes of the branches that lead to it.
+    """Keep the snapshot of REVISION, even if the branches that lead to it are deleted.
 
-    It is indexed first if need be. Without a revision all pins are listed.
+    It is indexed first if necessary. Without a revision all pins are listed.
     """
     if remove and revision is None:
         raise click.UsageError("--remove needs a revision; `git ctx pin` lists them.")

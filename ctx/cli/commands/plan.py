@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @options.json_output
 @options.root
 def command(revision: str | None, branch: str | None, json_output: bool) -> int:
-    """Say what it would take to index REVISION (HEAD if none is given), in blobs, chunks, tokens and seconds.
+    """Estimate the blobs, chunks, tokens and seconds of indexing REVISION (HEAD if none is given).
 
-    Nothing is read but names and sizes, and nothing is written.
+    Reads only names and sizes, and writes nothing.
     """
     options.revision_and_branch(revision, branch)
     import ctx

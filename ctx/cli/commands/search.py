@@ -143,7 +143,7 @@ def command(
             overlay=overlay,
             recurse_submodules=recurse_submodules,
             progress=reporter.progress,
-            wishes=wishes(expand, no_rerank, min_score),
+            wishes=remote_options(expand, no_rerank, min_score),
             announce=announce,
             within=within,
             states=states,
@@ -206,7 +206,7 @@ def query_text(words: tuple[str, ...]) -> str:
     return text
 
 
-def wishes(expand: bool, no_rerank: bool, min_score: float | None) -> Wishes | None:
+def remote_options(expand: bool, no_rerank: bool, min_score: float | None) -> Wishes | None:
     """Return the options for remote models, None if all are defaults."""
     if not expand and not no_rerank and min_score is None:
         return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def command(citations: tuple[str, ...], plain: bool, json_output: bool) -> int:
     """Print the lines that each CITATION names: `<blob id>:<first line>-<last line>`, as search prints it.
 
-    A citation names the same text for ever, whatever becomes of the file. An id alone means all of its lines.
+    A citation always names the same text, even after the file has changed. An id alone means all lines.
     """
     if plain and json_output:
         raise click.UsageError("--plain and --json-output exclude each other; give one of them.")

@@ -13,7 +13,7 @@ from typing import TextIO
 CLOSED_PIPE = 128 + signal.SIGPIPE
 """Exit status that a shell reports for a program killed by SIGPIPE."""
 
-WAYS_OUT = {
+ADVICE = {
     errno.ENOSPC: "; make room there and run the command again",
     errno.EDQUOT: "; make room in your quota and run the command again",
     errno.EACCES: "; see who owns it and what its permissions are",
@@ -23,9 +23,9 @@ WAYS_OUT = {
 }
 
 
-def way_out(error: OSError) -> str:
+def advice(error: OSError) -> str:
     """Return advice on a system error as the end of a sentence, "" if there is none."""
-    return WAYS_OUT.get(error.errno or 0, "")
+    return ADVICE.get(error.errno or 0, "")
 
 
 def prepare() -> None:
