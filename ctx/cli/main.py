@@ -1,6 +1,6 @@
-"""The command line: finds the command, runs it, and turns every error into one sentence and an exit status.
+"""Entry point of the command line: dispatch to a command, and errors as messages with exit statuses.
 
-This is the outermost door: what a command raises ends here. It imports a command only when it is asked for.
+No exception leaves this module. A command's module is imported only when the command is run.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ COMMANDS = {
     "remove-agent": "remove_agent",
     "remove-index": "remove_index",
 }
-"""Each command with the module of ctx.cli.commands that holds it."""
+"""Names of commands and of their modules in ctx.cli.commands."""
 
 FOR_HOOKS = {"hook-run": "hook_run", "agent-hook": "agent_hook"}
-"""What hooks call and people do not."""
+"""Hidden commands that hooks call."""
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group that imports its commands on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the commands that a word which is none may mean, as git does."""
+        """Resolve a command; suggest similar names for an unknown one, as git does."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -88,7 +88,7 @@ class LazyGroup(click.Group):
 
 
 def print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Print the version and what it was built from, and end."""
+    """Print version, commit, index descriptor and channel, and exit."""
     if not wanted or context.resilient_parsing:
         return
     from ctx.cli.commands.version import version_text
@@ -98,7 +98,7 @@ def print_version(context: click.Context, _parameter: click.Parameter, wanted: b
 
 
 def enable_logging(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Have this run logged, as `ctx.localLogging` has all of them."""
+    """Log this run, as `ctx.localLogging` does for all runs."""
     if wanted and not context.resilient_parsing:
         options.set_for_this_run("ctx.localLogging=true")
 
@@ -107,7 +107,7 @@ def enable_logging(context: click.Context, _parameter: click.Parameter, wanted: 
     cls=LazyGroup,
     context_settings=SETTINGS,
     no_args_is_help=False,
-    epilog="`git ctx <command> -h` tells about one command, `git ctx --help` opens the manual.",
+    epilog="`git ctx <command> -h` describes one command, `git ctx --help` opens the manual.",
 )
 @options.root
 @click.option(
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; never raises."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     streams.prepare()
-    # numpy is imported in half the time when OpenBLAS starts no threads, and nothing here needs them.
+    # Without OpenBLAS threads, which are not needed, numpy is imported in half the time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if not given:
         with click.Context(program, info_name="git ctx", **SETTINGS) as context:
@@ -159,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Raise `Ended` for a signal that asks the process to end, unless the caller had it ignored."""
+    """Raise `Ended` on SIGINT, SIGTERM and SIGHUP, except for signals that the caller ignores."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     try:
@@ -172,17 +172,17 @@ def ended_in_order() -> Iterator[None]:
 
 
 def end(number: int, _frame: FrameType | None) -> NoReturn:
-    """Handle a signal that asks the process to end."""
+    """Handle a termination signal by raising `Ended`."""
     raise Ended(number)
 
 
 def wants_json(given: Sequence[str]) -> bool:
-    """Whether a program asked: then it is told errors as JSON too."""
+    """True if JSON output was requested, so that errors are printed as JSON too."""
     return not {"--json-output", "--json"}.isdisjoint(takewhile(lambda word: word != "--", given))
 
 
 def run(arguments: list[str]) -> int:
-    """Parse and call the command; its errors pass through."""
+    """Parse and run the command, and return its exit status. Exceptions propagate."""
     try:
         with program.make_context("git ctx", arguments) as context:
             try:
@@ -195,7 +195,7 @@ def run(arguments: list[str]) -> int:
 
 
 def explain(error: Exception) -> tuple[int, str]:
-    """The exit status of an error and what the user is told, without the word in front."""
+    """Return the exit status of an error and its message, without the prefix "error:" or "fatal:"."""
     if isinstance(error, CtxError):
         return error.exit_code, str(error)
     if isinstance(error, click.Abort):
@@ -208,23 +208,23 @@ def explain(error: Exception) -> tuple[int, str]:
         return FATAL, "".join(traceback.format_exception(error)).rstrip()
     if isinstance(error, OSError) and error.strerror:
         place = f"'{os.fsdecode(error.filename)}': " if isinstance(error.filename, (str, bytes)) else ""
-        return FATAL, place + error.strerror + streams.way_out(error)
+        return FATAL, place + error.strerror + streams.advice(error)
     kind = type(error).__name__
     return (
         FATAL,
-        f"unexpected {kind}: {error}\nThis is a fault of git-ctx. GIT_CTX_TRACE=1 shows where it happened.",
+        f"unexpected {kind}: {error}\nThis is a bug in git-ctx. GIT_CTX_TRACE=1 shows where it happened.",
     )
 
 
 def usage_of(error: click.UsageError) -> str:
-    """The lines about usage under a usage error."""
+    """Return the usage lines that follow a usage error."""
     if error.ctx is None:
         return "\nSee 'git ctx -h'."
     return f"\n{error.ctx.get_usage()}\nSee '{error.ctx.command_path} -h'."
 
 
 def report(message: str, status: int, *, as_json: bool) -> None:
-    """Tell an error on stderr as git does, and to a program that asked for JSON on stdout too."""
+    """Print an error on stderr as git does, and as JSON on stdout if JSON was requested."""
     word = "error" if status == USAGE else "fatal"
     if as_json:
         from ctx.cli.commands.json_output import print_json

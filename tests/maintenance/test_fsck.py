@@ -83,7 +83,7 @@ def test_damage_is_found_and_mended(sound: Repo, kind: str, damage: Callable[[Pa
     assert state(sound) == damaged
     mended = git_ctx(sound.path, "fsck")
     assert mended.status == 1
-    assert f"mended {kind} {name}: " in mended.out
+    assert f"repaired {kind} {name}: " in mended.out
     assert git_ctx(sound.path, "fsck").out.endswith("all is well\n")
     assert answers(sound.path) == before
     assert git_ctx(sound.path, "index").status == 0

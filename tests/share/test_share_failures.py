@@ -59,7 +59,7 @@ def test_a_script_can_tell_that_nothing_was_checked(ada: Repo, remote: Path, tmp
     done(bare.path, "fetch")
     run = git_ctx(bare.path, "verify")
     assert run.status == 1
-    assert run.out.startswith("0 clusters made anew, 0 differ; the files of ")
+    assert run.out.startswith("0 clusters rebuilt, 0 differ; the files of ")
 
 
 def test_status_warns_of_a_remote_that_a_push_mirrors(ada: Repo, remote: Path) -> None:

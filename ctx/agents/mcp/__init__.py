@@ -1,1 +1,1 @@
-"""The server for coding agents: Model Context Protocol over the official SDK, one project for each server."""
+"""MCP (Model Context Protocol) server for coding agents, on the official SDK; each serves one project."""

@@ -1,6 +1,6 @@
-"""Who may talk to a server over HTTP: a token for each start, and the file in which the user finds it.
+"""Access control of the HTTP server: a token per start, and the file that hands it to the user.
 
-A token is never an argument of a process and never printed: others can read those.
+The token is never passed as a process argument and never printed, because other users can read those.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ctx.errors import CtxError, UsageError
 from ctx.models.ledger import state_directory
 
 VARIABLE = "GIT_CTX_MCP_TOKEN"
-"""Holds the token where the user chooses it."""
+"""Environment variable with a token chosen by the user."""
 _FEWEST = 16
-"""Characters that a chosen token has at least."""
+"""Minimum length of a chosen token in characters."""
 
 
 def chosen_token() -> str | None:
-    """The token in the environment, which is taken out of it: no child needs it. Raises UsageError."""
+    """Return the token from the environment, removed there so children do not get it. Raises UsageError."""
     token = os.environ.pop(VARIABLE, None)
     if token is None:
         return None
@@ -36,19 +36,19 @@ def chosen_token() -> str | None:
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token from the system's secure generator."""
     return secrets.token_urlsafe(32)
 
 
 @contextmanager
 def written(url: str, token: str) -> Iterator[str]:
-    """A file with address and token that only this user can read, there while the server is; its path."""
+    """Yield the path of a file with address and token, readable only by this user; remove it at the end."""
     folder = _folder()
     path = os.path.join(folder, f"mcp-{os.getpid()}.json")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         _sweep(folder)
-        # What lies there is of a process that had this number before; what it is a link to stays.
+        # A leftover of an earlier process with this pid; unlinking a symbolic link keeps its target.
         with suppress(FileNotFoundError):
             os.unlink(path)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -70,7 +70,7 @@ def written(url: str, token: str) -> Iterator[str]:
 
 
 def _folder() -> str:
-    """Where this user's files for running programs lie (XDG Base Directory Specification)."""
+    """Return the directory of this user's runtime files (XDG Base Directory Specification)."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     if base and os.path.isabs(base) and os.path.isdir(base):
         return os.path.join(base, "git-ctx")
@@ -78,7 +78,7 @@ def _folder() -> str:
 
 
 def _sweep(folder: str) -> None:
-    """Remove the files of servers that were killed: a lock ends with its holder."""
+    """Remove the files of servers that were killed, which no process has locked any more."""
     for entry in os.scandir(folder):
         if not entry.name.startswith("mcp-") or not entry.is_file(follow_symlinks=False):
             continue

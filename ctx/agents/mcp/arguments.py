@@ -1,4 +1,4 @@
-"""Checking what a model gave as arguments: what is unknown or of a wrong type is refused with the way out."""
+"""Validation of the arguments that a model passes to a tool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctx.errors import UsageError
 
 
 def checked(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The arguments of a call. Raises UsageError for a model to read."""
+    """Return the validated arguments of a call. Raises UsageError with a message for the model."""
     given = given or {}
     unknown = [name for name in given if name not in tool.properties]
     if unknown:
@@ -28,7 +28,7 @@ def checked(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
             if not isinstance(value, str):
                 raise UsageError(f"{name} has to be a text")
             if not _is_plain(value):
-                raise UsageError(f"{name} has a character that no text has: NUL, or half of a pair")
+                raise UsageError(f"{name} has an invalid character: NUL, or half of a surrogate pair")
             if value and value not in schema.get("enum", (value,)):
                 raise UsageError(f"{name} has to be one of {', '.join(schema['enum'])}")
             if value:

@@ -1,4 +1,4 @@
-"""`history_search`: the commits that did something, with the lines that they changed."""
+"""The tool `history_search`: commits that match a question, with the lines that they changed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ctx.text.wording import date_of
 
 _ASKS = {"best": None, "first": FIRST, "last": LAST}
 _LINES = (12, 6, 3, 0)
-"""How many lines of a changed place are shown, and of what does not fit, how many then."""
+"""Numbers of lines to show of a changed place, tried in this order until the hit fits."""
 
 
 def history_search(
-    index: Index, given: dict[str, Any], paths: list[str], told: Callable[[int, int], None] | None
+    index: Index, given: dict[str, Any], paths: list[str], report: Callable[[int, int], None] | None
 ) -> Reply:
-    """The commits that answer, as many as fit. Raises CtxError with the way out."""
+    """Return the matching commits, as many as fit. Raises CtxError."""
     if "branch" in given and "revision" in given:
         raise UsageError("branch and revision exclude each other: give one of them")
     asks = _ASKS[given.get("which", "best")]
@@ -37,7 +37,7 @@ def history_search(
         asks=asks,
         revision=given.get("revision"),
         branch=given.get("branch"),
-        told=told,
+        told=report,
     )
     known = answer.known
     values: dict[str, Any] = {

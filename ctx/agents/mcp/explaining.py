@@ -1,4 +1,4 @@
-"""`explain`: why a file is, or is not, part of what a task needs."""
+"""The tool `explain`: the reasons why a file is, or is not, selected for a task."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ctx.search.dependencies.values import Edge
 
 _MOST_FILES = 20
-"""Files on each side of the file that are named in the plain values."""
+"""Maximum number of files in each of `uses` and `usedBy`."""
 
 
 def explain(index: Index, given: dict[str, Any], progress: Callable[[Progress], None] | None) -> Reply:
-    """What is known of a file and a task. Raises CtxError with the way out."""
+    """Return indexing status, rank and reasons of a file for a task. Raises CtxError."""
     inside(given["path"])
     options = Options()
     if "max_files" in given:

@@ -1,7 +1,7 @@
-"""The server over streamable HTTP, on the loopback interface alone.
+"""The MCP server over streamable HTTP, bound to the loopback interface only.
 
-Each request needs the token, and names this address as its host: a page in a browser, which can reach the
-loopback interface under a name of its own (DNS rebinding), is refused by the SDK's check of Host and Origin.
+Each request needs the token and has to name this address as its host. The SDK's check of Host and Origin
+rejects web pages that reach the loopback interface by DNS rebinding.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PATH = "/mcp"
 
 
 def serve_http(root: str, port: int, *, minimal: bool = False) -> None:
-    """Serve one project until a signal ends it; port 0 is any free one. Raises CtxError."""
+    """Serve one project until a signal ends the process; port 0 means any free port. Raises CtxError."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # So that the file with the token goes too.
+        # Exit by an exception, so that the file with the token is removed.
         signal.signal(number, _end)
     chosen = chosen_token()
     token = chosen or new_token()
@@ -71,7 +71,7 @@ async def _serve(project: Project, listening: socket.socket, token: str, minimal
 
 
 class TokenGate:
-    """Lets through the requests that bring the token (RFC 6750), whatever they are for."""
+    """ASGI wrapper that passes on only requests with the bearer token (RFC 6750)."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -83,7 +83,7 @@ class TokenGate:
             if len(given) != 1 or not self._is_wanted(given[0]):
                 headers = {"WWW-Authenticate": 'Bearer realm="git-ctx"'}
                 refusal = JSONResponse(
-                    {"error": "this server wants its token: Authorization: Bearer <token>"}, 401, headers
+                    {"error": "this server needs its token: Authorization: Bearer <token>"}, 401, headers
                 )
                 await refusal(scope, receive, send)
                 return
@@ -93,7 +93,7 @@ class TokenGate:
 
     def _is_wanted(self, given: bytes) -> bool:
         scheme, _, token = given.partition(b" ")
-        # The name of a scheme has no case (RFC 9110, 11.1).
+        # Scheme names are case-insensitive (RFC 9110, section 11.1).
         return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
 
 
@@ -102,7 +102,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((ADDRESS, port))
-        # Before the address is told: who reads it may connect at once.
+        # Listen before the address is printed: a reader may connect at once.
         listening.listen()
     except OSError as error:
         listening.close()

@@ -1,6 +1,6 @@
-"""The tools and resources of packs: making one, listing them, reading one; nothing beside the shelf is read.
+"""Tools and resources of packs: make, list and read them. Reads no packs other than those on the shelf.
 
-No argument names a file outside of the tree: an error log is for the command line alone.
+No argument names a file outside the tree: error logs are supported on the command line only.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from ctx.pack.values import Pack
 
 MOST = 100
-"""Packs that are listed, the newest."""
+"""Maximum number of packs to list, newest first."""
 MIME = {"markdown": "text/markdown", "xml": "application/xml", "json": "application/json"}
 
 MANIFEST = "/manifest"
-"""What follows the address of a pack in that of its manifest."""
+"""Suffix that turns the URI of a pack into that of its manifest."""
 _TOKENS = 2_000
-"""The manifest in an answer has at most so many tokens."""
+"""Maximum tokens of the manifest in an answer."""
 _IN_SHORT = ("schemaVersion", "excerptStrategy", "task", "maxFiles", "format", "hints", "queryTerms")
-"""What an answer has of a manifest beside its files."""
+"""Fields of a manifest, other than files, that an answer includes."""
 _LONGEST_TASK = 400
-"""Characters of a task in such a manifest."""
+"""Maximum characters of the task in a truncated manifest."""
 _MOST_NAMED = 20
-"""Entries of each list of a manifest that would have more tokens."""
+"""Maximum entries of each list in a truncated manifest."""
 
 _URI = re.compile(re.escape(SCHEME) + r"([a-z0-9][a-z0-9-]{0,63})" + rf"({re.escape(MANIFEST)})?")
 
 
 class Text(NamedTuple):
-    """The text of a resource."""
+    """Text of a resource with its MIME type."""
 
     mime_type: str
     text: str
 
 
 def make_pack(index: Index, given: dict[str, Any], progress: Callable[[Progress], None] | None) -> Reply:
-    """Make a pack, or what has changed since one, and keep it. Raises CtxError with the way out."""
+    """Make and keep a pack, or an update of one with what has changed. Raises CtxError."""
     from ctx.pack.updating import Wishes
     from ctx.pack.values import Options
 
@@ -70,14 +70,14 @@ def make_pack(index: Index, given: dict[str, Any], progress: Callable[[Progress]
         except StoreUnusable as error:
             notes.append(f"the pack is not kept: {error}")
     else:
-        notes.append("nothing in this tree answers the task: say it in other words")
+        notes.append("nothing in this tree matches the task: rephrase it")
     message = printable("; ".join(notes)) or None
-    values = _told(pack, kept=kept) | {"message": message}
+    values = _plain(pack, kept=kept) | {"message": message}
     return Reply(made.prompt if pack.files or pack.delta is not None else str(message), values)
 
 
 def list_packs(index: Index) -> Reply:
-    """The newest packs that are kept."""
+    """Return the newest packs, at most MOST."""
     packs = index.packs.list()
     lines = [f"{when(one.made // 10**9)}  {size(one.size)}  {one.slug}" for one in packs[:MOST]]
     if len(packs) > MOST:
@@ -95,23 +95,23 @@ def list_packs(index: Index) -> Reply:
 
 
 def read_pack(index: Index, given: dict[str, Any]) -> Reply:
-    """The text of a pack that is kept. Raises CtxError with the way out."""
+    """Return the text of a stored pack. Raises CtxError."""
     pack = index.packs.read(index.packs.find(given["slug"]))
     message = None
     if pack.delta is not None and pack.delta.complete is None and not index.packs.has(pack.delta.parent):
         message = (
             f"it refers to {pack.delta.parent}, which is gone: pack with update {pack.slug} sends all again"
         )
-    return Reply(index.packs.prompt(pack), _told(pack, kept=True) | {"message": message})
+    return Reply(index.packs.prompt(pack), _plain(pack, kept=True) | {"message": message})
 
 
 def resources(index: Index) -> Sequence[Listed]:
-    """The packs that are listed as resources."""
+    """Return the packs to list as resources."""
     return index.packs.list()[:MOST]
 
 
 def read_resource(index: Index, uri: str) -> Text:
-    """Return what an address names: the text of a pack or its manifest. Raises CtxError."""
+    """Return the resource at a URI: the text of a pack or its manifest. Raises CtxError."""
     found = _URI.fullmatch(uri)
     if found is None or not index.packs.has(found[1]):
         raise CtxError(f"there is no resource {uri!r}: resources/list names those that are there")
@@ -126,8 +126,8 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     return {ours: given[name] for name, ours in names.items() if name in given}
 
 
-def _told(pack: Pack, *, kept: bool) -> dict[str, Any]:
-    """Return a pack in plain values: of its manifest as much as fits; `manifestUri` has all of it."""
+def _plain(pack: Pack, *, kept: bool) -> dict[str, Any]:
+    """Return a pack as plain values, its manifest truncated to fit; `manifestUri` names all of it."""
     values = {
         "slug": pack.slug,
         "parentPack": pack.delta.parent if pack.delta is not None else None,
@@ -150,7 +150,7 @@ def _told(pack: Pack, *, kept: bool) -> dict[str, Any]:
 
 
 def _compact(whole: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest without what only its resource has: evidence, hashes, and what was weighed."""
+    """Return a manifest without the evidence, hashes and considered files, which only its resource has."""
     names = ("path", "state", "score", "tokens", "excerptRanges", "omissionReason")
     compact: dict[str, Any] = {
         "manifest": {
@@ -166,7 +166,7 @@ def _compact(whole: dict[str, Any]) -> dict[str, Any]:
 
 
 def _within_tokens(compact: dict[str, Any]) -> dict[str, Any]:
-    """Return a compact manifest, shortened where it has more than _TOKENS tokens; `truncated` says so."""
+    """Return a compact manifest, truncated to _TOKENS tokens; its field `truncated` is true if so."""
     count = counter()
     if count(as_json(compact)) <= _TOKENS:
         return compact
@@ -188,7 +188,7 @@ def _within_tokens(compact: dict[str, Any]) -> dict[str, Any]:
 
 
 def _harmless(value: Any) -> Any:
-    """Return plain values with `printable` texts."""
+    """Return plain values with every string made `printable`."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""The project that a server serves: what each tool does, as text and as plain values.
+"""The project that a server serves; runs its tools and returns text and plain values.
 
-Every call looks at the repository as it is then. An index is opened anew now and then, so that what a
-process keeps of many trees does not grow.
+Every call reads the current state of the repository. The index is reopened periodically to bound the memory
+used by caches of many trees.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
     from ctx.pack.shelf import Listed
 
 _CALLS = 200
-"""An index is closed and opened again after so many."""
+"""Number of calls after which the index is reopened."""
 _FEWEST_LINES = 6
-"""A hit is shown with at least so many lines, or not at all."""
+"""Minimum number of lines in a shortened hit."""
 
 Report = Callable[[int, int, str], None]
-"""Told how much of how many, and of what, while something is made."""
+"""Progress callback: done, total, unit (such as "files")."""
 
 
 class Project:
-    """One project. Calls must not overlap.
+    """One project: the repository that contains `start`. Calls must not overlap.
 
-    It is the repository around `start`. As long as there is none, each call says so; the first call that
-    finds one opens it, and the project stays that one.
+    Until there is a repository, each call raises NotARepository. The first call that finds one opens it, and
+    the project never changes to another repository.
     """
 
     def __init__(self, start: str) -> None:
@@ -65,13 +65,13 @@ class Project:
         self._calls = 0
 
     def close(self) -> None:
-        """Let go of the repository."""
+        """Close the repository."""
         if self._index is not None:
             self._index.close()
             self._index = None
 
     def call(self, name: str, arguments: dict[str, Any], progress: Report | None = None) -> Reply:
-        """Run one tool with checked arguments. Raises CtxError with the way out."""
+        """Run one tool with checked arguments. Raises CtxError."""
         self._look()
         tools: dict[str, Callable[[dict[str, Any], Report | None], Reply]] = {
             CODE_SEARCH.name: self._search,
@@ -86,34 +86,34 @@ class Project:
         return tools[name](arguments, progress)
 
     def packs(self) -> Sequence[Listed]:
-        """The packs that are offered as resources. Raises CtxError."""
+        """Return the packs to list as resources. Raises CtxError."""
         from ctx.agents.mcp.packs import resources
 
         self._look()
         return resources(self._opened)
 
     def resource(self, uri: str) -> Text:
-        """What the address of a resource names. Raises CtxError with the way out."""
+        """Return the resource at a URI. Raises CtxError."""
         from ctx.agents.mcp.packs import read_resource
 
         self._look()
         return read_resource(self._opened, uri)
 
     def _look(self) -> None:
-        """Open the project, or open it anew where it is not what it was."""
+        """Open the project, or reopen it if its directories have changed."""
         if self._calls % _CALLS == 0 or not self._is_where_it_was():
             self.close()
         self._calls += 1
         if self._index is None:
             self._open()
-        # A setting that was changed meanwhile counts from now on.
+        # Drop the cached settings, so that changes take effect.
         self._opened.repository.__dict__.pop("settings", None)
 
     def _open(self) -> None:
-        """Open the repository at the root, and no other one that the root may lie in since it is gone."""
+        """Open the repository at the root, never one that contains the root. Raises NotARepository."""
         place = self.root or self._start
         if not os.path.isdir(place):
-            raise NotARepository(f"the project's directory {place} is not there any more")
+            raise NotARepository(f"the project's directory {place} no longer exists")
         try:
             index = ctx.open(place)
         except NotARepository as error:
@@ -125,13 +125,16 @@ class Project:
         if self.root not in (None, root):
             index.close()
             raise NotARepository(
-                f"{self.root} is no git repository any more: `git init` or a clone makes it one"
+                f"{self.root} is no longer a git repository: `git init` or a clone makes it one"
             )
         self.root = root
         self._index, self._places = index, _places(index, root)
 
     def _is_where_it_was(self) -> bool:
-        """Whether what was opened still lies there: its git would go on reading what was moved or removed."""
+        """True if the opened directories are still in place.
+
+        Otherwise the running git process would keep reading directories that were moved or removed.
+        """
         try:
             return self._index is None or self.root is None or _places(self._index, self.root) == self._places
         except OSError:
@@ -154,7 +157,7 @@ class Project:
             within=within,
             progress=_files(progress),
         )
-        return self._told(answer, given, "no code answers this: ask in other words")
+        return self._reply(answer, given, "no code answers this: rephrase the question")
 
     def _related(self, given: dict[str, Any], progress: Report | None) -> Reply:
         answer = self._opened.related(
@@ -163,7 +166,7 @@ class Project:
             paths=_pathspecs(given),
             progress=_files(progress),
         )
-        return self._told(answer, given, "no code is like this")
+        return self._reply(answer, given, "no similar code found")
 
     def _read(self, given: dict[str, Any], _: Report | None) -> Reply:
         return read_lines(self._opened, given)
@@ -171,8 +174,8 @@ class Project:
     def _history(self, given: dict[str, Any], progress: Report | None) -> Reply:
         from ctx.agents.mcp.commits import history_search
 
-        told = None if progress is None else partial(_commits, progress)
-        return history_search(self._opened, given, _pathspecs(given), told)
+        report = None if progress is None else partial(_commits, progress)
+        return history_search(self._opened, given, _pathspecs(given), report)
 
     def _explain(self, given: dict[str, Any], progress: Report | None) -> Reply:
         from ctx.agents.mcp.explaining import explain
@@ -194,8 +197,8 @@ class Project:
 
         return read_pack(self._opened, given)
 
-    def _told(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
-        """An answer within the tokens that were asked for, both of its forms counted."""
+    def _reply(self, answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
+        """Return an answer within the token limit, counting both text and plain values."""
         values: dict[str, Any] = {
             **revision_values(answer.revision, answer.commit, answer.tree),
             "complete": answer.coverage.complete,
@@ -219,7 +222,7 @@ def _root(repository: Repository) -> str:
 
 
 def _places(index: Index, root: str) -> list[tuple[int, int]]:
-    """What tells the directories of a project from others under the same names."""
+    """Return device and inode of the project's root, git directory and common directory."""
     found = [os.stat(place) for place in (root, index.repository.git_dir, index.repository.common_dir)]
     return [(one.st_dev, one.st_ino) for one in found]
 

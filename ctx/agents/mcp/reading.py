@@ -1,4 +1,4 @@
-"""`read_lines`: lines of a file of the project, or of what a citation names, and of nothing else."""
+"""The tool `read_lines`: lines of a file of the project or of a cited blob, never of files outside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctx.text.tokens import counter
 
 
 def read_lines(index: Index, given: dict[str, Any]) -> Reply:
-    """The lines that were asked for, as many as fit. Raises CtxError with the way out."""
+    """Return the requested lines, as many as fit. Raises CtxError."""
     count, most = counter(), given.get("maxTokens", MAX_TOKENS)
     if ("path" in given) == ("citation" in given):
         raise UsageError("read_lines needs either path or citation")
@@ -34,7 +34,7 @@ def read_lines(index: Index, given: dict[str, Any]) -> Reply:
         first = given.get("startLine", 1)
         last = min(given.get("endLine", len(lines)), len(lines))
         if first > len(lines):
-            raise UsageError(f"{name} has {counted(len(lines), 'line')}: startLine {first} leads nowhere")
+            raise UsageError(f"{name} has {counted(len(lines), 'line')}: startLine {first} is past its end")
         if last < first:
             raise UsageError(f"endLine {last} is before startLine {first}")
         lines = lines[first - 1 : last]
@@ -58,15 +58,15 @@ def read_lines(index: Index, given: dict[str, Any]) -> Reply:
 
 
 def inside(path: str) -> bytes:
-    """A path from the project's root as bytes. Raises UsageError for one that leads out of it."""
+    """Return a path from the project's root as bytes. Raises UsageError if it leads out of the project."""
     name = os.fsencode(path)
     if name.startswith(b"/") or b".." in name.split(b"/"):
-        raise UsageError(f"{path!r} is no path inside the project: give it from the project's root")
+        raise UsageError(f"{path!r} is not a path inside the project: give it from the project's root")
     return name
 
 
 def _file(index: Index, path: str, revision: str | None) -> tuple[str, str | None]:
-    """The text of a file of the project and the id of its blob, None for a file as it lies on disk."""
+    """Return the text of a file and its blob id, None for a file of the work tree. Raises CtxError."""
     repository = index.repository
     name = inside(path)
     if repository.work_tree is not None and revision is None:
@@ -97,7 +97,7 @@ def _file(index: Index, path: str, revision: str | None) -> tuple[str, str | Non
             oid = entry.oid
         blob = repository.read_small_blob(oid, MAX_SIZE)
     except KeyError:
-        raise UsageError(f"{path!r} is no file that is here") from None
+        raise UsageError(f"{path!r} is not a file, or its blob is missing here") from None
     return _text(path, blob), oid.hex()
 
 

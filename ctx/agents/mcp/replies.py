@@ -1,6 +1,6 @@
-"""Putting a reply together: text for the model and plain values, both within the tokens that were asked for.
+"""Composition of replies: text for the model and plain values, together within a token limit.
 
-Holds no tool. What comes from a repository goes through `printable` before it gets here.
+Contains no tools. Text from a repository has to go through `printable` before it gets here.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from ctx.text.pluralize import counted
 from ctx.text.tokens import Count, counter
 
 _BETWEEN = 2
-"""Tokens between two hits: a line break in the text, a comma in the values."""
+"""Number of tokens between two hits: a line break in the text, a comma in the values."""
 
 
 class Reply(NamedTuple):
-    """What a tool says: text for the model, and the same without the code as plain values."""
+    """Result of a tool: text for the model, and the same without the code as plain values."""
 
     text: str
     values: dict[str, Any]
 
 
 def revision_values(name: str, commit: bytes | None, tree: bytes) -> dict[str, Any]:
-    """Return which revision a reply is about, with the field names of the JSON output."""
+    """Return the fields that identify the revision of a reply, named as in the JSON output."""
     return {"revision": (commit or tree).hex(), "revisionName": printable(name), "tree": tree.hex()}
 
 
 class Form(NamedTuple):
-    """One way to say a hit: its plain values and its text."""
+    """One form of a hit: its plain values and its text."""
 
     value: dict[str, Any]
     text: str
@@ -44,19 +44,18 @@ def listed(
     message: str | None,
     nothing: str,
 ) -> Reply:
-    """As many hits as fit into `most` tokens, in their order; each has forms, the longest first.
+    """Return a reply with as many hits as fit into `most` tokens, in order; each has forms, longest first.
 
-    The first hit has up to half of the room, the others come in their shortest forms, so that many are named;
-    what is left goes to longer forms, the best hit first. `values` are what is said of all, of which the text
-    has what comes from outside the tree (`rankedWith`); the hits go below `key`. `nothing` is what to say
-    without a hit.
+    The first hit gets up to half of the tokens, the others start with their shortest forms. The remaining
+    tokens go to longer forms, best hit first. `values` are the common fields, of which the text repeats
+    `rankedWith`; the hits go below `key`. `nothing` is the text for a reply without hits.
     """
     count = counter()
     values = values | {"message": None if message is None else printable(message), key: []}
     notes = [f"note: {values['message']}"] if message else []
     if ranked_with := values.get("rankedWith"):
         notes.append(f"ranked with {', '.join(ranked_with)}")
-    # What is counted piece by piece is hardly ever less than the whole, which is counted in the end.
+    # The sum of the parts is rarely less than the count of the whole, which is checked at the end.
     room, there = most - count("\n".join(notes)) - count(as_json(values)), False
     laid: list[list[tuple[int, Form]]] = []
     places: list[int] = []
@@ -91,7 +90,7 @@ def listed(
 
 
 def _priced(forms: Iterable[Form], count: Count) -> list[tuple[int, Form]]:
-    """The forms of a hit with their tokens; values that several share are counted once."""
+    """Return the forms of a hit with their token counts; values shared by several forms are counted once."""
     priced: list[tuple[int, Form]] = []
     for form in forms:
         if not priced or form.value is not priced[-1][1].value:
@@ -101,10 +100,10 @@ def _priced(forms: Iterable[Form], count: Count) -> list[tuple[int, Form]]:
 
 
 def numbered(lines: Sequence[str], first: int) -> list[str]:
-    """Lines with their numbers and a tab before them."""
+    """Return lines prefixed with their number and a tab."""
     return [f"{number}\t{printable(line)}" for number, line in enumerate(lines, first)]
 
 
 def as_json(values: dict[str, Any]) -> str:
-    """The plain values as they are sent."""
+    """Return plain values as the JSON text that is sent."""
     return json.dumps(values, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The protocol: the SDK's server with the tools of one project behind it, served on stdin and stdout.
+"""Protocol layer: the SDK's server with the tools of one project, served on stdin and stdout.
 
-Calls run in one thread beside the protocol, one after the other, so that the server answers while it works.
-Nothing but protocol goes to stdout.
+Calls run one at a time in a worker thread, so that the server still answers the protocol meanwhile. Only
+protocol messages go to stdout.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ctx.text.escaping import printable, printable_lines
 Found = TypeVar("Found")
 
 _LOOK_FOR_PARENT = 2.0
-"""Seconds between two looks whether the process that started this one is still there."""
+"""Seconds between two checks that the parent process still runs."""
 
 
 def serve(root: str, *, minimal: bool = False) -> None:
-    """Serve one project over stdin and stdout until the client goes away."""
-    # A thread waits for stdin and cannot be called off; nothing is lost when a signal ends the process.
+    """Serve one project over stdin and stdout until the client disconnects."""
+    # A thread blocks on stdin and cannot be cancelled; a signal can end the process without losing data.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -60,7 +60,7 @@ async def _serve(root: str, minimal: bool) -> None:
             async def refuse(error: types.JSONRPCError) -> None:
                 await refusals[0].send(SessionMessage(error))
 
-            # The SDK only iterates over what it calls a file.
+            # The SDK only iterates over its stdin argument.
             given: Any = messages(take_stdin(), refuse)
             async with stdio_server(stdin=given) as (read, write):
                 refusals.append(write)
@@ -71,20 +71,20 @@ async def _serve(root: str, minimal: bool) -> None:
 
 
 async def _end_with(parent: int) -> None:
-    """End this process once its parent has, though another process may still hold stdin open."""
+    """Exit once the parent process has ended, even if another process holds stdin open."""
     while os.getppid() == parent:
         await anyio.sleep(_LOOK_FOR_PARENT)
     os._exit(0)
 
 
 def _says_that_it_is_gone(error: BaseException) -> bool:
-    """Whether nothing but a client that does not read any more is to blame."""
+    """True if an error consists only of connection errors of a client that has disconnected."""
     inner = getattr(error, "exceptions", ())
     return isinstance(error, ConnectionError) or (bool(inner) and all(map(_says_that_it_is_gone, inner)))
 
 
 def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
-    """A server of the SDK with the tools of a project, all of them or those of MINIMAL."""
+    """Return an SDK server with the tools of a project, all of them or those of MINIMAL."""
     tools = MINIMAL if minimal else TOOLS
     turn = anyio.Lock()
 
@@ -118,10 +118,10 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
         except CtxError as error:
             return _failure(str(error))
         except Exception as error:
-            # The outermost door of a call: one that fails must not end the server.
+            # A failing call must not end the server.
             print(printable(f"git-ctx: {type(error).__name__}: {error}"), file=sys.stderr)
             return _failure(
-                f"unexpected {type(error).__name__}: this is a fault of git-ctx; try another question"
+                f"unexpected {type(error).__name__}: this is a bug in git-ctx; try another question"
             )
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.values
@@ -187,7 +187,7 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
 
 def _run(project: Project, name: str, arguments: dict[str, Any], context: Any) -> Reply:
     def report(done: int, total: int, what: str) -> None:
-        # A client that has gone, or that has cancelled, waits for nothing.
+        # Stop when the client has disconnected or cancelled the call.
         anyio.from_thread.check_cancelled()
         anyio.from_thread.run(
             context.session.report_progress,
@@ -200,7 +200,7 @@ def _run(project: Project, name: str, arguments: dict[str, Any], context: Any) -
 
 
 async def _looked_up(call: Callable[..., Found], *arguments: str) -> Found:
-    """What a call gives; a resource has no errors of its own, so that of the protocol tells the way out."""
+    """Return the result of a call; convert CtxError to MCPError, as resources have no error results."""
     try:
         return await anyio.to_thread.run_sync(call, *arguments)
     except CtxError as error:

@@ -1,6 +1,6 @@
-"""The tools that agents are offered: names, descriptions and flat schemas, and nothing that runs.
+"""Definitions of the tools for agents: names, descriptions and flat schemas. Runs nothing.
 
-A description says when to use a tool and when not, since a model reads nothing else before it chooses.
+A description says when to use a tool and when not, because models choose by the description only.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ HISTORY_LIMIT = 5
 MAX_TOKENS = 2000
 LEAST_TOKENS, MOST_TOKENS = 200, 100_000
 SCHEME = "context://packs/"
-"""What the addresses of packs begin with, which are resources."""
+"""URI prefix of packs as resources."""
 
 
 class Tool(NamedTuple):
-    """One tool; `properties` are those of its JSON schema, of plain types without unions."""
+    """One tool; `properties` are those of its JSON schema: plain types, no unions."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class Tool(NamedTuple):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
+        """JSON schema of the arguments."""
         return {
             "type": "object",
             "properties": self.properties,
@@ -41,13 +41,13 @@ _LIMIT = {
     "type": "integer",
     "minimum": 1,
     "maximum": LIMIT_MAX,
-    "description": f"At most so many hits; {LIMIT} by default.",
+    "description": f"Maximum number of hits; {LIMIT} by default.",
 }
 _TOKENS = {
     "type": "integer",
     "minimum": LEAST_TOKENS,
     "maximum": MOST_TOKENS,
-    "description": f"The whole answer has at most so many tokens; {MAX_TOKENS} by default.",
+    "description": f"Maximum number of tokens in the whole answer; {MAX_TOKENS} by default.",
 }
 _PATHS = {
     "type": "string",
@@ -132,8 +132,8 @@ HISTORY_SEARCH = Tool(
     "history_search",
     "Find the commits that did something",
     "Finds the commits that did something, by what they say and by what they changed, and shows those lines. "
-    "Use it to learn why code is as it is, when a behaviour came or went, and how a fault of this kind was "
-    "mended before. Do not use it to find where code is now (code_search), or for the log or blame of a file "
+    "Use it to learn why code is as it is, when a behaviour came or went, and how a bug of this kind was "
+    "fixed before. Do not use it to find where code is now (code_search), or for the log or blame of a file "
     "that you know (git).",
     {
         "text": {
@@ -169,7 +169,7 @@ HISTORY_SEARCH = Tool(
             "type": "integer",
             "minimum": 1,
             "maximum": LIMIT_MAX,
-            "description": f"At most so many commits; {HISTORY_LIMIT} by default, 1 with first and last.",
+            "description": f"Maximum number of commits; {HISTORY_LIMIT} by default, 1 with first and last.",
         },
         "maxTokens": _TOKENS,
     },
@@ -178,8 +178,8 @@ HISTORY_SEARCH = Tool(
 EXPLAIN = Tool(
     "explain",
     "Say why a file is found or not",
-    "Says of one file and one task whether the file is indexed, what speaks for it and what it scores, what "
-    "becomes of it in a pack for the task, and which files use it or are used by it. Use it when a file that "
+    "Says of one file and one task whether the file is indexed, its score and the reasons for it, whether a "
+    "pack for the task includes it, and which files use it or are used by it. Use it when a file that "
     "you expected is missing from an answer, or before you change a file that others use. Do not use it to "
     "find files (code_search) or to read one (read_lines).",
     {
@@ -192,7 +192,7 @@ EXPLAIN = Tool(
             "type": "integer",
             "minimum": 1,
             "maximum": 1_000,
-            "description": "As for a pack of at most so many files; 40 by default.",
+            "description": "Maximum number of files of the pack; 40 by default.",
         },
     },
     ("task", "path"),
@@ -214,13 +214,13 @@ PACK = Tool(
             "type": "integer",
             "minimum": 1,
             "maximum": 1_000_000,
-            "description": "The text has at most so many tokens; 8,000 by default.",
+            "description": "Maximum number of tokens in the text; 8,000 by default.",
         },
         "max_files": {
             "type": "integer",
             "minimum": 1,
             "maximum": 1_000,
-            "description": "At most so many files; 40 by default.",
+            "description": "Maximum number of files; 40 by default.",
         },
         "tokenizer": {
             "type": "string",
@@ -247,7 +247,7 @@ READ_PACK = Tool(
     "read_pack",
     "Read a pack",
     "Gives the text of a pack that is kept. Use it when another agent or an earlier session made the pack. "
-    "It shows the files as they were then: pack with update tells what has changed since.",
+    "It shows the files as they were then: pack with update returns what has changed since.",
     {
         "slug": {
             "type": "string",
@@ -262,7 +262,7 @@ TOOLS = {
     for tool in (CODE_SEARCH, FIND_RELATED, READ_LINES, HISTORY_SEARCH, EXPLAIN, PACK, LIST_PACKS, READ_PACK)
 }
 MINIMAL = {CODE_SEARCH.name: CODE_SEARCH}
-"""For agents that read files and histories by themselves: each tool costs them words in every session."""
+"""Tools for agents that read files and histories themselves: each definition costs tokens per session."""
 
 _INSTRUCTIONS = (
     "git-ctx searches this project by meaning, exactly as its files are now. When you do not know where "
@@ -274,6 +274,6 @@ _OF_PACKS = " pack collects what a task over several files needs."
 
 
 def instructions(tools: Mapping[str, Tool]) -> str:
-    """What a client tells its model of a server with these tools."""
+    """Return the instructions that a client passes to its model for a server with these tools."""
     more = {HISTORY_SEARCH.name: _OF_HISTORY, PACK.name: _OF_PACKS}
     return _INSTRUCTIONS + "".join(words for name, words in more.items() if name in tools)

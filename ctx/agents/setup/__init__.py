@@ -1,4 +1,4 @@
-"""Setting up coding agents: what is written into their configuration, and how it is taken out again.
+"""Set-up of coding agents: edits to their configuration, and removal of these edits.
 
-Files of users are edited, never replaced. What an agent reads where is data: a folder for each agent.
+Files of users are edited, never replaced. Each agent has a folder with data about its configuration files.
 """

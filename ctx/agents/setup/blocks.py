@@ -1,6 +1,6 @@
-"""A block of lines between two sentinel lines at the end of a text, and taking it out again.
+"""Blocks of lines between two sentinel lines: append to a text, find, replace and remove.
 
-For instructions (Markdown) and for TOML, where a table may stand at the end of any file.
+Used for instructions (Markdown) and for TOML, where a table may be appended to any file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ else:
 
 
 class Sentinels(NamedTuple):
-    """The lines before and after a block."""
+    """Lines before and after a block."""
 
     start: str
     end: str
@@ -28,7 +28,7 @@ TOML = Sentinels("# git-ctx-start", "# git-ctx-end")
 
 
 class Found(NamedTuple):
-    """Where a block is: from its first sentinel to behind the line of its last one, and what is between."""
+    """Position of a block, from its first sentinel to the end of the line of its last one, and its body."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 def find(text: str, sentinels: Sentinels) -> Found | None:
-    """The block in a text. Raises Unreadable where its sentinels were edited."""
+    """Return the block in a text, None if it has none. Raises Unreadable if its sentinels were edited."""
     lines, place = [], 0
     for line in text.splitlines(keepends=True):
         if line.strip("\ufeff \t\r\n") in sentinels:
@@ -52,7 +52,7 @@ def find(text: str, sentinels: Sentinels) -> Found | None:
 
 
 def put(text: str, sentinels: Sentinels, body: str) -> tuple[str, str]:
-    """A text with a block at its end, and what was put before the block to part it from the rest."""
+    """Append a block; return the new text and the line breaks put before the block to separate it."""
     eol = "\r\n" if "\r\n" in text else "\n"
     before = ""
     if text.strip("\ufeff"):
@@ -61,10 +61,10 @@ def put(text: str, sentinels: Sentinels, body: str) -> tuple[str, str]:
 
 
 def replace(text: str, sentinels: Sentinels, body: str) -> str:
-    """A text with another body in the block that it has. Raises Unreadable."""
+    """Return a text with the body of its block replaced. Raises Unreadable."""
     found = find(text, sentinels)
     if found is None:
-        raise Unreadable("the block of git-ctx is not there any more")
+        raise Unreadable("the block of git-ctx is no longer there")
     eol = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(sentinels, body, eol)
     if not text[found.start : found.end].endswith("\n"):
@@ -73,10 +73,10 @@ def replace(text: str, sentinels: Sentinels, body: str) -> str:
 
 
 def take(text: str, sentinels: Sentinels, before: str | None) -> str:
-    """A text without its block and without what was put before it. Raises Unreadable."""
+    """Return a text without its block and without the line breaks put before it. Raises Unreadable."""
     found = find(text, sentinels)
     if found is None:
-        raise Unreadable("the block of git-ctx is not there any more")
+        raise Unreadable("the block of git-ctx is no longer there")
     head, tail = text[: found.start], text[found.end :]
     if before is None:
         before = "\r\n" if head.endswith("\r\n\r\n") else "\n" if head.endswith("\n\n") else ""
@@ -84,7 +84,7 @@ def take(text: str, sentinels: Sentinels, before: str | None) -> str:
 
 
 def read_toml(text: str) -> dict[str, object]:
-    """What a TOML text says. Raises Unreadable."""
+    """Parse a TOML text. Raises Unreadable."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:

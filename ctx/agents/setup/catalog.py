@@ -1,6 +1,6 @@
-"""The agents: what each is called, how it is found on a machine, and which file holds what.
+"""Catalog of agents: names, signs of their presence on a machine, and paths of their files.
 
-All of it is data, in the `agent.json` of each agent's folder; docs/agents.md says where it was read.
+The data is in the `agent.json` of each agent's folder; docs/agents.md names its sources.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ NAMES = (
     "windsurf",
     "zed",
 )
-"""In the order in which they are set up: an agent that reads the first of several files of instructions comes
-after those that make one."""
+"""Agents in set-up order: one that reads the first of several files of instructions comes after those that
+create one."""
 
 _HOMES = {"CLAUDE_CONFIG_DIR": "~/.claude", "CODEX_HOME": "~/.codex"}
-"""Variables by which users move the directory of an agent, and where it is without them."""
+"""Environment variables that set the directory of an agent, and the default directories."""
 
 
 class Agent(NamedTuple):
-    """One agent. `places` has for each scope the paths by what they hold; see any agent.json."""
+    """One agent. `places` maps each scope to paths by kind of content; see any agent.json."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class Agent(NamedTuple):
 
 @cache
 def agent(name: str) -> Agent:
-    """An agent by its name."""
+    """Return the agent with this name."""
     with open(os.path.join(FOLDER, name, "agent.json"), encoding="utf-8") as file:
         found = json.load(file)
     return Agent(
@@ -68,7 +68,7 @@ def agent(name: str) -> Agent:
 
 
 def detected(root: str) -> list[str]:
-    """The agents that are installed for this user or used in the project at `root`."""
+    """Return the names of agents installed for this user or used in the project at `root`."""
     return [name for name in NAMES if _is_there(agent(name), root)]
 
 
@@ -81,7 +81,7 @@ def _is_there(one: Agent, root: str) -> bool:
 
 
 def path_of(place: str, scope: str, root: str) -> str:
-    """The path of a place: below the project's root, or in the user's home and what variables name."""
+    """Return the path of a place: below the project's root, or in the user's home or configured directory."""
     if scope == PROJECT:
         return os.path.join(root, place)
     head, _, rest = place.partition("/")
@@ -95,7 +95,7 @@ def path_of(place: str, scope: str, root: str) -> str:
 
 
 def first_of(places: list[str], new: Any, scope: str, root: str, planned: set[str]) -> str:
-    """The first file that is there or will be, else the one to make: `new`, by platform, or the first."""
+    """Return the first path that exists or is planned, else the one to create: `new`, or the first."""
     paths = [path_of(place, scope, root) for place in places]
     for path in paths:
         if path in planned or os.path.lexists(path):

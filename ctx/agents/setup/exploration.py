@@ -1,8 +1,7 @@
-"""What an agent's hooks know of its session: how many broad searches by text it has made since it last asked
-git-ctx or was asked something.
+"""State of an agent's session for its hooks: broad text searches since its last git-ctx search or prompt.
 
-It is kept in the runtime directory for a day, a small file a session. What cannot be kept is not: the hooks
-then say nothing. No path, pattern or prompt is stored.
+Stored in the runtime directory for a day, one small file per session. If it cannot be stored, the hooks stay
+silent. No path, pattern or prompt is stored.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from ctx.agents.setup.jsonc import Unreadable
 from ctx.agents.setup.pieces import SERVER
 
 SEARCHED, BROAD, OTHER = "searched", "broad", "other"
-"""A search by meaning, a search by text whose text nobody can know exactly, and everything else."""
+"""A search by git-ctx, a text search for an inexact pattern, and everything else."""
 
 PATIENCE = 3
-"""Broad searches before a word is said."""
+"""Number of broad searches before the hook speaks."""
 
 _DIRECTORY = "git-ctx-agents"
 _KEPT = 86400.0
@@ -36,7 +35,7 @@ _BROAD = re.compile(r"\s|\||\*|\+|\?|\[|\(")
 
 
 class Exploration(NamedTuple):
-    """The state of a session."""
+    """State of a session."""
 
     told: bool = False
     broad: int = 0
@@ -45,12 +44,12 @@ class Exploration(NamedTuple):
 
 
 def after_prompt(state: Exploration) -> tuple[Exploration, bool]:
-    """The state after the user has said something, and whether to speak: once a session."""
+    """Return the state after a prompt of the user, and True if the hook is to speak: once per session."""
     return Exploration(told=True), not state.told
 
 
 def after_tool(state: Exploration, tool: str, arguments: dict[str, Any]) -> tuple[Exploration, bool]:
-    """The state after a tool was called, and whether to speak: once an exploration."""
+    """Return the state after a tool call, and True if the hook is to speak: once per exploration."""
     kind = classify(tool, arguments)
     if kind == SEARCHED:
         return state._replace(broad=0, nudged=False, searched=True), False
@@ -61,7 +60,7 @@ def after_tool(state: Exploration, tool: str, arguments: dict[str, Any]) -> tupl
 
 
 def classify(tool: str, arguments: dict[str, Any]) -> str:
-    """What kind of search a call of a tool is."""
+    """Return the kind of search that a tool call is: SEARCHED, BROAD or OTHER."""
     if SERVER in tool:
         return SEARCHED
     command, pattern = arguments.get("command"), arguments.get("pattern")
@@ -70,7 +69,7 @@ def classify(tool: str, arguments: dict[str, Any]) -> str:
     if isinstance(command, str):
         return _classify_command(command)
     if isinstance(pattern, str):
-        # A pattern of names is broad where even the name of the file is open.
+        # A glob is broad if the file name itself has a wildcard.
         text = pattern.rsplit("/", 1)[-1] if "glob" in tool.lower() else pattern
         return BROAD if _BROAD.search(text) else OTHER
     return OTHER
@@ -104,7 +103,7 @@ def _is_recursive(words: Sequence[str]) -> bool:
 
 
 def load(agent: str, session: str) -> Exploration | None:
-    """The state of a session, a new one if nothing is known of it; None where none can be kept."""
+    """Return the state of a session, a new one if none is stored; None if there is no runtime directory."""
     directory = runtime_directory()
     if directory is None:
         return None
@@ -117,7 +116,7 @@ def load(agent: str, session: str) -> Exploration | None:
 
 
 def keep(agent: str, session: str, state: Exploration) -> bool:
-    """Keep the state of a session, and drop those of a day ago; whether it could be kept."""
+    """Store the state of a session and remove those older than a day. Return True if it was stored."""
     directory = runtime_directory()
     if directory is None:
         return False
@@ -132,7 +131,7 @@ def keep(agent: str, session: str, state: Exploration) -> bool:
 
 
 def runtime_directory() -> str | None:
-    """A directory of this user alone that goes with the session, made if need be; None if there is none."""
+    """Return this user's private runtime directory, created if needed; None if it cannot be private."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     if base and os.path.isabs(base) and os.path.isdir(base):
         directory = os.path.join(base, _DIRECTORY)

@@ -1,7 +1,7 @@
-"""Putting one member or one item into a JSON text and taking it out again, every other byte unchanged.
+"""Insertion and removal of one member or item in a JSON text, with every other byte unchanged.
 
-An edit is checked by reading the result: its value is the old one with that member or item, no comment is
-touched. What cannot be edited so raises Unreadable and is left as it is.
+Each edit is checked by parsing the result. It raises Unreadable if anything but that member or item differs,
+or if a comment is lost.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _SAME_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
 
 
 class Trace(NamedTuple):
-    """What has to be known to take something out exactly: how many containers were made around it, and
-    whether the line breaks inside an empty one were made too."""
+    """Data for an exact removal: the number of containers created around the value, and `opened`, True if
+    line breaks were inserted into an empty container."""
 
     made: int = 0
     opened: bool = False
 
 
 def value_at(text: str, keys: Sequence[str]) -> Value | None:
-    """The value that a way of names leads to. Raises Unreadable."""
+    """Return the value at `keys`, None if absent. Raises Unreadable."""
     return _follow(parse(text).root, keys)
 
 
 def put(text: str, keys: Sequence[str], value: Any, *, append: bool) -> tuple[str, Trace]:
-    """Set the member at `keys`, which is not there yet, or append to the array there. Raises Unreadable."""
+    """Add the member at `keys`, which must be absent, or append to the array there. Raises Unreadable."""
     if not text.strip("\ufeff \t\r\n"):
         wrapped = _wrapped(keys, [value] if append else value)
         eol = _eol(text)
@@ -40,15 +40,15 @@ def put(text: str, keys: Sequence[str], value: Any, *, append: bool) -> tuple[st
         return text + written + eol, Trace(len(keys), True)
     root = parse(text).root
     if root.kind != OBJECT:
-        raise Unreadable("the value is no object")
+        raise Unreadable("the value is not an object")
     way = list(keys)
     container, left = root, way
     while left and (below := member(container, left[0])) is not None:
         container, left = below, left[1:]
     if (left and container.kind != OBJECT) or (not left and not append):
-        raise Unreadable(f"{'.'.join(keys)} has something else in it")
+        raise Unreadable(f"{'.'.join(keys)} has a value of another kind")
     if not left and container.kind != ARRAY:
-        raise Unreadable(f"{'.'.join(keys)} is no list")
+        raise Unreadable(f"{'.'.join(keys)} is not a list")
     if left:
         key, inner = left[0], _wrapped(left[1:], [value] if append else value)
     else:
@@ -61,7 +61,7 @@ def put(text: str, keys: Sequence[str], value: Any, *, append: bool) -> tuple[st
 
 
 def replace(text: str, keys: Sequence[str], value: Any) -> str:
-    """Set the member at `keys`, which is there, where it stands. Raises Unreadable."""
+    """Replace the value of the existing member at `keys` in place. Raises Unreadable."""
     root = parse(text).root
     found = _follow(root, keys)
     if found is None:
@@ -74,7 +74,7 @@ def replace(text: str, keys: Sequence[str], value: Any) -> str:
 
 
 def replace_item(text: str, keys: Sequence[str], is_it: Callable[[Any], bool], value: Any) -> str:
-    """Set the first item of the array at `keys` that `is_it` knows. Raises Unreadable."""
+    """Replace the first item of the array at `keys` that `is_it` accepts. Raises Unreadable."""
     root = parse(text).root
     array = _follow(root, keys)
     place = _place(array, is_it)
@@ -89,15 +89,15 @@ def replace_item(text: str, keys: Sequence[str], is_it: Callable[[Any], bool], v
 
 
 def take(text: str, keys: Sequence[str], trace: Trace | None) -> str:
-    """Take the member at `keys` out, with the containers that were made for it and are empty then.
+    """Remove the member at `keys`, and the containers created for it that are then empty.
 
-    Without a trace every container that is empty then goes. Raises Unreadable.
+    Without a trace, remove every container that is then empty. Raises Unreadable.
     """
     return _taken(text, list(keys), trace)
 
 
 def take_item(text: str, keys: Sequence[str], is_it: Callable[[Any], bool], trace: Trace | None) -> str:
-    """Take the first item of the array at `keys` that `is_it` knows out. Raises Unreadable."""
+    """Remove the first item of the array at `keys` that `is_it` accepts. Raises Unreadable."""
     place = _place(value_at(text, keys), is_it)
     if place is None:
         raise Unreadable(f"{'.'.join(keys)} has no such item")
@@ -105,7 +105,7 @@ def take_item(text: str, keys: Sequence[str], is_it: Callable[[Any], bool], trac
 
 
 def take_at(text: str, way: Sequence[str | int]) -> str:
-    """Take out what names and numbers lead to, and nothing around it. Raises Unreadable."""
+    """Remove the member or item at a path of keys and indices, and nothing around it. Raises Unreadable."""
     return _taken(text, list(way), Trace())
 
 
@@ -116,11 +116,11 @@ def _taken(text: str, way: list[str | int], trace: Trace | None) -> str:
     for step in way:
         place = _step(value, step)
         if place is None:
-            raise Unreadable("it is not there any more")
+            raise Unreadable("it is no longer there")
         chain.append((value, place))
         value = value.inside[place].value
     made = len(way) if trace is None else trace.made
-    # Only comments inside of what was put in may go with it.
+    # Only comments inside the removed value may be lost.
     lost = text[chain[-1][0].inside[chain[-1][1]].start : value.end]
     depths = [len(chain)]
     while len(depths) <= made and depths[-1] > 1 and _has_nothing_else(text, *chain[depths[-1] - 1]):
@@ -137,19 +137,19 @@ def _taken(text: str, way: list[str | int], trace: Trace | None) -> str:
                 _check(text, new, expected, lost)
                 return new
             except Unreadable:
-                continue  # a comment is in the way: a line break, or a container, has to stay
-    raise Unreadable("it cannot be taken out without changing something else")
+                continue  # a comment requires that a line break or a container stays
+    raise Unreadable("it cannot be removed without changing something else")
 
 
 def _has_nothing_else(text: str, container: Value, place: int) -> bool:
-    """Whether a container would be empty without one item, and has no comment."""
+    """True if a container has only this item and no comments."""
     item = container.inside[place]
     around = text[container.start + 1 : item.start] + text[item.value.end : container.end - 1]
     return len(container.inside) == 1 and not around.strip(", \t\r\n")
 
 
 def _inserted(text: str, root: Value, container: Value, key: str | None, value: Any) -> tuple[str, bool]:
-    """The text with one more item at the end of a container, and whether lines were made in an empty one."""
+    """Return the text with an item appended to a container, and True if an empty one got line breaks."""
     eol, unit = _eol(text), _unit(text, root)
     open_end, close = container.start + 1, container.end - 1
     inside = container.inside
@@ -182,8 +182,8 @@ def _inserted(text: str, root: Value, container: Value, key: str | None, value: 
 
 
 def _cuts(text: str, container: Value, place: int, *, opened: bool) -> Iterator[str]:
-    """The text without one item of a container: first the inverse of `_inserted`, then with the line break
-    before the item left."""
+    """Yield candidates of the text without one item: first the inverse of `_inserted`, then with the line
+    break before the item kept."""
     inside = container.inside
     item = inside[place]
     end = item.value.end if item.comma is None else item.comma + 1
@@ -217,19 +217,19 @@ def _cuts(text: str, container: Value, place: int, *, opened: bool) -> Iterator[
 
 
 def _written(key: str | None, value: Any, unit: str | None, indent: str, eol: str) -> str:
-    """A member or an item as text; on one line without a unit of indentation."""
+    """Return a member or an item as text, on one line if `unit` (of indentation) is None."""
     body = json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", eol + indent)
     return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
 
 
 def _body(text: str, root: Value, found: Value, value: Any) -> str:
-    """A value as text in the place of another one."""
+    """Return a value as text to replace `found`, formatted alike."""
     unit = None if "\n" not in text[found.start : found.end] and found.inside else _unit(text, root)
     return _written(None, value, unit, _indentation(text, found.start), _eol(text))
 
 
 def _check(old: str, new: str, expected: Any, lost: str = "") -> None:
-    """Raises Unreadable where a text does not say what it should, or where a comment of the user is gone."""
+    """Raise Unreadable if `new` does not parse to `expected`, or if a comment of the user is lost."""
     document = parse(new)
     if document.root.plain != expected:
         raise Unreadable("it cannot be edited without changing something else")
@@ -252,7 +252,7 @@ def _place(array: Value | None, is_it: Callable[[Any], bool]) -> int | None:
 
 
 def _step(value: Value, step: str | int) -> int | None:
-    """Where in a container a member of a name or an item of a number is."""
+    """Return the position in a container of the member or item that `step` names, None if absent."""
     if isinstance(step, int):
         return step if value.kind == ARRAY and step < len(value.inside) else None
     found: list[Item] = value.inside if value.kind == OBJECT else []
@@ -285,7 +285,7 @@ def _eol(text: str) -> str:
 
 
 def _unit(text: str, root: Value) -> str:
-    """One level of indentation: that of the first member."""
+    """Return one level of indentation, taken from the first member; two spaces by default."""
     if root.inside and "\n" in text[root.start : root.inside[0].start]:
         found = text[_line_start(text, root.inside[0].start) : root.inside[0].start]
         if found and not found.strip(" \t"):
@@ -302,7 +302,7 @@ def _line_start(text: str, place: int) -> int:
 
 
 def _before_break(text: str, line: int) -> int:
-    """Where the line break before a line starts."""
+    """Return the start of the line break before a line."""
     place = line - 1
     return place - 1 if place > 0 and text[place - 1] == "\r" else place
 

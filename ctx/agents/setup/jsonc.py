@@ -1,7 +1,7 @@
-"""JSON with comments and trailing commas, read with the place of every value, so that text can be edited.
+"""Parser of JSON with comments and trailing commas that keeps the offsets of every value, for editing.
 
-Nothing is written here. What is read is what agents read: RFC 8259 JSON, a byte order mark, comments of both
-kinds and a comma after the last item.
+Writes nothing. It accepts what agents accept: RFC 8259 JSON, a byte order mark, line and block comments, and
+a comma after the last item.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 _DEEPEST = 100
-"""Levels; a configuration has a handful, and reading recurses."""
+"""Maximum nesting depth; the parser recurses, and configurations have only a few levels."""
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _WORDS = {"true": True, "false": False, "null": None}
@@ -20,11 +20,11 @@ _BETWEEN = re.compile(r"[ \t\r\n]+|//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class Unreadable(ValueError):
-    """A file that is not what its name says; the message says where."""
+    """A file that cannot be parsed or edited; the message says why."""
 
 
 class Value(NamedTuple):
-    """A value and where it stands. `inside` are the members of an object or the items of an array."""
+    """A value and its offsets. `inside` are the members of an object or the items of an array."""
 
     kind: str
     start: int
@@ -34,7 +34,7 @@ class Value(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A member or an item. It starts with its key, if it has one; `comma` is the place of that after it."""
+    """A member or an item. It starts at its key, if any; `comma` is the offset of the comma after it."""
 
     key: str | None
     start: int
@@ -43,14 +43,14 @@ class Item(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A whole text: its value, and its comments in order."""
+    """A parsed text: its value, and its comments in order."""
 
     root: Value
     comments: list[str]
 
 
 def parse(text: str) -> Document:
-    """Read a text. Raises Unreadable."""
+    """Parse a text. Raises Unreadable."""
     reader = _Reader(text)
     place = reader.skip(1 if text.startswith("\ufeff") else 0)
     root = reader.value(place, 0)
@@ -66,7 +66,7 @@ class _Reader:
         self.comments: list[str] = []
 
     def skip(self, place: int) -> int:
-        """The next place that is neither space nor comment."""
+        """Return the next offset that is neither white space nor comment."""
         while (found := _BETWEEN.match(self.text, place)) is not None:
             if found[0].startswith("/"):
                 self.comments.append(found[0].rstrip("\r"))
@@ -134,6 +134,6 @@ class _Reader:
 
 
 def member(value: Value, key: str) -> Value | None:
-    """The value of a member, the last one of that name as parsers take it."""
+    """Return the value of a member, None if absent; of duplicate keys the last, as in other parsers."""
     found = [item.value for item in value.inside if item.key == key]
     return found[-1] if found and value.kind == OBJECT else None

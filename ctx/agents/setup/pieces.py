@@ -1,6 +1,6 @@
-"""What one file gets from set-up, piece by piece: how each is put in, recognised, updated and taken out.
+"""Pieces of text that set-up puts into a file: insert, recognise, update and remove.
 
-Texts only; files are read and written elsewhere.
+Works on texts only; files are read and written elsewhere.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ctx.agents.setup import blocks, json_edits
 from ctx.agents.setup.jsonc import Unreadable, parse
 
 MEMBER, ITEM, BASE, BLOCK, TABLE, FILE = "member", "item", "base", "block", "table", "file"
-"""A member of a JSON object, an item of a JSON array, a member that a file needs to be valid and that is only
-taken out when nothing else is left, a block in Markdown, a table in TOML, a whole file."""
+"""Forms of pieces: a member of a JSON object, an item of a JSON array, a member that a file needs to be valid
+(removed only if nothing else is left), a block in Markdown, a table in TOML, a whole file."""
 
 SERVER = "git-ctx"
 HOOK = "agent-hook"
-"""The name of the server in every configuration, and the command that every hook calls."""
+"""Name of the server in every configuration, and the command that every hook calls."""
 
 MARK = "git ctx setup-agent"
-"""What stands in every file that is written as a whole."""
+"""Text contained in every file that is written as a whole."""
 
 PUT, UPDATE, KEEP, LEAVE = "put", "update", "keep", "leave"
 
 
 class Piece(NamedTuple):
-    """One piece. `keys` lead to the member or the array; `value` is plain JSON, or the text of a block."""
+    """One piece. `keys` is the path to the member or array; `value` is plain JSON, or the text of a block."""
 
     form: str
     component: str
@@ -37,20 +37,20 @@ class Piece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What tells the pieces of one file apart: of a block, a file or an event there is one each."""
+        """Name, unique among the pieces of one file."""
         return f"{self.form} {'.'.join(self.keys)}"
 
 
 Trace = dict[str, Any]
-"""What is recorded beside a piece so that it can be taken out exactly."""
+"""Data recorded with a piece for its exact removal."""
 
 
 class Unwanted(Unreadable):
-    """There is something of the user's where the piece would be."""
+    """The place of the piece holds something of the user's."""
 
 
 def check(form: str, text: str) -> None:
-    """Raises Unreadable where a text is not what it should be before anything is put in."""
+    """Raise Unreadable if a text cannot be parsed as its form requires, before anything is put in."""
     if form in (MEMBER, ITEM, BASE) and text.strip("\ufeff \t\r\n"):
         parse(text)
     if form == TABLE:
@@ -58,22 +58,22 @@ def check(form: str, text: str) -> None:
 
 
 def put(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str, Trace]:
-    """The text with a piece, what was done (PUT, UPDATE, KEEP), and its trace (empty for KEEP).
+    """Return the text with a piece, the action (PUT, UPDATE, KEEP), and the trace (empty for KEEP).
 
-    `recorded` is the piece as set-up put it in before, which may be changed. Raises Unwanted, Unreadable.
+    `recorded` is the piece as set-up put it in before, which may be replaced. Raises Unwanted, Unreadable.
     """
     return _PUTS[piece.form](text, piece, recorded)
 
 
 def take(text: str, piece: Piece, trace: Trace | None) -> str:
-    """The text without a piece; without a trace it is only recognised. Raises Unreadable."""
+    """Return the text without a piece; without a trace, the piece is recognised. Raises Unreadable."""
     if trace and "found" in trace:
         return put(text, piece._replace(value=trace["found"]), piece)[0]
     return _TAKES[piece.form](text, piece, trace)
 
 
 def recognised(text: str, piece: Piece) -> bool:
-    """Whether a text has this piece, in whatever version. Raises Unreadable."""
+    """True if a text has this piece in any version. Raises Unreadable."""
     if piece.form == MEMBER:
         found = json_edits.value_at(text, piece.keys) if text.strip() else None
         return found is not None and (_is_server(found.plain) or found.plain == piece.value)
@@ -88,7 +88,7 @@ def recognised(text: str, piece: Piece) -> bool:
 
 
 def is_hook(item: Any) -> bool:
-    """Whether an item of a list of hooks has ours in it: its command, or one of its hooks, calls HOOK."""
+    """True if the command of an item in a list of hooks, or of one of its inner hooks, calls HOOK."""
     if not isinstance(item, dict):
         return False
     inner = item.get("hooks")
@@ -98,7 +98,7 @@ def is_hook(item: Any) -> bool:
 
 
 def _is_server(value: Any) -> bool:
-    """Whether a member starts the server of git-ctx."""
+    """True if a member starts the server of git-ctx."""
     if not isinstance(value, dict):
         return False
     command, arguments = value.get("command"), value.get("args", [])
@@ -107,9 +107,9 @@ def _is_server(value: Any) -> bool:
 
 
 def _is_of_another_machine(there: Any, piece: Piece) -> bool:
-    """True if a server or hook of ours starts a program that is not here, as after setting up elsewhere.
+    """True if a server or hook of git-ctx starts a missing program, as after set-up on another machine.
 
-    Raises Unwanted where something else in it is the user's.
+    Raises Unwanted if the user has changed it otherwise.
     """
     gone = _gone_program(there)
     if gone is None:
@@ -120,14 +120,14 @@ def _is_of_another_machine(there: Any, piece: Piece) -> bool:
 
 
 def _gone_program(value: Any) -> str | None:
-    """Return the absolute path by which a server or hook starts git-ctx if there is no such program."""
+    """Return the absolute path by which a server or hook starts git-ctx if no program exists there."""
     paths = (word for text in _texts(value) for word in _words(text) if os.path.isabs(word))
     programs = (path for path in paths if os.path.basename(path) == SERVER)
     return next((path for path in programs if not os.access(path, os.X_OK)), None)
 
 
 def _portable(value: Any) -> Any:
-    """Return a server or hook without what depends on the machine and on the options of set-up."""
+    """Return a server or hook without the parts that depend on the machine and on set-up options."""
     if isinstance(value, dict):
         return {key: _portable(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -150,7 +150,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a shell command, or the text itself where it is the path of a program."""
+    """Return the words of a shell command, or the text itself if it does not call HOOK."""
     if f" {HOOK} " not in command:
         return [command]
     try:
@@ -169,10 +169,10 @@ def _put_member(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, s
     if recorded is not None and found.plain == recorded.value:
         return json_edits.replace(text, piece.keys, piece.value), UPDATE, {}
     if not _is_server(found.plain) and recorded is None:
-        raise Unwanted(f"it has a {'.'.join(piece.keys)} of its own")
+        raise Unwanted(f"it already has its own {'.'.join(piece.keys)}")
     if _is_of_another_machine(found.plain, piece):
         return json_edits.replace(text, piece.keys, piece.value), UPDATE, {"found": found.plain}
-    return text, KEEP, {}  # changed by the user, or theirs from the beginning
+    return text, KEEP, {}  # written or changed by the user
 
 
 def _put_base(text: str, piece: Piece, _: Piece | None) -> tuple[str, str, Trace]:
@@ -214,7 +214,7 @@ def _put_block(text: str, piece: Piece, _: Piece | None) -> tuple[str, str, Trac
                 if gone := _gone_program(there):
                     raise Unwanted(f"{'.'.join(piece.keys)} starts {gone}, which is not here")
                 return text, KEEP, {}
-            raise Unwanted(f"it has a {'.'.join(piece.keys)} of its own")
+            raise Unwanted(f"it already has its own {'.'.join(piece.keys)}")
         new, before = blocks.put(text, sentinels, piece.value)
         action, trace = PUT, {"before": before}
     if piece.form == TABLE and _table(blocks.read_toml(new), piece.keys) is None:
@@ -294,7 +294,7 @@ def _table(document: Any, keys: Sequence[str]) -> Any:
 
 
 def _drop(document: dict[str, Any], keys: Sequence[str]) -> None:
-    """Take a table out of what TOML says, with the tables above it that are empty then."""
+    """Remove a table from a parsed TOML document, with the parent tables that are then empty."""
     outer = _table(document, keys[:-1])
     outer.pop(keys[-1], None)
     if not outer and len(keys) > 1:

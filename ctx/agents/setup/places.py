@@ -1,6 +1,6 @@
-"""Configuration files on disk: read whole, replaced at once, with their mode kept and links followed.
+"""Configuration files on disk: read whole and replaced atomically, with modes kept and links followed.
 
-Nothing here knows what is in a file.
+Independent of the contents of the files.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from ctx.agents.setup.jsonc import Unreadable
 from ctx.storage.regular_files import open_regular
 
 _LARGEST = 8 << 20
-"""Bytes; ~/.claude.json is the largest one seen, with a few hundred kilobytes."""
+"""Maximum size in bytes; the largest file seen was ~/.claude.json with a few hundred kilobytes."""
 
 
 def real(path: str, inside: str | None) -> str:
-    """The file that a path leads to through links.
+    """Return a path with symbolic links resolved.
 
-    Raises Unreadable for a link to nothing, and for one out of the work tree `inside`: what lies in a
-    repository is not trusted to name files elsewhere.
+    Raises Unreadable for a dangling link, and for a link out of the work tree `inside`: files of a repository
+    are not trusted to name files elsewhere.
     """
     found = os.path.realpath(path)
     if inside is not None and not is_inside(found, inside):
         raise Unreadable("it leads out of the work tree")
     if os.path.islink(path) and not os.path.exists(found):
-        raise Unreadable("it is a link to nothing")
+        raise Unreadable("it is a dangling link")
     return found
 
 
 def is_inside(path: str, work_tree: str) -> bool:
-    """Whether a path without links is that of something in a work tree, and not in a git directory."""
+    """True if a path without links is in a work tree and not in a git directory."""
     top = os.path.realpath(work_tree).rstrip(os.sep) + os.sep
     return path.startswith(top) and not {".git", ".."} & {*path[len(top) :].split(os.sep)}
 
 
 def read(path: str) -> bytes | None:
-    """The content of a file, None where there is none. Raises Unreadable."""
+    """Return the content of a file, None if it does not exist. Raises Unreadable."""
     try:
         with open_regular(path) as file:
             content = file.read(_LARGEST + 1)
@@ -53,7 +53,7 @@ def read(path: str) -> bytes | None:
 
 
 def decoded(content: bytes) -> str:
-    """A content as text, every byte of which can be had back. Raises Unreadable."""
+    """Decode UTF-8 strictly, so that encoding gives back the same bytes. Raises Unreadable."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -61,7 +61,7 @@ def decoded(content: bytes) -> str:
 
 
 def check_writable(path: str) -> None:
-    """Raises Unreadable where the user has said by its mode that a file shall stay as it is."""
+    """Raise Unreadable if the mode of a file, or of its directory, forbids writing."""
     directory = os.path.dirname(next(iter(missing_directories(path)), path))
     if not os.access(directory, os.W_OK | os.X_OK):
         raise Unreadable("its directory is read-only")
@@ -74,7 +74,7 @@ def check_writable(path: str) -> None:
 
 
 def missing_directories(path: str) -> list[str]:
-    """The directories above a path that are not there, the uppermost first."""
+    """Return the missing directories above a path, uppermost first."""
     found: list[str] = []
     directory = os.path.dirname(path)
     while not os.path.isdir(directory) and directory != os.path.dirname(directory):
@@ -84,7 +84,7 @@ def missing_directories(path: str) -> list[str]:
 
 
 def write(path: str, content: bytes) -> None:
-    """Replace a file at once, or make it with the directories above it. Raises OSError."""
+    """Replace a file atomically, or create it with its parent directories. Raises OSError."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = os.path.join(os.path.dirname(path), f".git-ctx-{secrets.token_hex(8)}")
     try:
@@ -100,7 +100,7 @@ def write(path: str, content: bytes) -> None:
                 os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
             file.write(content)
             if before is not None:
-                # Somebody's file: after a power cut it is there as it was or as it should be.
+                # A file of the user: after a power failure it must have its old or its new content.
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -111,7 +111,7 @@ def write(path: str, content: bytes) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file that may be gone already. Raises OSError."""
+    """Remove a file if it exists. Raises OSError."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -119,7 +119,7 @@ def remove(path: str) -> None:
 
 
 def remove_empty(directories: list[str]) -> list[str]:
-    """Remove directories that are empty, the lowest first; those that are still there."""
+    """Remove empty directories, lowest first, and return those that are left."""
     left = []
     for directory in sorted(directories, key=len, reverse=True):
         try:

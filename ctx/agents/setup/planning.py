@@ -1,4 +1,4 @@
-"""Planning a set-up, and carrying a plan out: a plan changes nothing, and is carried out as it was shown."""
+"""Plans of a set-up. Planning changes nothing; a plan is carried out exactly as it was shown."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ctx.agents.setup import catalog, pieces, places, texts, wishes
 from ctx.agents.setup.jsonc import Unreadable
 from ctx.agents.setup.pieces import KEEP, LEAVE, Piece
 from ctx.agents.setup.record import FileRecord, Record, Written, digest
-from ctx.agents.setup.wishes import Wanted, Wish
+from ctx.agents.setup.wishes import Request, Wanted
 from ctx.errors import CtxError
 
 
 class Step(NamedTuple):
-    """What happens to one piece, for which agents. `made`: the file is new. `reason` goes with LEAVE."""
+    """Action on one piece, and its agents. `made`: the file is new. `reason`: why, for LEAVE."""
 
     path: str
     agents: list[str]
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A file as it is, as it will be (None: no file), and what is recorded of it then (None: nothing)."""
+    """Content of a file before and after (None: no file), and its new record (None: no record)."""
 
     path: str
     before: bytes | None
@@ -34,39 +34,39 @@ class Change(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Steps for people, changes to carry out."""
+    """Steps to show and changes to carry out."""
 
     steps: list[Step]
     changes: list[Change]
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing has to be left alone."""
+        """True if no step is LEAVE."""
         return all(step.action != LEAVE for step in self.steps)
 
 
-def plan_setup(wish: Wish, record: Record) -> Plan:
-    """Look at everything and change nothing."""
-    wish = wish._replace(have=record.components())
+def plan_setup(request: Request, record: Record) -> Plan:
+    """Return the plan of a set-up; changes nothing."""
+    request = request._replace(have=record.components())
     plan = Plan([], [])
-    inside = wish.root if wishes.is_of_project(wish) else None
+    inside = request.root if wishes.is_of_project(request) else None
     groups: dict[str, list[Wanted]] = {}
-    for one in wishes.wanted(wish):
+    for one in wishes.wanted(request):
         try:
             groups.setdefault(places.real(one.path, inside), []).append(one)
         except Unreadable as error:
             component = one.piece.component
             plan.steps.append(Step(one.path, [one.agent], component, LEAVE, reason=str(error)))
     for path, group in groups.items():
-        _plan_file(plan, wish, record.files.get(path), path, group)
+        _plan_file(plan, request, record.files.get(path), path, group)
     return plan
 
 
 def carry_out(plan: Plan, record: Record, *, removing: bool = False) -> None:
-    """Write what was planned, under the lock of the record. Raises CtxError.
+    """Carry out a plan; the caller holds the lock of the record. Raises CtxError.
 
-    What is put in is recorded before it is written, what is taken out after it: whatever is interrupted, the
-    record names all that is there.
+    Insertions are recorded before they are written and removals after, so that after an interruption the
+    record still names every piece that exists.
     """
     try:
         for change in plan.changes:
@@ -100,7 +100,7 @@ def carry_out(plan: Plan, record: Record, *, removing: bool = False) -> None:
 
 
 def _note(change: Change, record: Record) -> None:
-    """Put a change into the record. Raises OSError."""
+    """Add a change to the record. Raises OSError."""
     if change.after is not None:
         made = places.missing_directories(change.path)
         record.directories.extend(directory for directory in made if directory not in record.directories)
@@ -114,12 +114,14 @@ def _note(change: Change, record: Record) -> None:
 
 def _refused(path: str, error: OSError) -> CtxError:
     return CtxError(
-        f"{path} cannot be changed ({error.strerror or error}): mend its permissions, then run the command "
-        "again; it goes on where it was"
+        f"{path} cannot be changed ({error.strerror or error}): fix its permissions, then run the command "
+        "again; it continues where it stopped"
     )
 
 
-def _plan_file(plan: Plan, wish: Wish, known: FileRecord | None, path: str, group: list[Wanted]) -> None:
+def _plan_file(
+    plan: Plan, request: Request, known: FileRecord | None, path: str, group: list[Wanted]
+) -> None:
     wanted = _merged(group)
     try:
         before = places.read(path)
@@ -136,7 +138,7 @@ def _plan_file(plan: Plan, wish: Wish, known: FileRecord | None, path: str, grou
     for asked, agents in wanted:
         old = written.get(asked.name)
         users = sorted({*agents, *(old.agents if old else ())})
-        piece = _worded(asked, wish, users) if asked.value is None else asked
+        piece = _worded(asked, request, users) if asked.value is None else asked
         try:
             text, action, trace = pieces.put(text, piece, old.piece if old else None)
         except Unreadable as error:
@@ -160,16 +162,16 @@ def _plan_file(plan: Plan, wish: Wish, known: FileRecord | None, path: str, grou
     plan.changes.append(Change(path, before, after, first._replace(after=digest(after), written=entries)))
 
 
-def _worded(piece: Piece, wish: Wish, users: Iterable[str]) -> Piece:
-    """A block of instructions with its text: it speaks of what any of its agents has."""
-    found = [wishes.wording(wish, catalog.agent(name)) for name in users]
+def _worded(piece: Piece, request: Request, users: Iterable[str]) -> Piece:
+    """Return a block of instructions with its text, which covers the components of all its agents."""
+    found = [wishes.wording(request, catalog.agent(name)) for name in users]
     server, subagent = any(one.server for one in found), any(one.subagent for one in found)
-    words = texts.Wording(server, wish.minimal, subagent, wish.strong)
+    words = texts.Wording(server, request.minimal, subagent, request.strong)
     return piece._replace(value=texts.instructions(words))
 
 
 def _merged(group: list[Wanted]) -> list[tuple[Piece, list[str]]]:
-    """The pieces of one file, each once, with the agents that want it."""
+    """Return the distinct pieces of one file, each with its agents."""
     found: dict[str, tuple[Piece, list[str]]] = {}
     for one in group:
         _, agents = found.setdefault(one.piece.name, (one.piece, []))

@@ -1,7 +1,7 @@
-"""What set-up wrote where, so that it can be taken out again: a JSON file, and copies of what was there.
+"""Record of the edits of set-up, for their removal: a JSON file, and copies of the original files.
 
-For a project it lies in the index directory, for a user in the state directory. A record that cannot be read
-is taken for none: what was written is then recognised by what it is.
+The record of a project is in the index directory, that of a user in the state directory. An unreadable record
+counts as missing; pieces are then recognised by their content.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FILE, _LOCK, _COPIES = "record.json", "lock", "before"
 
 
 class Written(NamedTuple):
-    """A piece that was put in, for which agents, and what is needed to take it out exactly."""
+    """A piece that was put in, its agents, and the data for its exact removal."""
 
     piece: Piece
     agents: list[str]
@@ -32,8 +32,8 @@ class Written(NamedTuple):
 
 
 class FileRecord(NamedTuple):
-    """One file. `made`: set-up made it. `before`: the digest of what was there first, `after`: of what was
-    left. `intact`: nobody else has changed it in between."""
+    """One file. `made`: set-up created it. `before`, `after`: digests of its original content and of that
+    written last. `intact`: no other program has changed it in between."""
 
     made: bool
     before: str | None
@@ -43,9 +43,9 @@ class FileRecord(NamedTuple):
 
 
 class Record:
-    """The files that set-up has edited for one project or one user, and the directories that it made.
+    """Files that set-up has edited for one project or one user, and directories that it created.
 
-    What names a file outside of the work tree `inside` is not believed: a git directory may be anybody's.
+    Entries for files outside the work tree `inside` are ignored: a git directory may come from someone else.
     """
 
     def __init__(self, directory: str, inside: str | None = None) -> None:
@@ -57,7 +57,7 @@ class Record:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other set-ups out. Raises CtxError."""
+        """Hold the lock that excludes other set-ups, and reload the record. Raises CtxError."""
         try:
             os.makedirs(self.directory, mode=0o700, exist_ok=True)
             handle = os.open(
@@ -65,8 +65,8 @@ class Record:
             )
         except OSError as error:
             raise CtxError(
-                f"what is set up cannot be recorded in {self.directory} ({error.strerror}), and nothing was "
-                "changed; mend its permissions, then run the command again"
+                f"the set-up cannot be recorded in {self.directory} ({error.strerror}), and nothing was "
+                "changed; fix its permissions, then run the command again"
             ) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -76,7 +76,7 @@ class Record:
             os.close(handle)
 
     def keep_copy(self, content: bytes) -> str:
-        """Keep what a file was before, under its digest. Raises OSError."""
+        """Store the original content of a file, and return its digest. Raises OSError."""
         name = digest(content)
         path = os.path.join(self.directory, _COPIES, name)
         if not os.path.exists(path):
@@ -85,7 +85,7 @@ class Record:
         return name
 
     def copy(self, name: str) -> bytes | None:
-        """What was kept under a digest, None where that is not there or damaged."""
+        """Return the content stored under a digest, None if missing or damaged."""
         try:
             content = places.read(os.path.join(self.directory, _COPIES, name))
         except Unreadable:
@@ -93,7 +93,7 @@ class Record:
         return content if content is not None and digest(content) == name else None
 
     def components(self) -> dict[str, frozenset[str]]:
-        """What each agent has been given so far."""
+        """Return the recorded components of each agent."""
         found: dict[str, set[str]] = {}
         for file in self.files.values():
             for written in file.written:
@@ -102,7 +102,7 @@ class Record:
         return {agent: frozenset(components) for agent, components in found.items()}
 
     def save(self) -> None:
-        """Write the record; without files nothing of it is left. Raises OSError."""
+        """Write the record, or remove it if it has no entries. Raises OSError."""
         path = os.path.join(self.directory, _FILE)
         if not self.files and not self.directories:
             places.remove(path)
@@ -142,12 +142,12 @@ class Record:
     def _is_ours(self, path: str) -> bool:
         if self._inside is None:
             return os.path.isabs(path)
-        # A directory may be on the way that has become a link since.
+        # A parent directory may have become a link since.
         return os.path.realpath(path) == path and places.is_inside(path, self._inside)
 
 
 def digest(content: bytes) -> str:
-    """The name of a content."""
+    """Return the digest that names a content (BLAKE2b, 128 bits, hexadecimal)."""
     return blake2b(content, digest_size=16).hexdigest()
 
 

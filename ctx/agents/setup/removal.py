@@ -1,7 +1,7 @@
-"""Planning how set-up is taken out again. `ctx.agents.setup.planning.carry_out` carries such a plan out.
+"""Plans of a removal of set-up. `ctx.agents.setup.planning.carry_out` carries them out.
 
-Where nobody else has touched a file since, it gets back the bytes that it had. Otherwise each piece is taken
-out where it stands. Without a record (another clone, a lost git directory) pieces are recognised.
+A file that nothing else has changed gets its original bytes back. Otherwise each piece is removed in place.
+Without a record (another clone, a lost git directory) pieces are recognised by their content.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ctx.agents.setup.jsonc import Unreadable, parse
 from ctx.agents.setup.pieces import BLOCK, ITEM, LEAVE, MEMBER
 from ctx.agents.setup.planning import Change, Plan, Step
 from ctx.agents.setup.record import FileRecord, Record, Written, digest
-from ctx.agents.setup.wishes import COMPONENTS, Wish
+from ctx.agents.setup.wishes import COMPONENTS, Request
 
 TAKE = "take"
-"""What happens to a piece, beside those of ctx.agents.setup.pieces."""
+"""Action of a removal, in addition to those of ctx.agents.setup.pieces."""
 
 
 def plan_removal(scope: str, root: str, agents: Sequence[str], record: Record) -> Plan:
-    """Look at everything and change nothing."""
+    """Return the plan of a removal; changes nothing."""
     plan = Plan([], [])
     if not record.files:
         _plan_unrecorded(plan, scope, root, agents)
@@ -85,11 +85,11 @@ def _plan_recorded(plan: Plan, path: str, file: FileRecord, agents: Sequence[str
 
 
 def _plan_unrecorded(plan: Plan, scope: str, root: str, agents: Sequence[str]) -> None:
-    """Take out what is recognised in the files of agents."""
-    wish = Wish(scope, root, agents, frozenset(COMPONENTS), pieces.SERVER)
+    """Plan to remove the pieces that are recognised in the files of agents."""
+    request = Request(scope, root, agents, frozenset(COMPONENTS), pieces.SERVER)
     inside = root if scope == PROJECT else None
     files: dict[str, list[tuple[str, pieces.Piece]]] = {}
-    for one in [*wishes.wanted(wish), *_other_files(wish)]:
+    for one in [*wishes.wanted(request), *_other_files(request)]:
         try:
             path = places.real(one.path, inside)
         except Unreadable:
@@ -101,15 +101,15 @@ def _plan_unrecorded(plan: Plan, scope: str, root: str, agents: Sequence[str]) -
         _plan_recognised(plan, path, found)
 
 
-def _other_files(wish: Wish) -> list[wishes.Wanted]:
-    """The pieces in those files that an agent would read in the place of the one that it reads now."""
+def _other_files(request: Request) -> list[wishes.Wanted]:
+    """Return the pieces for the alternative files that an agent may read instead of its current one."""
     found = []
-    for name in wish.agents:
-        places_of = catalog.agent(name).places[wish.scope]
-        for one in wishes.wanted(wish._replace(agents=[name])):
+    for name in request.agents:
+        places_of = catalog.agent(name).places[request.scope]
+        for one in wishes.wanted(request._replace(agents=[name])):
             key = "instructions" if one.piece.form == BLOCK else "mcp" if one.piece.form == MEMBER else ""
             for place in places_of.get(key, ()):
-                path = catalog.path_of(place, wish.scope, wish.root)
+                path = catalog.path_of(place, request.scope, request.root)
                 found.append(wishes.Wanted(path, name, one.piece))
     return found
 
@@ -133,7 +133,7 @@ def _plan_recognised(plan: Plan, path: str, found: list[tuple[str, pieces.Piece]
             if piece.form == pieces.BASE and steps:
                 text = pieces.take(text, piece, None)
         except Unreadable as error:
-            # What is no configuration, or was never touched, is nobody's concern here.
+            # Ignore unreadable files without any trace of git-ctx.
             if pieces.MARK in text or pieces.HOOK in text or pieces.SERVER in text:
                 steps.append(Step(path, [agent], piece.component, LEAVE, reason=str(error)))
     plan.steps.extend(steps)
@@ -142,7 +142,7 @@ def _plan_recognised(plan: Plan, path: str, found: list[tuple[str, pieces.Piece]
 
 
 def _is_gone(text: str, one: Written) -> bool:
-    """Whether a piece was taken out by somebody else."""
+    """True if a piece has already been removed by another program."""
     try:
         return not pieces.recognised(text, one.piece)
     except Unreadable:
@@ -150,7 +150,7 @@ def _is_gone(text: str, one: Written) -> bool:
 
 
 def _is_empty(text: str) -> bool:
-    """Whether a file says nothing."""
+    """True if a text is blank, or an empty JSON object without comments."""
     if not text.strip("\ufeff \t\r\n"):
         return True
     try:
@@ -161,7 +161,7 @@ def _is_empty(text: str) -> bool:
 
 
 def empty_directories(plan: Plan, root: str) -> list[str]:
-    """The directories below `root` that removed files may leave empty, for a removal without a record."""
+    """Return the directories below `root` that removed files may leave empty, if there is no record."""
     found: set[str] = set()
     for change in plan.changes:
         directory = os.path.dirname(change.path)

@@ -1,6 +1,6 @@
-"""The texts that agents get, composed of the data files beside this module and of the list of tools.
+"""Texts for agents, composed of the data files beside this module and of the list of tools.
 
-Sentences are in the data files, tools in ctx.agents.mcp.tools, commands on the command line.
+Sentences are in the data files, descriptions of tools in ctx.agents.mcp.tools.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ctx.agents.setup.catalog import FOLDER, Agent
 
 SHARED = "all"
 READ_ONLY = ("search", "related", "history", "show", "plan", "status")
-"""Commands that change nothing but the index: an agent may run them unasked."""
+"""Commands that change nothing but the index; agents may run them without confirmation."""
 
 _BLANK = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Wording(NamedTuple):
-    """What texts depend on: whether the server is there and with which tools, whether the subagent is."""
+    """Parameters of the texts: presence of server and subagent, and the set of tools."""
 
     server: bool = False
     minimal: bool = False
@@ -30,23 +30,23 @@ class Wording(NamedTuple):
 
     @property
     def tools(self) -> list[str]:
-        """The tools of the server that the agent has."""
+        """Names of the server's tools that the agent has."""
         return list(MINIMAL if self.minimal else TOOLS)
 
 
 def template(folder: str, name: str) -> str:
-    """A data file of an agent, or of all of them."""
+    """Return a data file of an agent, or of those shared by all."""
     with open(os.path.join(FOLDER, folder, *name.split("/")), encoding="utf-8") as file:
         return file.read()
 
 
 def fill(text: str, **values: str) -> str:
-    """A template with its blanks filled; each blank needs a value."""
+    """Return a template with its blanks filled; each blank needs a value."""
     return _BLANK.sub(lambda found: values[found[1]], text)
 
 
 def instructions(wording: Wording) -> str:
-    """The instructions: the subagent first, then the server or the command line, then what is required."""
+    """Return the instructions: subagent, then server or command line, then requirements if `strong`."""
     parts = ["start.md"]
     if wording.subagent:
         parts.append("subagent.md")
@@ -60,19 +60,19 @@ def instructions(wording: Wording) -> str:
 
 
 def skills() -> dict[str, str]:
-    """The text of each skill by its name."""
+    """Return the text of each skill by name."""
     names = sorted(os.listdir(os.path.join(FOLDER, SHARED, "skills")))
     return {name.removesuffix(".md"): template(SHARED, f"skills/{name}") for name in names}
 
 
 def search_sentence(wording: Wording) -> str:
-    """How to search, as the end of a sentence."""
+    """Return the end of a sentence that says how to search."""
     name = "search-with-mcp.md" if wording.server else "search-with-command.md"
     return template(SHARED, name).rstrip("\n")
 
 
 def explorer(one: Agent, wording: Wording) -> str:
-    """The definition of the read-only subagent for an agent."""
+    """Return the definition of the read-only subagent for an agent."""
     narrow = "`pathFilter`" if wording.server else "`-p <directory>`"
     body = fill(
         template(SHARED, "context-explorer.md"), search=search_sentence(wording), narrow=narrow
@@ -81,12 +81,12 @@ def explorer(one: Agent, wording: Wording) -> str:
 
 
 def rule(one: Agent, name: str, wording: Wording) -> str:
-    """The instructions as a file of their own, for an agent that has such files."""
+    """Return the instructions as a separate file, for agents with rule files."""
     return fill(template(one.name, name), instructions=instructions(wording))
 
 
 def command_rules(one: Agent, name: str, program: str) -> str:
-    """The rules that let an agent run commands that only read."""
+    """Return the rules that allow an agent to run read-only commands."""
     quoted = [_quoted(command) for command in READ_ONLY]
     examples = ", ".join(_quoted(f"git ctx {command}") for command in READ_ONLY)
     commands = f"[{', '.join(quoted)}]"
@@ -95,20 +95,20 @@ def command_rules(one: Agent, name: str, program: str) -> str:
 
 
 def server_table(one: Agent, name: str, program: str, arguments: Sequence[str]) -> str:
-    """The server in TOML."""
+    """Return the configuration of the server in TOML."""
     listed = f"[{', '.join(map(_quoted, arguments))}]"
     return fill(template(one.name, name), program=_quoted(program), arguments=listed).rstrip("\n")
 
 
 def hook_sentence(name: str, wording: Wording) -> str:
-    """What a hook says to the agent."""
+    """Return the sentence of a hook for the agent."""
     return fill(template(SHARED, f"{name}.txt"), search=search_sentence(wording)).rstrip("\n")
 
 
 def _tools(one: Agent, wording: Wording) -> str:
     if not wording.server:
         return one.explorer.get("without", "")
-    # It only reads: what keeps something is for the agent that asks it.
+    # The subagent is read-only: tools that store something are for the main agent.
     reading = [tool for tool in wording.tools if TOOLS[tool].is_read_only]
     names = [fill(one.explorer.get("name", ""), tool=tool) for tool in reading]
     joined = one.explorer.get("separator", "").join(names)
@@ -116,7 +116,7 @@ def _tools(one: Agent, wording: Wording) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of TOML and of Starlark."""
+    """Return a string literal for TOML and Starlark."""
     escaped = "".join(
         f"\\{sign}" if sign in '"\\' else f"\\u{ord(sign):04x}" if ord(sign) < 32 else sign for sign in text
     )

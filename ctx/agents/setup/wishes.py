@@ -1,6 +1,6 @@
-"""What set-up shall write: the components, and which file of an agent gets which piece for each of them.
+"""Requests for set-up: the components, and the pieces and files of each agent that they lead to.
 
-Nothing is read or written here but to see which of several files an agent uses.
+Reads and writes no files; only checks which of several files exist.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ctx.agents.setup.pieces import BASE, BLOCK, FILE, HOOK, ITEM, MEMBER, SERVE
 
 INSTRUCTIONS, SKILLS, SUBAGENTS, MCP = "instructions", "skills", "subagents", "mcp"
 SESSION_HOOKS, HOOKS, RULES = "session-hooks", "hooks", "rules"
-"""HOOKS are those that speak to the agent: at a prompt, and after several broad searches by text."""
+"""HOOKS are those that speak to the agent: at a prompt, and after several broad text searches."""
 
 COMPONENTS = (INSTRUCTIONS, SKILLS, SUBAGENTS, MCP, SESSION_HOOKS, HOOKS, RULES)
 DEFAULT = frozenset(COMPONENTS) - {HOOKS}
 
 
-class Wish(NamedTuple):
-    """What the user asked for. `root` is the top of the work tree.
+class Request(NamedTuple):
+    """Request of the user. `root` is the top of the work tree.
 
-    `program` starts git-ctx: in files of a project, which may be committed, its name, otherwise its path.
+    `program` starts git-ctx: its name in files of a project, which may be committed, otherwise its path.
     """
 
     scope: str
@@ -37,49 +37,49 @@ class Wish(NamedTuple):
     strong: bool = False
     minimal: bool = False
     have: Mapping[str, frozenset[str]] = MappingProxyType({})
-    """What agents have been given before: texts speak of that too."""
+    """Components that agents already have; texts mention these too."""
 
 
 class Wanted(NamedTuple):
-    """One piece for one agent, and the file it goes into; a block of instructions has no text yet."""
+    """One piece for one agent, and its file. The text of an instruction block is filled in later."""
 
     path: str
     agent: str
     piece: Piece
 
 
-def wanted(wish: Wish) -> list[Wanted]:
-    """All pieces of a wish, in the order in which they are put in."""
+def wanted(request: Request) -> list[Wanted]:
+    """Return all pieces of a request, in the order of insertion."""
     found: list[Wanted] = []
     planned: set[str] = set()
     for name in catalog.NAMES:
-        if name in wish.agents:
+        if name in request.agents:
             one = catalog.agent(name)
-            for place, piece in _pieces(one, wish, planned):
+            for place, piece in _pieces(one, request, planned):
                 planned.add(place)
                 found.append(Wanted(place, name, piece))
     return found
 
 
-def wording(wish: Wish, one: Agent) -> texts.Wording:
-    """What the texts for an agent depend on."""
-    asked = wish.components if one.name in wish.agents else frozenset()
-    chosen = asked | wish.have.get(one.name, frozenset())
-    places = one.places[wish.scope]
+def wording(request: Request, one: Agent) -> texts.Wording:
+    """Return the parameters of the texts for an agent."""
+    asked = request.components if one.name in request.agents else frozenset()
+    chosen = asked | request.have.get(one.name, frozenset())
+    places = one.places[request.scope]
     return texts.Wording(
         server=MCP in chosen and "mcp" in places,
-        minimal=wish.minimal,
+        minimal=request.minimal,
         subagent=SUBAGENTS in chosen and "subagent" in places,
-        strong=wish.strong,
+        strong=request.strong,
     )
 
 
-def lacking(wish: Wish) -> Iterator[tuple[str, str]]:
-    """Each agent with a component that was asked for and that it has no place for in this scope."""
-    for name in wish.agents:
-        places = catalog.agent(name).places[wish.scope]
+def lacking(request: Request) -> Iterator[tuple[str, str]]:
+    """Yield each agent with a requested component that it does not support in this scope."""
+    for name in request.agents:
+        places = catalog.agent(name).places[request.scope]
         for component, keys in _PLACES.items():
-            if component in wish.components and not any(key in places for key in keys):
+            if component in request.components and not any(key in places for key in keys):
                 yield name, component
 
 
@@ -90,19 +90,19 @@ _PLACES = {
     MCP: ("mcp",),
     SESSION_HOOKS: ("hooks",),
 }
-"""The places that each component needs; hooks that speak, and rules, are a few agents' own."""
+"""Places of which each component needs one. HOOKS and RULES are left out: only a few agents support them."""
 
 
-def _pieces(one: Agent, wish: Wish, planned: set[str]) -> Iterator[tuple[str, Piece]]:
-    places, chosen = one.places[wish.scope], wish.components
+def _pieces(one: Agent, request: Request, planned: set[str]) -> Iterator[tuple[str, Piece]]:
+    places, chosen = one.places[request.scope], request.components
 
     def path(place: str) -> str:
-        return catalog.path_of(place, wish.scope, wish.root)
+        return catalog.path_of(place, request.scope, request.root)
 
     def first(key: str) -> str:
-        return catalog.first_of(places[key], places.get(f"new_{key}"), wish.scope, wish.root, planned)
+        return catalog.first_of(places[key], places.get(f"new_{key}"), request.scope, request.root, planned)
 
-    words = wording(wish, one)
+    words = wording(request, one)
     if INSTRUCTIONS in chosen and "instructions" in places:
         yield first("instructions"), Piece(BLOCK, INSTRUCTIONS, (), None)
     if INSTRUCTIONS in chosen and "rule" in places:
@@ -114,36 +114,36 @@ def _pieces(one: Agent, wish: Wish, planned: set[str]) -> Iterator[tuple[str, Pi
     if SUBAGENTS in chosen and "subagent" in places:
         yield path(places["subagent"]), Piece(FILE, SUBAGENTS, (), texts.explorer(one, words))
     if MCP in chosen and "mcp" in places:
-        yield first("mcp"), _server(one, wish)
+        yield first("mcp"), _server(one, request)
     if "hooks" in places:
-        yield from ((path(places["hooks"]), piece) for piece in _hooks(one, wish, words))
+        yield from ((path(places["hooks"]), piece) for piece in _hooks(one, request, words))
     if RULES in chosen and "rules" in places:
-        text = texts.command_rules(one, os.path.basename(places["rules"]), wish.program)
+        text = texts.command_rules(one, os.path.basename(places["rules"]), request.program)
         yield path(places["rules"]), Piece(FILE, RULES, (), text)
 
 
-def _server(one: Agent, wish: Wish) -> Piece:
-    minimal = ["--minimal"] if wish.minimal else []
+def _server(one: Agent, request: Request) -> Piece:
+    minimal = ["--minimal"] if request.minimal else []
     keys = (*one.server["keys"], SERVER)
     if "table" in one.server:
-        text = texts.server_table(one, one.server["table"], wish.program, ["mcp", *minimal])
+        text = texts.server_table(one, one.server["table"], request.program, ["mcp", *minimal])
         return Piece(TABLE, MCP, keys, text)
-    value = _filled(one.server[wish.scope], program=wish.program, root=wish.root)
+    value = _filled(one.server[request.scope], program=request.program, root=request.root)
     value["command" if isinstance(value["command"], list) else "args"].extend(minimal)
     return Piece(MEMBER, MCP, keys, value)
 
 
-def _hooks(one: Agent, wish: Wish, words: texts.Wording) -> Iterator[Piece]:
+def _hooks(one: Agent, request: Request, words: texts.Wording) -> Iterator[Piece]:
     first = True
     for hook in one.hooks:
         component = SESSION_HOOKS if hook["does"] == "session" else HOOKS
-        if component not in wish.components:
+        if component not in request.components:
             continue
         if first and one.base is not None:
             yield Piece(BASE, SESSION_HOOKS, tuple(one.base["keys"]), one.base["value"])
         first = False
-        program = shlex.quote(wish.program)
-        # Where there is no such program, a hook does nothing.
+        program = shlex.quote(request.program)
+        # A hook does nothing if the program is missing.
         command = f"! command -v {program} >/dev/null 2>&1 || {program} {HOOK} {one.name} {hook['does']}"
         if component == HOOKS and words.server:
             command += " mcp"
@@ -151,7 +151,7 @@ def _hooks(one: Agent, wish: Wish, words: texts.Wording) -> Iterator[Piece]:
 
 
 def _filled(value: Any, **values: str) -> Any:
-    """Plain JSON with the blanks in its strings filled."""
+    """Return plain JSON with the blanks in its strings filled."""
     if isinstance(value, str):
         return texts.fill(value, **values) if "{{" in value else value
     if isinstance(value, list):
@@ -161,6 +161,6 @@ def _filled(value: Any, **values: str) -> Any:
     return value
 
 
-def is_of_project(wish: Wish) -> bool:
-    """Whether files of the work tree are written."""
-    return wish.scope == PROJECT
+def is_of_project(request: Request) -> bool:
+    """True if the request is for files of the work tree."""
+    return request.scope == PROJECT

@@ -1,4 +1,4 @@
-"""The commands of git-ctx, a module each: they parse, call the engine and print, and return the exit status.
+"""Commands of git-ctx, one module each: parse arguments, call the engine, print, return the exit status.
 
-A module here imports nothing heavy when it is loaded, so that `--help` and start-up stay quick.
+These modules import heavy modules only inside functions, so that `--help` and start-up stay fast.
 """

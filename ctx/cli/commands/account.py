@@ -1,4 +1,4 @@
-"""`git ctx account`: which remote models are configured, and whether there is a key for them."""
+"""`git ctx account`: list the configured remote models, and if a key is known for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`git ctx agent-hook`, what the hooks of coding agents call: quick, and whatever goes wrong ends with 0."""
+"""`git ctx agent-hook`, called by the hooks of coding agents: fast, and exits with 0 even after an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 _LARGEST = 1 << 20
-"""Bytes that are read of what an agent says."""
+"""Maximum bytes to read from an agent."""
 
 
 @click.command(hidden=True, context_settings={"ignore_unknown_options": True})
@@ -18,7 +18,7 @@ _LARGEST = 1 << 20
 @click.argument("event")
 @click.argument("words", nargs=-1)
 def command(agent: str, event: str, words: tuple[str, ...]) -> int:
-    """Do what EVENT (session, prompt or tool) of AGENT asks for; the agent's JSON is on stdin."""
+    """Handle EVENT (session, prompt or tool) of AGENT; the agent's JSON is on stdin."""
     try:
         said = _said()
         if event == "session":
@@ -26,13 +26,13 @@ def command(agent: str, event: str, words: tuple[str, ...]) -> int:
         else:
             _speak(agent, event, said, with_server="mcp" in words)
     except Exception:
-        # The outermost door of a hook: no agent may be kept from its work by it.
+        # A failing hook must not block the agent.
         pass
     return 0
 
 
 def _said() -> dict[str, Any]:
-    """What the agent wrote on stdin."""
+    """Return the JSON object that the agent wrote on stdin, {} if there is none."""
     if sys.stdin is None or sys.stdin.isatty():
         return {}
     found = json.loads(sys.stdin.buffer.read(_LARGEST) or b"{}")
@@ -40,7 +40,7 @@ def _said() -> dict[str, Any]:
 
 
 def _index(said: dict[str, Any]) -> None:
-    """Have what is checked out indexed in the background, as `git ctx index --silent` does."""
+    """Index HEAD in the background, as `git ctx index --silent` does."""
     from ctx.maintenance.background.run import run_detached_for
 
     directory = said.get("cwd")
@@ -50,7 +50,7 @@ def _index(said: dict[str, Any]) -> None:
 
 
 def _speak(agent: str, event: str, said: dict[str, Any], *, with_server: bool) -> None:
-    """Say a sentence to the agent where it is time for it."""
+    """Print a hint for the agent if the state of its session calls for one."""
     from ctx.agents.setup import exploration
     from ctx.cli.commands.json_output import print_json
 
@@ -65,7 +65,7 @@ def _speak(agent: str, event: str, said: dict[str, Any], *, with_server: bool) -
         tool = str(said.get("tool_name", ""))
         found = arguments if isinstance(arguments, dict) else {}
         name, (new, speaks) = "nudge", exploration.after_tool(state, tool, found)
-    # Said and not remembered, it would be said again and again.
+    # If the state cannot be stored, stay silent: the hint would be repeated every time.
     if new != state and exploration.keep(agent, session, new) and speaks:
         from ctx.agents.setup.texts import Wording, hook_sentence
 

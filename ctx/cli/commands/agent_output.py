@@ -1,4 +1,4 @@
-"""What set-up of agents writes or takes out, for programs and for eyes."""
+"""Output of agent set-up and removal, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = {
 
 
 def print_plan(plan: Plan, scope: str, root: str) -> None:
-    """A line for each file with what happens in it, and why what is left alone is."""
+    """Print each file with the actions on it, and the reasons for pieces left alone."""
     by_path: dict[str, list[Step]] = {}
     for step in plan.steps:
         by_path.setdefault(step.path, []).append(step)
@@ -63,7 +63,7 @@ def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool, 
 
 
 def _short(path: str, scope: str, root: str) -> str:
-    """A path as people write it: from the top of the project, or from home."""
+    """Return a path relative to the top of the project, or to the home directory as `~/...`."""
     root = os.path.realpath(root)
     if not path.startswith(root.rstrip(os.sep) + os.sep):
         return path

@@ -1,4 +1,4 @@
-"""An answer for programs: JSON, or NUL-ended fields. For eyes: ctx.cli.commands.answer_text."""
+"""Answers for programs: JSON, or NUL-terminated fields. For text output see ctx.cli.commands.answer_text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctx.types import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
 
 
 def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
-    """Print the whole answer as one object; without `content` where `text_of` is None."""
+    """Print the whole answer as one object, without `content` if `text_of` is None."""
     print_json(
         {
             "type": "search_result",
@@ -31,7 +31,7 @@ def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
 
 
 def tree_fields(answer: Answer) -> dict[str, Any]:
-    """What every answer says of its tree."""
+    """Return the fields about the tree that every answer has."""
     return {
         **revision_fields(answer.revision, answer.commit, answer.tree),
         "resolvedBy": answer.resolved_by,
@@ -42,9 +42,9 @@ def tree_fields(answer: Answer) -> dict[str, Any]:
 
 
 def message_of(answer: Answer, hits: int) -> str | None:
-    """Return what the user should know of an answer with so many hits; None where there is nothing to say.
+    """Return the message for an answer with `hits` hits, None if there is none.
 
-    Besides the message of the answer: that nothing was found, and what the answer has besides its commit.
+    It joins the message of the answer, a note if nothing was found, and notes on uncommitted changes.
     """
     parts = [answer.message]
     if not hits and not answer.message:
@@ -58,7 +58,7 @@ def message_of(answer: Answer, hits: int) -> str | None:
 
 
 def submodule_object(one: Submodule) -> dict[str, Any]:
-    """A submodule; `commit` and `tree` are null, and `problem` is not, where it was not searched."""
+    """Return a submodule as an object; `problem` is null, and `commit` and `tree` set, if it was searched."""
     return {
         **path_fields("relativePath", one.path),
         "pinned": one.pinned.hex(),
@@ -69,7 +69,7 @@ def submodule_object(one: Submodule) -> dict[str, Any]:
 
 
 def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
-    """One hit; paths are from the root of the repository, offsets bytes into the blob."""
+    """Return a hit as an object; paths are from the repository's root, offsets are bytes into the blob."""
     content = {} if text_of is None else {"content": text_of(hit)}
     return {
         "result": {
@@ -99,7 +99,7 @@ def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
 
 
 def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, Any] | None:
-    """What the answer has on top of the commit; null where only what is committed was searched."""
+    """Return the uncommitted changes in an answer, null if only committed content was searched."""
     return uncommitted and {
         "changedFiles": uncommitted.changed,
         "leftOut": uncommitted.left_out,
@@ -108,7 +108,7 @@ def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, Any] | None
 
 
 def behind_object(behind: Behind | None) -> dict[str, Any] | None:
-    """Return how far off what is indexed is; null where the tree that was asked for is indexed."""
+    """Return the distance to the indexed tree, null if the requested tree itself is indexed."""
     return behind and {
         "tree": behind.tree.hex(),
         "commit": behind.commit.hex() if behind.commit else None,
@@ -119,7 +119,7 @@ def behind_object(behind: Behind | None) -> dict[str, Any] | None:
 
 
 def coverage_object(coverage: Coverage) -> dict[str, Any]:
-    """How much of the tree the answer knows."""
+    """Return how much of the tree the answer covers."""
     return {
         "complete": coverage.complete,
         "files": coverage.files,
@@ -131,9 +131,9 @@ def coverage_object(coverage: Coverage) -> dict[str, Any]:
 
 
 def print_records(answer: Answer, prefix: bytes) -> None:
-    """Print five NUL-ended fields a hit: path, first line, last line, symbol, score (`xargs -0 -n 5`).
+    """Print five NUL-terminated fields per hit: path, first line, last line, symbol, score (`xargs -0 -n 5`).
 
-    A hit of what differs has two more: what became of it, and which text has these lines, new or old.
+    A hit of a comparison has two more: its state, and the side that has these lines, new or old.
     """
     if answer.message:
         print(printable(answer.message), file=sys.stderr)

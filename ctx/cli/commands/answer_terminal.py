@@ -1,4 +1,4 @@
-"""An answer on a terminal: highlighted by Pygments through rich. Loaded only where colours are wanted."""
+"""Answers on a terminal, highlighted by Pygments through rich. Imported only for coloured output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctx.text.paths import from_here, quoted
 from ctx.types import Answer, Hit
 
 THEME = "ansi_dark"
-"""The sixteen colours that the user's terminal defines, readable on its own background."""
+"""Theme with the terminal's own sixteen colours, readable on its background."""
 
 LEXERS = {
     "apex": "java",
@@ -33,7 +33,7 @@ LEXERS = {
     "qmljs": "qml",
     "svelte": "html",
 }
-"""Languages that Pygments knows under another name, or whose nearest relative it knows."""
+"""Languages with their Pygments names, or with the most similar language that Pygments has."""
 
 
 def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
@@ -65,7 +65,7 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
 
 
 def heading(hit: Hit, prefix: bytes) -> Text:
-    """The line above a snippet."""
+    """Return the line above a snippet."""
     position = hit.position
     return Text.assemble(
         (quoted(from_here(hit.path, prefix)), "magenta"),
@@ -77,20 +77,20 @@ def heading(hit: Hit, prefix: bytes) -> Text:
 
 
 def lexer(language: str, code: str) -> Lexer:
-    """What splits a text of a language into coloured tokens.
+    """Return the Pygments lexer of a language.
 
-    By the language and not by the file name: Pygments would load every lexer that claims an extension.
+    Chosen by language, because for file names Pygments loads every lexer that claims the extension.
     """
     name = LEXERS.get(language, language)
     try:
-        # A chunk of PHP seldom holds the tag that opens it.
+        # A chunk of PHP rarely contains the opening tag.
         return get_lexer_by_name(name, stripnl=False, startinline="<?" not in code)
     except ClassNotFound:
         return TextLexer(stripnl=False)
 
 
 def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
-    """Print some lines of a text; all of it is highlighted, so that a string cut in two keeps its colour."""
+    """Print some lines of a text. The whole text is highlighted, so that cut strings keep their colour."""
     raw = text.split("\n")
     code = "\n".join(harmless(line) for line in raw)
     syntax = Syntax(code, lexer(hit.language or "text", code), theme=THEME, tab_size=4)

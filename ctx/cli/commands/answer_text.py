@@ -1,4 +1,4 @@
-"""An answer for eyes: hits with a snippet, highlighted on a terminal, and a last line that names the tree."""
+"""Answers as text: hits with snippets, and a last line that names the tree."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ctx.text.pluralize import counted
 from ctx.types import Answer, Hit, Uncommitted
 
 TextOf = Callable[[Hit], str | None]
-"""Gives the text of a hit, or None where it cannot be read."""
+"""Returns the text of a hit, None if it cannot be read."""
 
 
 def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
-    """Print lines fit for grep: `path:first-last:symbol`, below it the snippet, numbered and indented."""
+    """Print greppable lines `path:first-last:symbol`, each followed by a numbered and indented snippet."""
     write = sys.stdout.write
     if answer.message:
         write(f"{printable(answer.message)}\n\n")
@@ -51,20 +51,20 @@ def print_hit(hit: Hit, query: str, text_of: TextOf | None, prefix: bytes) -> No
 
 
 def no_text(hit: Hit) -> str:
-    """What stands for a text that cannot be read. In a partial clone git fetches it when it is asked for."""
+    """Return the text shown for an unreadable hit. In a partial clone git fetches the blob on demand."""
     return (
         f"the text is not in this clone, or damaged: `git cat-file -p {hit.blob.hex()}` gets it or says why"
     )
 
 
 def place_of(hit: Hit, prefix: bytes) -> str:
-    """`path:first-last:symbol`."""
+    """Return `path:first-last:symbol`."""
     first, last = hit.position.start_line, hit.position.end_line
     return f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}"
 
 
 def snippet(hit: Hit, text: str, query: str) -> str:
-    """Some lines of a text, numbered and indented."""
+    """Return some lines of a text, numbered and indented."""
     out = ""
     lines, width, before = text.split("\n"), len(str(hit.position.end_line)), -1
     changed, sign = changed_lines(hit), sign_of(hit)
@@ -79,21 +79,21 @@ def snippet(hit: Hit, text: str, query: str) -> str:
 
 
 def cite(hit: Hit) -> str:
-    """The citation of a hit with a short id, which `git ctx show` takes too."""
+    """Return the citation of a hit with a short id, which `git ctx show` accepts too."""
     return citation(hit.blob, hit.position.start_line, hit.position.end_line, SHORT)
 
 
 def also_at(hit: Hit, prefix: bytes) -> str:
-    """The other paths of a hit, a few of them by name."""
+    """Return up to three other paths of a hit and the number of the rest."""
     named = [quoted(from_here(path, prefix)) for path in hit.also_at[:3]]
     more = len(hit.also_at) - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
 def closing_line(answer: Answer, shown: int | None = None) -> str:
-    """The last line: how many hits, in which revision and tree, how much of it is known, and the time.
+    """Return the last line: number of hits, revision, tree, coverage and time.
 
-    `shown` is the number of hits where these are not those of the answer.
+    `shown` is the number of hits if it differs from that of the answer.
     """
     count = len(answer.hits) if shown is None else shown
     hits = counted(count, "hit") if count else "no hits"

@@ -1,4 +1,4 @@
-"""What became of a chunk, and what was compared, for eyes and for programs."""
+"""Output of changes of a chunk and of comparisons, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ctx.text.wording import date_of
 from ctx.types import NEW, Change, Comparison, Evolution, Hit
 
 _WIDTH = 72
-"""Letters of a subject."""
+"""Maximum characters of a commit subject."""
 _MOST_PIECES = 6
-"""So many pieces of lines are named for eyes."""
+"""Maximum number of line ranges to list in text output."""
 
 
 def change_in_words(change: Change) -> str:
-    """`modified, lines 12-14 and 20`; `removed, lines 3-9 of the old text`."""
+    """Return text such as `modified, lines 12-14, 20` or `removed, lines 3-9 of the old text`."""
     pieces = [f"{a}" if a == b else f"{a}-{b}" for a, b in change.lines[:_MOST_PIECES]]
     left = len(change.lines) - len(pieces)
     named = ", ".join(pieces) + (f" and {counted(left, 'more piece')}" if left else "")
@@ -26,7 +26,7 @@ def change_in_words(change: Change) -> str:
 
 
 def evolution_lines(evolution: Evolution) -> list[str]:
-    """A line for each commit that changed a hit, newest first."""
+    """Return a line for each commit that changed a hit, newest first."""
     lines = ["changed, not committed"] if evolution.uncommitted else []
     for change in evolution.commits:
         day = date_of(change.time)
@@ -38,7 +38,7 @@ def evolution_lines(evolution: Evolution) -> list[str]:
 
 
 def evolution_object(hit: Hit) -> dict[str, Any]:
-    """The commits that changed a hit, where they were asked for."""
+    """Return the field `evolution` with the commits that changed a hit, if they were requested."""
     if hit.evolution is None:
         return {}
     commits = [
@@ -50,7 +50,7 @@ def evolution_object(hit: Hit) -> dict[str, Any]:
 
 
 def changed_lines(hit: Hit) -> frozenset[int]:
-    """The lines of a hit's text that differ, from 0."""
+    """Return the numbers of the lines of a hit's text that differ, counted from 0."""
     if hit.change is None:
         return frozenset()
     first = hit.position.start_line
@@ -58,12 +58,12 @@ def changed_lines(hit: Hit) -> frozenset[int]:
 
 
 def sign_of(hit: Hit) -> str:
-    """What stands before a line that differs, as in a diff."""
+    """Return the sign before a line that differs, as in a diff."""
     return "+" if hit.change is None or hit.change.side == NEW else "-"
 
 
 def change_object(hit: Hit) -> dict[str, Any]:
-    """The fields that a hit has in an answer about what differs."""
+    """Return the field `change` of a hit in a comparison."""
     if hit.change is None:
         return {}
     state, side, lines = hit.change
@@ -71,7 +71,7 @@ def change_object(hit: Hit) -> dict[str, Any]:
 
 
 def comparison_object(comparison: Comparison) -> dict[str, Any]:
-    """What the tree of the answer was compared with."""
+    """Return the comparison of an answer as an object."""
     return {
         "range": comparison.text,
         **revision_fields(comparison.revision, comparison.commit, comparison.tree),
@@ -83,7 +83,7 @@ def comparison_object(comparison: Comparison) -> dict[str, Any]:
 
 
 def comparison_in_words(found: Comparison) -> str:
-    """`against main 1a2b3c4d5e6f: 3 files differ, chunks: 4 added, 2 modified, 0 removed`."""
+    """Return `against main 1a2b3c4d5e6f: 3 files differ, chunks: 4 added, 2 modified, 0 removed`."""
     short = found.commit.hex()[:12] if found.commit else ""
     name = found.revision if not short or short in found.revision else f"{found.revision} {short}"
     files = counted_and(found.files, "file", "differs", "differ")

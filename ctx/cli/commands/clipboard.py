@@ -1,4 +1,4 @@
-"""Putting text on the clipboard, with whichever of the usual programs is there."""
+"""Copying text to the clipboard with the first available program of a list."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _NONE = "there is no clipboard here: install wl-copy, xclip or xsel, or use --st
 
 
 def require_clipboard() -> None:
-    """Raises CtxError where no program for it is there, before any work is done for nothing."""
+    """Raise CtxError if no clipboard program is installed. Called before any work is done."""
     if all(shutil.which(command[0]) is None for command in _programs()):
         raise CtxError(_NONE)
 
 
 def copy_text(text: str) -> None:
-    """Copy a text. Raises CtxError where there is no clipboard."""
+    """Copy a text to the clipboard. Raises CtxError if no program succeeds."""
     for command in _programs():
         if shutil.which(command[0]) is None:
             continue
         try:
-            # What these programs print or keep open must not hold anybody up.
+            # These programs may keep running in the background: do not wait for their output.
             done = subprocess.run(
                 command,
                 input=text.encode("utf-8", "replace"),

@@ -1,4 +1,4 @@
-"""`git ctx deinit`: take away what `git ctx init` installed."""
+"""`git ctx deinit`: remove the hooks that `git ctx init` installed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import click
 from ctx.cli.commands import hook_output, options
 
 
-@click.command(short_help="Take the hooks away again.")
-@click.option("--dry-run", is_flag=True, help="Say what would be taken away, and change nothing.")
+@click.command(short_help="Remove the hooks again.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @options.json_output
 @options.root
 def command(dry_run: bool, json_output: bool) -> int:
-    """Take the hooks and their settings away; the hook directory is then as it was, byte for byte.
+    """Remove the hooks and their settings; the hook directory is then as before, byte for byte.
 
     The index stays; `git ctx remove-index` removes it.
     """

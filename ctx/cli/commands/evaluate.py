@@ -1,4 +1,4 @@
-"""`git ctx evaluate`: grade the index on the commits of this repository."""
+"""`git ctx evaluate`: evaluate search quality on the commits of this repository."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ MOST_COMMITS = 10_000
 def command(
     revision: str | None, commits: int, compare: tuple[str, ...], fitting: bool, json_output: bool
 ) -> int:
-    """Search what the last commits to REVISION (HEAD if none is given) say, each in the tree before it.
+    """Search for the messages of the last commits to REVISION (default HEAD), each in the tree before it.
 
-    What such a commit changed is what should be found. Merges are left out, and commits that only moved,
+    The files that a commit changed are the expected hits. Merges are left out, and commits that only moved,
     formatted or raised versions, add files only, change too many, or say too little.
     """
     import ctx

@@ -1,4 +1,4 @@
-"""An evaluation for eyes and for programs, and how far it is."""
+"""Output of an evaluation, as text and as JSON, and its progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctx.text.pluralize import counted
 _INTERVAL = 0.2
 _LOG_INTERVAL = 10.0
 _MOST_DIRECTORIES = 8
-"""Seconds between two states on a terminal, and in a log; directories that are shown to eyes."""
+"""Seconds between two progress lines on a terminal, and in a log; maximum number of directories in tables."""
 _COLUMNS = ("commits", *(f"R@{cut}" for cut in CUTS), "NDCG@10", "MRR", "chunks", "place")
 _LEGEND = (
     "R@k: share of the changed files among the first k hits. chunks: NDCG@10 of the changed chunks.\n"
@@ -29,7 +29,7 @@ _LEGEND = (
 
 
 class Steps:
-    """Tells on stderr how far it is: on a terminal in one line, in a log every few seconds."""
+    """Progress on stderr: one updated line on a terminal, a line every few seconds in a log."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stderr.isatty()
@@ -45,7 +45,7 @@ class Steps:
         self.close()
 
     def step(self, what: str, done: int, most: int) -> None:
-        """Tell a state, if the last one is old enough."""
+        """Print the progress, unless the last line is too recent."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -56,7 +56,7 @@ class Steps:
         self._is_open = self._is_terminal
 
     def close(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._is_open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -64,7 +64,7 @@ class Steps:
 
 
 def print_evaluation(found: Evaluation, fitting: bool) -> None:
-    """Sentences first, then tables."""
+    """Print an evaluation: sentences first, then tables."""
     for line in _lines(found, fitting):
         click.echo(printable(line))
 
@@ -76,7 +76,7 @@ def _lines(found: Evaluation, fitting: bool) -> list[str]:
     if found.interrupted:
         lines.append("interrupted; this is of the commits until then")
     if found.whole is None:
-        why = left_out or "there is none with one parent"
+        why = left_out or "none has exactly one parent"
         return [
             *lines,
             f"none of the {counted(found.looked_at, 'commit')} looked at could be replayed: {why}",
@@ -138,7 +138,7 @@ def _difference(one: Difference) -> str:
 
 
 def print_json_evaluation(found: Evaluation) -> None:
-    """Print all of it as one object."""
+    """Print an evaluation as one object."""
     print_json(
         {
             "type": "evaluation",

@@ -1,4 +1,4 @@
-"""Answers with reasons, for programs and for eyes."""
+"""Output of answers with reasons, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ctx.text.escaping import printable
 from ctx.text.paths import from_here, quoted
 
 SCHEMA = 1
-"""The version of these objects; it grows when a reader of the old ones would read new ones wrongly."""
+"""Version of these objects; raised by incompatible changes."""
 
 
 def print_json_files(answer: FileAnswer) -> None:
@@ -38,7 +38,7 @@ def print_json_files(answer: FileAnswer) -> None:
 
 
 def term_object(term: QueryTerm) -> dict[str, Any]:
-    """A term of the query."""
+    """Return a query term as an object."""
     return {
         "term": term.term,
         "origin": term.origin,
@@ -48,7 +48,7 @@ def term_object(term: QueryTerm) -> dict[str, Any]:
 
 
 def hit_object(hit: FileHit) -> dict[str, Any]:
-    """A file with its reasons; lines count from 1, both ends included."""
+    """Return a file with its reasons as an object; lines count from 1, both ends included."""
     return {
         **path_fields("path", hit.path),
         "language": hit.language,
@@ -78,7 +78,7 @@ def hit_object(hit: FileHit) -> dict[str, Any]:
 
 
 def edge_object(edge: Edge) -> dict[str, Any]:
-    """An edge between two files."""
+    """Return an edge between two files as an object."""
     return {
         **path_fields("sourcePath", edge.source_path),
         **path_fields("targetPath", edge.target_path),
@@ -122,5 +122,5 @@ def print_json_explanation(explanation: Explanation) -> None:
 
 
 def print_explanation(explanation: Explanation, prefix: bytes) -> None:
-    """Print why a file is, or is not, part of what a task needs."""
+    """Print the reasons why a file is, or is not, selected for a task."""
     sys.stdout.write(explanation_in_words(explanation, prefix) + "\n")

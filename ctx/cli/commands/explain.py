@@ -1,4 +1,4 @@
-"""`git ctx explain`: why a file is, or is not, part of what a task needs."""
+"""`git ctx explain`: the reasons why a file is, or is not, selected for a task."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from ctx.errors import NO_HITS
 def command(
     path: str, task: str, budget: int | None, max_files: int | None, revision: str | None, as_json: bool
 ) -> int:
-    """Say whether PATH is indexed, what speaks for it given a task, what becomes of it in a pack for that
-    task, and which files it uses or is used by.
+    """Show whether PATH is indexed, the evidence for it given a task, its place in a pack for that task, and
+    which files it uses or is used by.
 
     The exit status is 0 where the file is indexed, and 1 where it is left out or not in the tree.
     """

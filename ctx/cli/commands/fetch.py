@@ -1,4 +1,4 @@
-"""`git ctx fetch`: take from a remote what others have published."""
+"""`git ctx fetch`: fetch a published index from a remote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ctx.share.take import FetchReport, Taken
 
 NOTHING_PUBLISHED = 1
-"""The exit status where the remote has no index."""
+"""Exit status if the remote has no index."""
 
 
 @click.command(
@@ -50,11 +50,10 @@ def command(
     silent: bool,
     json_output: bool,
 ) -> int:
-    """Take from REMOTE what its published index has of HEAD, or of what is named, and this one lacks.
+    """Fetch from REMOTE the published index of HEAD, or of the named revisions, as far as it is missing.
 
-    Everything is checked before it is taken. What the remote lacks is made by the next search or
-    `git ctx index`. Nothing is fetched of what is here already. The exit status is 1 where REMOTE has no
-    index.
+    All data is checked before it is stored. The next search or `git ctx index` makes what REMOTE does not
+    have. The exit status is 1 if REMOTE has no index.
     """
     import ctx
     from ctx.share.fetch import fetch
@@ -66,7 +65,7 @@ def command(
         )
         whole = not report.own.lacking and not report.own.refused
         if report.published and whole and not paths and not sparse:
-            # All is here but the words, which need no model.
+            # Only term counts are missing; making them needs no model.
             reporter = reporter_for(silent=silent or json_output)
             with reporter:
                 for revision in revisions or (None,):
@@ -76,7 +75,7 @@ def command(
 
 
 def warn(report: FetchReport) -> None:
-    """Name what was refused, to eyes."""
+    """Print warnings about refused clusters and other problems on stderr."""
     words = report.own.words
     for key, why in words.refused if words is not None else ():
         said = f"the words of cluster {key.hex()} were refused and are counted here"
@@ -89,7 +88,7 @@ def warn(report: FetchReport) -> None:
 
 
 def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
-    """Say what was taken, to a program or to eyes."""
+    """Print the result of a fetch as JSON or as text."""
     warn(report)
     if report.whole and not silent:
         click.echo("note: the remote gives its index only as a whole, so all of it is fetched", err=True)
@@ -132,7 +131,7 @@ def _refused(refused: Sequence[tuple[bytes, str]]) -> list[dict[str, str]]:
 
 
 def summary(report: FetchReport) -> str:
-    """What a fetch did as one line, and another one for a remote model."""
+    """Return the result of a fetch as one line, and a second one for a remote model."""
     if not report.published:
         return "the remote has no index"
     text = _line(report.own)

@@ -1,4 +1,4 @@
-"""`git ctx fsck`: look into all that is stored, and remove what is damaged."""
+"""`git ctx fsck`: check all stored files, and remove damaged ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ctx.maintenance.fsck import Report
 
 FOUND = 1
-"""The exit status when something was wrong, mended or not."""
+"""Exit status if something was wrong, repaired or not."""
 
 
 @click.command(short_help="Look into all that is stored, and remove what is damaged.")
@@ -27,8 +27,8 @@ FOUND = 1
 def command(full: bool, dry_run: bool, json_output: bool) -> int:
     """Look into every file of the index. What is damaged is removed, and made again when it is needed.
 
-    Files that are not git-ctx's are told and left. The exit status is 0 when all is well, and 1 when
-    something was wrong, even if it is mended.
+    Files that are not git-ctx's are listed and left alone. The exit status is 0 when all is well, and 1 when
+    something was wrong, even if it was repaired.
     """
     import ctx
     from ctx.maintenance import fsck
@@ -47,14 +47,14 @@ def command(full: bool, dry_run: bool, json_output: bool) -> int:
 
 
 class Line:
-    """How far it is, as a line that is written over, the way git shows it."""
+    """Progress as one updated line, as in git."""
 
     def __init__(self, shown: bool) -> None:
         self.shown = shown
         self.last = ""
 
     def step(self, done: int, total: int) -> None:
-        """Show a number of files out of all; only when the per cent has changed."""
+        """Show the progress if its percentage has changed."""
         state = f"checking: {100 * done // max(total, 1):3d}%"
         if self.shown and state != self.last:
             self.last = state
@@ -62,14 +62,14 @@ class Line:
             sys.stderr.flush()
 
     def end(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self.last:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
 
 def fields(report: Report) -> dict[str, object]:
-    """The report for programs."""
+    """Return the report as JSON fields."""
     return {
         "checked": report.checked,
         "findings": [
@@ -82,9 +82,9 @@ def fields(report: Report) -> dict[str, object]:
 
 
 def text(report: Report) -> str:
-    """The report for eyes: a line for each file that is not as it should be, then a sum."""
+    """Return the report as text: a line for each damaged file, then a summary."""
     lines = [
-        f"{'mended' if found.mended else 'damaged'} {found.kind} {found.path}: {found.problem}"
+        f"{'repaired' if found.mended else 'damaged'} {found.kind} {found.path}: {found.problem}"
         for found in report.findings
     ]
     lines += [f"not of git-ctx, left alone: {path}" for path in report.foreign]

@@ -1,4 +1,4 @@
-"""`git ctx gc`: remove what no branch, tag, work tree or pin needs."""
+"""`git ctx gc`: remove data that no branch, tag, work tree or pin needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REMOVED = {
     "pack": "file of a pack",
     "temporary": "temporary file",
 }
-"""The kinds of files that a collection removes, as they are called for people."""
+"""Kinds of files that a collection removes, and their names in text output."""
 
 
 @click.command(short_help="Remove what no branch, tag, work tree or pin needs.")
@@ -48,7 +48,7 @@ def command(
     """Remove the snapshots of trees that git no longer reaches, and all that only they need.
 
     What a branch, a tag, a stash or the HEAD of a work tree leads to is kept, also what it was within the
-    grace period, and what is pinned. What is removed is made again when somebody asks for it.
+    grace period, and what is pinned. Removed data is made again when it is needed.
     """
     if auto and (dry_run or grace is not None or drop_descriptor is not None):
         raise click.UsageError("--auto goes alone; leave out --grace, --drop-descriptor and --dry-run.")
@@ -69,7 +69,7 @@ def command(
 
 
 def fields(report: Report) -> dict[str, object]:
-    """The report for programs; sizes in bytes."""
+    """Return the report as JSON fields; sizes in bytes."""
     return {
         "dryRun": report.dry_run,
         "before": report.before | {"total": sum(report.before.values())},
@@ -84,7 +84,7 @@ def fields(report: Report) -> dict[str, object]:
 
 
 def text(report: Report) -> str:
-    """The report for eyes: what went, the sizes before and after, what is left."""
+    """Return the report as text: removed files, sizes before and after, and what is left."""
     from ctx.text.wording import size
 
     gone = [counted(report.removed[kind], name) for kind, name in REMOVED.items() if report.removed.get(kind)]

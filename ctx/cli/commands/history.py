@@ -1,4 +1,4 @@
-"""`git ctx history`: which commits did this?"""
+"""`git ctx history`: search the commits."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def command(
 
 
 _MANY = 1_000
-"""Commits whose indexing takes seconds: also where nobody watches a counter that is said once."""
+"""Number of commits from which indexing takes seconds and is announced even without a terminal."""
 
 
 def announce(done: int, total: int) -> None:
-    """One line on stderr before many commits are indexed."""
+    """Print one line on stderr before many commits are indexed."""
     if done == 0 and total >= _MANY:
         sys.stderr.write(f"indexing {counted(total, 'commit')}, once\n")
 

@@ -1,4 +1,4 @@
-"""An answer about history, for eyes and for programs."""
+"""Output of answers about history, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ctx.text.pluralize import counted
 from ctx.text.wording import date_of
 
 TextOf = Callable[[bytes, Place], str | None]
-"""Gives the lines of a place in a commit, or None where they cannot be read."""
+"""Returns the lines of a place in a commit, None if they cannot be read."""
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
-"""Bars of a timeline; where there are more months, several share one."""
+"""Maximum bars of a timeline; with more months, several share a bar."""
 
 
 def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
@@ -39,7 +39,7 @@ def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, pref
 
 
 def place_in_words(hit: CommitHit, place: Place, query: str, text_of: TextOf | None, prefix: bytes) -> str:
-    """`+ path:first-last` for what was added, `-` for what was removed, below it the lines that say most."""
+    """Return `+ path:first-last` for added lines or `-` for removed ones, followed by the best lines."""
     sign = "-" if place.is_removed else "+"
     out = f"  {sign} {quoted(from_here(place.path, prefix))}:{place.first}-{place.last}\n"
     text = text_of(hit.commit, place) if text_of is not None else None
@@ -55,7 +55,7 @@ def place_in_words(hit: CommitHit, place: Place, query: str, text_of: TextOf | N
 
 
 def sparkline(months: list[Month]) -> str:
-    """One line of bars, as high as what went on, and where it was highest."""
+    """Return one line of bars of the strength per month, and the month with the highest."""
     each = -(-len(months) // WIDTH)
     sums = [sum(month.strength for month in months[at : at + each]) for at in range(0, len(months), each)]
     top = max(sums)
@@ -69,7 +69,7 @@ def sparkline(months: list[Month]) -> str:
 
 
 def closing_line(answer: HistoryAnswer) -> str:
-    """The last line: how many commits of how many, and in which history."""
+    """Return the last line: number of commits found and searched, and the revision."""
     known = answer.known
     count = len(answer.hits)
     tip = answer.commit.hex()[:12]
@@ -117,14 +117,14 @@ def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: b
 
 
 def message_of(answer: HistoryAnswer) -> str | None:
-    """Return what the user should know of an answer; None where there is nothing to say."""
+    """Return the message for an answer, None if there is none."""
     if answer.message or answer.hits:
         return answer.message
     return f"no commit of {answer.revision} did this"
 
 
 def hit_object(hit: CommitHit, text_of: TextOf | None) -> dict[str, Any]:
-    """One commit with its changed places; paths are from the root of the repository."""
+    """Return a commit with its changed places as an object; paths are relative to the repository's root."""
     return {
         "commit": hit.commit.hex(),
         "author": hit.author,

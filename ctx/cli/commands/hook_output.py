@@ -1,4 +1,4 @@
-"""What was installed or taken away, for programs and for eyes."""
+"""Output of installed and removed hooks, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WORDS = {
 
 
 def print_plan(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
-    """Print what happens to each hook."""
+    """Print the action on each hook."""
     if as_json:
         print_json(
             {
@@ -53,7 +53,7 @@ def print_plan(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
 
 
 def print_removal(removal: Removal, *, dry_run: bool, as_json: bool) -> None:
-    """Print what was taken away."""
+    """Print the removed hooks."""
     if as_json:
         print_json(
             {
@@ -77,7 +77,7 @@ def print_removal(removal: Removal, *, dry_run: bool, as_json: bool) -> None:
 
 
 def print_steps(steps: list[Step]) -> None:
-    """A line for each hook, then what the user may do by hand, each advice once."""
+    """Print a line for each hook, then each distinct advice for the user once."""
     for step in steps:
         reason = f": {printable(step.reason)}" if step.reason else ""
         click.echo(f"  {step.event:<14} {WORDS[step.action]}{reason}")
@@ -86,7 +86,7 @@ def print_steps(steps: list[Step]) -> None:
 
 
 def step_object(step: Step) -> dict[str, object]:
-    """What happens to one hook."""
+    """Return the action on one hook as an object."""
     return {
         "event": step.event,
         **path_fields("path", os.fsencode(step.path)),

@@ -1,4 +1,4 @@
-"""`git ctx hook-run`, what a hook starts: returns at once, and indexes in the background."""
+"""`git ctx hook-run`, started by git hooks: indexes in the background and returns immediately."""
 
 from __future__ import annotations
 

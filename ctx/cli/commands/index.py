@@ -1,4 +1,4 @@
-"""`git ctx index`: bring the index to one tree."""
+"""`git ctx index`: index one tree."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def command(
 ) -> int:
     """Index REVISION (HEAD if none is given), so that searches of it answer at once.
 
-    Only what is not yet stored is read and embedded. A run that was stopped goes on where it was. No file is
-    fetched without --fetch.
+    Only what is not yet stored is read and embedded. An interrupted run continues where it stopped. No file
+    is fetched without --fetch.
     """
     options.revision_and_branch(revision, branch)
     import ctx
 
     reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
-    wish = Wish(jobs, "ci" if ci else "manual", fetch, silent, reporter)
+    request = Request(jobs, "ci" if ci else "manual", fetch, silent, reporter)
     with reporter, ctx.open(".") as index:
         try:
-            tell(bring_up(index, revision, branch, wish), reporter, silent=silent)
+            tell(bring_up(index, revision, branch, request), reporter, silent=silent)
             if recurse_submodules:
-                bring_up_below(index, revision, branch, wish)
+                bring_up_below(index, revision, branch, request)
         except KeyboardInterrupt:
             reporter.close()
             if not silent:
@@ -71,8 +71,8 @@ def command(
     return 0
 
 
-class Wish(NamedTuple):
-    """How to index, whichever repository."""
+class Request(NamedTuple):
+    """Options for indexing, the same for a repository and its submodules."""
 
     jobs: int | None
     trigger: str
@@ -81,18 +81,22 @@ class Wish(NamedTuple):
     reporter: Reporter
 
 
-def bring_up(index: OpenIndex, revision: str | None, branch: str | None, wish: Wish) -> IndexReport:
-    """Index a revision of one repository, and tell what of its rules was not applied."""
-    as_json = isinstance(wish.reporter, JsonLines)
-    if wish.fetch:
-        told = None if wish.silent or as_json else announce
-        fetched = index.fetch(revision, branch=branch, told=told)
+def bring_up(index: OpenIndex, revision: str | None, branch: str | None, request: Request) -> IndexReport:
+    """Index a revision of one repository, and print its warnings."""
+    as_json = isinstance(request.reporter, JsonLines)
+    if request.fetch:
+        report_fetch = None if request.silent or as_json else announce
+        fetched = index.fetch(revision, branch=branch, told=report_fetch)
         if as_json:
             print_json({"type": "fetched", "objects": fetched})
     report = index.index(
-        revision, branch=branch, jobs=wish.jobs, trigger=wish.trigger, progress=wish.reporter.progress
+        revision,
+        branch=branch,
+        jobs=request.jobs,
+        trigger=request.trigger,
+        progress=request.reporter.progress,
     )
-    if not wish.silent:
+    if not request.silent:
         for warning in dict.fromkeys(
             filter(None, (*index.indexer.trees.warnings, index.fetch_failed, index.past_unread))
         ):
@@ -100,32 +104,32 @@ def bring_up(index: OpenIndex, revision: str | None, branch: str | None, wish: W
     return report
 
 
-def bring_up_below(index: OpenIndex, revision: str | None, branch: str | None, wish: Wish) -> None:
-    """Index the submodules of a revision; those that are not here are told."""
+def bring_up_below(index: OpenIndex, revision: str | None, branch: str | None, request: Request) -> None:
+    """Index the submodules of a revision, and print a warning about missing ones."""
     lacking = []
-    quiet = wish._replace(reporter=Reporter())
-    as_json = isinstance(wish.reporter, JsonLines)
+    quiet = request._replace(reporter=Reporter())
+    as_json = isinstance(request.reporter, JsonLines)
     for below in index.below(revision, branch=branch):
         report = None
         if below.inner is not None and below.asked is not None:
-            report = bring_up(below.inner, below.asked.revision, None, quiet if as_json else wish)
+            report = bring_up(below.inner, below.asked.revision, None, quiet if as_json else request)
         else:
             lacking.append(below.submodule)
         if as_json:
             print_json({"type": "submodule", **submodule_object(below.submodule), **counts(report)})
-        elif report is not None and not wish.silent:
+        elif report is not None and not request.silent:
             click.echo(f"{quoted(below.submodule.path)}: {printable(summary(report))}")
-    if not wish.silent and (words := submodules_in_words(lacking)):
+    if not request.silent and (words := submodules_in_words(lacking)):
         click.echo(f"warning: {UNPRINTABLE.sub(escaped, words)}", err=True)
 
 
 def announce(objects: int) -> None:
-    """Say that the remote is asked, which may take its time."""
+    """Announce a fetch from the remote, which may take a while."""
     click.echo(f"fetching {counted(objects, 'object')} that this clone lacks", err=True)
 
 
 def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
-    """Say what the run did, to a program or to eyes."""
+    """Print the result of a run as JSON or as text."""
     if isinstance(reporter, JsonLines):
         reporter.finished(report)
     elif not silent:
@@ -133,7 +137,7 @@ def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
 
 
 def counts(report: IndexReport | None) -> dict[str, str | int | None]:
-    """What was done for a submodule, as the fields of an object."""
+    """Return the result for a submodule as JSON fields."""
     if report is None:
         return {}
     return {
@@ -145,7 +149,7 @@ def counts(report: IndexReport | None) -> dict[str, str | int | None]:
 
 
 def summary(report: IndexReport) -> str:
-    """What a run did as one line."""
+    """Return the result of a run as one line."""
     where = f"{report.revision} (tree {report.tree.hex()[:12]})"
     if report.skipped == ALREADY_INDEXED:
         return f"{where} is indexed already"

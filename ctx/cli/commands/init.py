@@ -1,4 +1,4 @@
-"""`git ctx init`: the hooks that keep the index up to date, and the first snapshot."""
+"""`git ctx init`: install the hooks that keep the index up to date, and make the first snapshot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ctx.errors import NothingCommitted
 def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output: bool) -> int:
     """Install hooks that have each new HEAD indexed in the background, and index HEAD now.
 
-    Hooks that are there go on running. `git ctx deinit` takes everything away again.
+    Existing hooks keep running. `git ctx deinit` removes everything again.
     """
     import ctx
     from ctx.maintenance.hooks.install import install, plan_installation

@@ -1,4 +1,4 @@
-"""JSON for programs: one object a line, UTF-8, valid for every parser."""
+"""JSON output: one object per line, UTF-8, valid for every parser."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Print one object as one line and hand it on at once."""
+    """Print one object as one line and flush stdout."""
     sys.stdout.write(well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n")
     sys.stdout.flush()
 
 
 def well_formed(text: str) -> str:
-    """The text with U+FFFD in the place of half surrogate pairs, which many JSON parsers refuse.
+    """Replace lone surrogates by U+FFFD, because many JSON parsers reject them.
 
-    They stand for the bytes of a path or of an argument that is not UTF-8.
+    They represent the bytes of a path or of an argument that is not UTF-8.
     """
     try:
         text.encode()
@@ -28,10 +28,10 @@ def well_formed(text: str) -> str:
 
 
 def revision_fields(name: str, commit: bytes | None, tree: bytes) -> dict[str, str | None]:
-    """Return which revision something is about, the same in every object.
+    """Return the fields that identify a revision, the same in every object.
 
-    `revision` is the id of the commit, or of the tree where no commit was named; `revisionName` is what was
-    asked for, or the branch of HEAD where nothing was.
+    `revision` is the id of the commit, or of the tree if no commit was named; `revisionName` is the requested
+    name, or the branch of HEAD if none was given.
     """
     return {
         "revision": (commit or tree).hex(),
@@ -42,7 +42,7 @@ def revision_fields(name: str, commit: bytes | None, tree: bytes) -> dict[str, s
 
 
 def path_fields(name: str, path: bytes) -> dict[str, str]:
-    """A path as the fields of an object: as text, and where it is not UTF-8 also `<name>Bytes` in base64."""
+    """Return a path as JSON fields: as text, and if it is not UTF-8 also as `<name>Bytes` in base64."""
     try:
         return {name: path.decode()}
     except UnicodeDecodeError:
@@ -50,7 +50,7 @@ def path_fields(name: str, path: bytes) -> dict[str, str]:
 
 
 def paths_fields(name: str, paths: Sequence[bytes]) -> dict[str, list[str]]:
-    """Several paths as the fields of an object; where one is not UTF-8 also all of them as `<name>Bytes`."""
+    """Return paths as JSON fields; if any is not UTF-8, also all of them as `<name>Bytes` in base64."""
     fields = [path_fields(name, path) for path in paths]
     found = {name: [field[name] for field in fields]}
     if any(len(field) > 1 for field in fields):

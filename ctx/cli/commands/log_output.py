@@ -1,4 +1,4 @@
-"""The log of background runs, for programs and for eyes."""
+"""Output of the log of background runs, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ctx.text.wording import when
 from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
 SHOWN = 50
-"""Runs that are shown, the newest ones."""
+"""Maximum number of runs to show, the newest."""
 
 SKIPPED = {ALREADY_INDEXED: "indexed already", INDEXING_IN_PROGRESS: "left to the process that indexes"}
 
 
 def print_log(directory: str, *, as_json: bool) -> None:
-    """Print the last runs, oldest first, the one that goes on, and the commands that were logged."""
+    """Print the last runs, oldest first, the current one, and the logged commands."""
     start, alive = current(directory)
     runs = log.read(directory)
     if start is not None and not alive:
@@ -47,7 +47,7 @@ def print_log(directory: str, *, as_json: bool) -> None:
 
 
 def run_object(run: log.Run) -> dict[str, object]:
-    """One run as an object; the time in seconds since 1970."""
+    """Return a run as an object; times in seconds since 1970."""
     return {
         "time": run.time,
         "seconds": run.seconds,
@@ -71,15 +71,15 @@ def run_object(run: log.Run) -> dict[str, object]:
 
 
 def run_lines(run: log.Run) -> list[str]:
-    """One run as a line, and one more for each further tree."""
+    """Return a run as a line, and one more for each further tree."""
     head = f"{when(run.time)}  {run.trigger}"
     if run.events > 1:
         head += f" and {run.events - 1:,} more"
-    told = [tree_text(tree) for tree in run.trees]
+    results = [tree_text(tree) for tree in run.trees]
     if run.error:
-        told.append(f"{run.outcome}: {run.error}")
+        results.append(f"{run.outcome}: {run.error}")
     seconds = "" if run.outcome == log.KILLED else f" ({run.seconds:.1f} s)"
-    first, *rest = told or ["nothing to do"]
+    first, *rest = results or ["nothing to do"]
     return [f"{head}: {first}{seconds}", *(f"    {line}" for line in rest)]
 
 
@@ -90,7 +90,7 @@ def command_line(entry: local_log.Entry) -> str:
 
 
 def tree_text(tree: log.Covered) -> str:
-    """What was done for one tree."""
+    """Return the result for one tree."""
     # A detached HEAD is named by its commit.
     name = tree.revision[:12] if len(tree.revision) in (40, 64) else tree.revision
     what = f"{name} (tree {tree.tree[:12]})"

@@ -1,4 +1,4 @@
-"""`git ctx login`: hand the key of a service to git's credential helpers."""
+"""`git ctx login`: store the key of a service with git's credential helpers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctx.errors import CtxError
 def command(url: str | None) -> int:
     """Ask for the key of a service, or read it from stdin, and hand it to git's credential helpers.
 
-    git-ctx itself keeps it nowhere. Machines without a helper give it in GIT_CTX_API_KEY.
+    git-ctx itself does not store it. On machines without a helper, set GIT_CTX_API_KEY.
     """
     import ctx
     from ctx.models import secrets
@@ -35,7 +35,7 @@ def command(url: str | None) -> int:
 
 
 def service_of(settings: object, url: str | None) -> str:
-    """The address that a key is for."""
+    """Return the address of the service that a key is for. Raises UsageError."""
     from ctx.errors import UsageError
     from ctx.git.settings import Settings
     from ctx.models.settings import address

@@ -1,4 +1,4 @@
-"""`git ctx logout`: have git's credential helpers forget the key of a service."""
+"""`git ctx logout`: erase the key of a service from git's credential helpers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`git ctx mcp`: the server for coding agents."""
+"""`git ctx mcp`: run the server for coding agents."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ctx.errors import CtxError
 @click.option("--minimal", is_flag=True, help="Offer code_search alone.")
 @options.root
 def command(over_http: bool, port: int | None, minimal: bool) -> int:
-    """Serve the project around the current directory (or -C PATH) to a coding agent, until it goes away.
+    """Serve the project around the current directory (or -C PATH) to a coding agent, until it disconnects.
 
-    Outside of a repository it starts all the same, and each call says how to name one.
+    Outside a repository it starts too, and each call explains how to name one.
 
-    Speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
+    Uses the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
     read_lines, history_search, explain, pack, list_packs and read_pack; nothing is changed but the index and
     the packs that are kept beside it.
 
-    With --http it prints its address, and on stderr in which file its token is. GIT_CTX_MCP_TOKEN chooses
-    the token.
+    With --http it prints its address, and on stderr the file with its token. GIT_CTX_MCP_TOKEN sets the
+    token.
     """
     if port is not None and not over_http:
         raise click.UsageError("--port goes with --http.")

@@ -1,4 +1,4 @@
-"""The options that several commands share, spelt once."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def enter(context: click.Context, _parameter: click.Parameter, path: str | None) -> None:
-    """Go to `path` as `git -C` does: everything after it is as if the program had been started there."""
+    """Change the working directory to `path`, as `git -C` does. Raises CtxError."""
     if path is None or context.resilient_parsing:
         return
     try:
@@ -24,13 +24,13 @@ def enter(context: click.Context, _parameter: click.Parameter, path: str | None)
 
 
 def set_for_this_run(setting: str) -> None:
-    """Set `<name>=<value>` for this process and those that it starts, as `git -c` does."""
+    """Set `<name>=<value>` for this process and its children, as `git -c` does."""
     before = os.environ.get("GIT_CONFIG_PARAMETERS", "")
     os.environ["GIT_CONFIG_PARAMETERS"] = f"{before} '{setting}'".lstrip()
 
 
 def root(command: Command) -> Command:
-    """Add `-C/--root`, which is taken before the command and after it; two of them add up as in git."""
+    """Add `-C/--root`, allowed before and after the command; repeated options accumulate as in git."""
     option = click.option(
         "-C",
         "--root",
@@ -44,7 +44,7 @@ def root(command: Command) -> Command:
 
 
 def json_output(command: Command) -> Command:
-    """Add `--json-output`; ctx.cli.main reports errors as JSON too where it is given."""
+    """Add `--json-output`; with it, ctx.cli.main prints errors as JSON too."""
     return click.option("--json-output", is_flag=True, help="Print JSON for programs.")(command)
 
 
@@ -64,7 +64,7 @@ LIMIT_MAX = 1000
 
 
 class WithPathspecs(click.Command):
-    """Takes what stands after `--` as pathspecs, as git does; `pathspecs` has all that were given."""
+    """Command that takes arguments after `--` as pathspecs, as git does; `pathspecs` returns them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -75,7 +75,7 @@ class WithPathspecs(click.Command):
 
 
 def pathspecs(context: click.Context, path_filters: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of `--path-filter` and those after `--`."""
+    """Return the pathspecs of `--path-filter` and those after `--`."""
     after: tuple[str, ...] = context.meta.get("pathspecs", ())
     return path_filters + after
 
@@ -104,7 +104,7 @@ def languages(command: Command) -> Command:
 
 
 def one_tree(revision: str, branch: str) -> Callable[[Command], Command]:
-    """Add `--revision` and `--branch`, each with its help; `revision_and_branch` refuses both."""
+    """Add `--revision` and `--branch` with these help texts; `revision_and_branch` rejects both together."""
 
     def add(command: Command) -> Command:
         command = click.option("--branch", metavar="NAME", help=branch)(command)
@@ -131,7 +131,7 @@ def recurse_submodules(command: Command) -> Command:
 
 
 def within(command: Command) -> Command:
-    """Add `--in`; `one_range` has what was given."""
+    """Add `--in`; `one_range` returns its value."""
     return click.option(
         "--in",
         "within",
@@ -141,7 +141,7 @@ def within(command: Command) -> Command:
 
 
 def one_range(text: str | None, wanted: bool, overlay: str | None, revision: str | None) -> str | None:
-    """The range that was given, or HEAD where what differs is `wanted` without one."""
+    """Return the range of `--in`, or HEAD if only a comparison is `wanted`. Raises click.UsageError."""
     if text is None and not wanted:
         return None
     if revision is not None:
@@ -159,12 +159,12 @@ _OVERLAYS = {
     "--base": ("base", "In a conflict, search what both sides of each file began with."),
     "--no-overlay": ("committed", "Search HEAD as it is committed."),
 }
-"""Each option with the name that ctx.index has for it; it is imported only when something is searched."""
+"""Options with their names in ctx.index, which is imported only for a search, and their help texts."""
 _GIVEN, _UNTRACKED = "overlays", "untracked"
 
 
 def overlay(command: Command) -> Command:
-    """Add the options that say what lies on top of HEAD; `one_overlay` has what was given."""
+    """Add the options that choose the overlay on HEAD; `one_overlay` returns the choice."""
     command = click.option(
         "--untracked",
         is_flag=True,
@@ -190,7 +190,10 @@ def _show_untracked(context: click.Context, _parameter: click.Parameter, given: 
 
 
 def one_overlay(context: click.Context, named: str | None) -> str | None:
-    """What lies on top of HEAD, None for the default; refuses two of them, and one beside a revision."""
+    """Return the chosen overlay on HEAD, None for the default.
+
+    Raises click.UsageError for two overlays, and for an overlay together with a revision.
+    """
     given: list[str] = context.meta.get(_GIVEN, [])
     if len(given) > 1:
         raise click.UsageError(f"{' and '.join(given)} exclude each other; give one of them.")
@@ -206,6 +209,6 @@ def one_overlay(context: click.Context, named: str | None) -> str | None:
 
 
 def revision_and_branch(revision: str | None, branch: str | None) -> None:
-    """Refuse a revision together with a branch."""
+    """Raise click.UsageError for a revision together with a branch."""
     if revision is not None and branch is not None:
         raise click.UsageError("A revision and --branch exclude each other; give one of them.")

@@ -1,4 +1,4 @@
-"""`git ctx pack`: excerpts for a task within a number of tokens, kept and updated."""
+"""`git ctx pack`: make, store and update packs of excerpts for a task within a token budget."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 BUDGET, BUDGET_MAX = 8_000, 1_000_000
 FILES, FILES_MAX = 40, 1_000
-"""The bounds of ctx.pack.values, which is imported only when a pack is made."""
+"""Defaults and limits as in ctx.pack.values, which is imported only to make a pack."""
 FORMATS = ("markdown", "xml", "json")
 TOKENIZERS = ("o200k_base", "cl100k_base")
 _LOG_PART = 1 << 20
-"""Bytes that are read of either end of an error log."""
+"""Bytes to read from each end of an error log."""
 
 
 @click.command(short_help="Pack excerpts for a task within a number of tokens.", options_metavar="[OPTIONS]")
@@ -140,14 +140,14 @@ def command(
             from ctx.pack.updating import Wishes
 
             parent = index.packs.read(index.packs.find(update))
-            wishes = Wishes(text, budget, max_files, tokenizer, form, revision, within)
-            made = index.update_pack(parent, wishes, log=log, progress=reporter.progress, announce=announce)
+            changes = Wishes(text, budget, max_files, tokenizer, form, revision, within)
+            made = index.update_pack(parent, changes, log=log, progress=reporter.progress, announce=announce)
         reporter.close()
         return hand_on(index, made, stdout=stdout, copy=copy, as_json=as_json)
 
 
 def hand_on(index: Index, made: Made, *, stdout: bool, copy: bool, as_json: bool) -> int:
-    """Keep a pack and print what was asked for; a pack that cannot be kept is printed whole."""
+    """Store a pack and print the requested output; print the whole pack if it cannot be stored."""
     from ctx.cli.commands.pack_output import print_manifest, print_summary
 
     empty = not made.pack.files and made.pack.delta is None
@@ -173,7 +173,7 @@ def hand_on(index: Index, made: Made, *, stdout: bool, copy: bool, as_json: bool
 
 
 def read(index: Index, name: str, *, copy: bool, as_json: bool) -> int:
-    """Print a pack that is kept."""
+    """Print a stored pack."""
     from ctx.cli.commands.pack_output import print_manifest
 
     pack = index.packs.read(index.packs.find(name))
@@ -196,7 +196,7 @@ def read(index: Index, name: str, *, copy: bool, as_json: bool) -> int:
 
 
 def read_log(path: str) -> str:
-    """Both ends of an error log. Raises CtxError where it cannot be read."""
+    """Return both ends of an error log. Raises CtxError if it cannot be read."""
     from ctx.storage.regular_files import open_regular
 
     if path == "-":

@@ -1,4 +1,4 @@
-"""Packs for eyes and for programs: a summary, a manifest, the list of those that are kept."""
+"""Output of packs: summary, manifest, and the list of stored packs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def print_manifest(pack: Pack) -> None:
 
 
 def print_summary(pack: Pack, place: str | None) -> None:
-    """Print what a pack holds, and where it lies."""
+    """Print the contents of a pack and its path."""
     lines = []
     if pack.message:
         print(printable(pack.message), file=sys.stderr)
@@ -49,7 +49,7 @@ def print_summary(pack: Pack, place: str | None) -> None:
 
 
 def describe(file: PackedFile) -> str:
-    """A file of a pack on one line."""
+    """Return a file of a pack as one line."""
     from ctx.pack.render import reasons
 
     state = f" {file.state}" if file.state else ""
@@ -61,7 +61,7 @@ def describe(file: PackedFile) -> str:
 
 
 def print_list(packs: Sequence[Listed], *, as_json: bool) -> None:
-    """Print the packs that are kept."""
+    """Print the list of stored packs."""
     if as_json:
         print_json({"type": "pack_list", "packs": [listed_object(one) for one in packs]})
         return
@@ -72,5 +72,5 @@ def print_list(packs: Sequence[Listed], *, as_json: bool) -> None:
 
 
 def listed_object(one: Listed) -> dict[str, object]:
-    """A pack that is kept; times in seconds since 1970."""
+    """Return a stored pack as an object; times in seconds since 1970."""
     return {"slug": one.slug, "createdAt": one.made // 10**9, "sizeBytes": one.size}

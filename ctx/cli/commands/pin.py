@@ -1,4 +1,4 @@
-"""`git ctx pin`: keep the snapshot of a revision, whatever becomes of its branches."""
+"""`git ctx pin`: keep the snapshot of a revision even if its branches are deleted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @options.json_output
 @options.root
 def command(revision: str | None, remove: bool, json_output: bool) -> int:
-    """Keep the snapshot of REVISION, whatever becomes of the branches that lead to it.
+    """Keep the snapshot of REVISION, even if the branches that lead to it are deleted.
 
-    It is indexed first if need be. Without a revision all pins are listed.
+    It is indexed first if necessary. Without a revision all pins are listed.
     """
     if remove and revision is None:
         raise click.UsageError("--remove needs a revision; `git ctx pin` lists them.")
@@ -38,7 +38,7 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
         elif remove:
             found, done = [pins.unpin(index, revision)], "unpinned"
         else:
-            # Pinned before it is indexed, so that no collection comes in between.
+            # Pin before indexing, so that no concurrent gc removes the snapshot.
             found, done = [pins.pin(index, revision)], "pinned"
             index.index(revision, trigger="pin", progress=reporter.progress)
     if json_output:
@@ -52,13 +52,13 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
 
 
 def fields(pin: Pin) -> dict[str, object]:
-    """Return a pin for programs; the time is in seconds since 1970, 0 where it is not known."""
+    """Return a pin as JSON fields; the time is in seconds since 1970, 0 if unknown."""
     tree = pin.tree.hex()
     return {"tree": tree, "revision": tree, "revisionName": pin.revision, "time": pin.time}
 
 
 def text(pin: Pin) -> str:
-    """A pin for eyes."""
+    """Return a pin as text."""
     from ctx.text.escaping import printable
     from ctx.text.wording import when
 

@@ -1,4 +1,4 @@
-"""`git ctx plan`: what it would cost to index a revision, before anything is done."""
+"""`git ctx plan`: estimate the cost of indexing a revision."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @options.json_output
 @options.root
 def command(revision: str | None, branch: str | None, json_output: bool) -> int:
-    """Say what it would take to index REVISION (HEAD if none is given), in blobs, chunks, tokens and seconds.
+    """Estimate the blobs, chunks, tokens and seconds of indexing REVISION (HEAD if none is given).
 
-    Nothing is read but names and sizes, and nothing is written.
+    Reads only names and sizes, and writes nothing.
     """
     options.revision_and_branch(revision, branch)
     import ctx
@@ -38,7 +38,7 @@ def command(revision: str | None, branch: str | None, json_output: bool) -> int:
 
 
 def fields(plan: Plan) -> dict[str, object]:
-    """A plan for programs."""
+    """Return a plan as JSON fields."""
     return {
         "type": "plan_result",
         **revision_fields(plan.revision, plan.commit, plan.tree),
@@ -57,7 +57,7 @@ def fields(plan: Plan) -> dict[str, object]:
 
 
 def text(plan: Plan) -> str:
-    """A plan for eyes."""
+    """Return a plan as text."""
     commit = f" {plan.commit.hex()[:12]}" if plan.commit else ""
     where = printable(f"{plan.revision}{commit}, tree {plan.tree.hex()[:12]}")
     if plan.covered:

@@ -1,4 +1,4 @@
-"""`git ctx privacy`: what was sent to which host."""
+"""`git ctx privacy`: show the data sent to each host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far an indexing run is, told to a terminal, to a log, to a program or to nobody."""
+"""Progress of an indexing run: a bar on a terminal, lines in a log, JSON for programs, or nothing."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import rich.progress
 
 LOG_INTERVAL = 5.0
-"""Seconds between two lines of a log."""
+"""Seconds between two lines in a log."""
 
 
 class Reporter:
-    """Tells nobody; the others add to it. `progress` is what the engine calls, None where it need not."""
+    """Base class that prints nothing. `progress` is the callback for the engine, None if it is not needed."""
 
     progress: Callable[[Progress], None] | None = None
 
@@ -33,11 +33,11 @@ class Reporter:
         self.close()
 
     def close(self) -> None:
-        """Take away what moves; a second call does nothing."""
+        """Erase the progress bar, if any; a second call does nothing."""
 
 
 def reporter_for(*, json_output: bool = False, silent: bool = False, plain: bool = False) -> Reporter:
-    """The reporter for the options of a command and the terminal that is there."""
+    """Return the reporter for the options of a command and the kind of stderr."""
     if json_output:
         return JsonLines()
     if silent:
@@ -48,7 +48,7 @@ def reporter_for(*, json_output: bool = False, silent: bool = False, plain: bool
 
 
 class Bar(Reporter):
-    """A bar on stderr with files, chunks a second and the time left; it appears with the first step."""
+    """Bar on stderr with files, chunks per second and the time left; it appears with the first step."""
 
     def __init__(self) -> None:
         self.bar: rich.progress.Progress | None = None
@@ -91,7 +91,7 @@ class Bar(Reporter):
 
 
 class Log(Reporter):
-    """Plain lines on stderr, one at the start and one every few seconds."""
+    """Plain lines on stderr, one at the start and then one every few seconds."""
 
     def __init__(self) -> None:
         self.start = time.monotonic()
@@ -99,7 +99,7 @@ class Log(Reporter):
         self.progress = self.step
 
     def step(self, state: Progress) -> None:
-        """Write one state, if the last line is old enough."""
+        """Write the progress, unless the last line is too recent."""
         now = time.monotonic()
         if now < self.next and state.files_done < state.files_total:
             return
@@ -114,19 +114,19 @@ class Log(Reporter):
 
 
 class JsonLines(Reporter):
-    """One JSON object a line on stdout: progress from 0, rising to 100, then what was done."""
+    """JSON lines on stdout: progress rising from 0 to 100, then the result."""
 
     def __init__(self) -> None:
         self.percent = -1
         self.progress = self.step
 
     def step(self, state: Progress) -> None:
-        """Print the per cent of the run that is done, if it rose; 100 is kept for the end."""
+        """Print the percentage of the run that is done, if it rose; 100 is printed only at the end."""
         share = state.files_done / max(state.files_total, 1) if state.share is None else state.share
         self.rise(min(99, int(100 * share + 1e-9)))
 
     def rise(self, percent: int) -> None:
-        """Print a per cent that is larger than the last one; the first one is 0."""
+        """Print a percentage larger than the last one; the first one printed is 0."""
         if self.percent < 0:
             self.percent = 0
             print_json({"type": "progress", "percent": 0})
@@ -135,7 +135,7 @@ class JsonLines(Reporter):
             print_json({"type": "progress", "percent": percent})
 
     def finished(self, report: IndexReport) -> None:
-        """Print what the run did."""
+        """Print the result of the run."""
         if report.skipped:
             print_json({"type": "skipped", "reason": report.skipped})
             return
@@ -163,7 +163,7 @@ class JsonLines(Reporter):
 
 
 def spent(state: Progress) -> str:
-    """What a remote model has read so far and what that costs, both estimated."""
+    """Return the tokens that a remote model has read so far and their cost, both estimated."""
     if not state.tokens:
         return ""
     cost = f", about ${state.cost:.2f}" if state.cost else ""

@@ -57,10 +57,10 @@ def command(
     """Publish the index of HEAD, or of what is named, on REMOTE under the ref refs/notes/ctx.
 
     REMOTE is the name of a remote, an address or a path; without it what the branch follows, or origin.
-    Others take it with `git ctx fetch`. Only what the remote lacks is sent, and nothing that is there is
-    taken away, but by --compact.
+    Others fetch it with `git ctx fetch`. Only missing data is sent, and nothing is removed from the remote
+    except by --compact.
 
-    With --with-words whoever fetches need not count words either; without, they are counted from the files.
+    With --with-words those who fetch do not have to count words; otherwise they count them from the files.
     """
     import ctx
 

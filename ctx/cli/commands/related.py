@@ -1,4 +1,4 @@
-"""`git ctx related`: code like this code."""
+"""`git ctx related`: find similar code."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def command(
 def changes_object(
     within: str, answer: Answer, found: list[tuple[Hit, list[Hit]]], text_of: TextOf | None
 ) -> dict[str, object]:
-    """What exists already, for programs."""
+    """Return each changed chunk and its related hits as an object."""
     return {
         "type": "related_changes_result",
         "range": within,
@@ -131,7 +131,7 @@ def changes_object(
 
 
 def print_changes(found: list[tuple[Hit, list[Hit]]], text_of: TextOf | None, prefix: bytes) -> None:
-    """What exists already, for eyes: each chunk that differs, below it what is like it."""
+    """Print each changed chunk, followed by its related hits."""
     from ctx.cli.commands.answer_text import place_of, print_hit
     from ctx.cli.commands.change_output import change_in_words
 

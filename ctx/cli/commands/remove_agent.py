@@ -1,4 +1,4 @@
-"""`git ctx remove-agent`: take out what `git ctx setup-agent` wrote."""
+"""`git ctx remove-agent`: undo the edits of `git ctx setup-agent`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`git ctx remove-index`: remove everything that git-ctx keeps of one repository."""
+"""`git ctx remove-index`: remove all data that git-ctx stores for one repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctx.text.escaping import printable
 from ctx.text.pluralize import counted
 
 NOT_REMOVED = 1
-"""The exit status when the user answers no."""
+"""Exit status if the user answers no."""
 
 
 @click.command(short_help="Remove all snapshots and derived data of this repository.")
@@ -23,7 +23,7 @@ NOT_REMOVED = 1
 def command(yes: bool, remote: str | None, json_output: bool) -> int:
     """Remove all snapshots and derived data of this repository, for all its work trees.
 
-    Nothing else is touched; the next search indexes anew. On a terminal it asks first.
+    Nothing else is touched; the next search indexes again. On a terminal it asks first.
     """
     import ctx
 

@@ -1,4 +1,4 @@
-"""`git ctx search`: answer a question from one tree."""
+"""`git ctx search`: search one tree for a query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LIMIT_FOR_EYES = 10
 LIMIT_FOR_PROGRAMS = 50
 NOTICEABLE = 1.0
-"""Seconds of work that are worth a word."""
+"""Seconds of work from which indexing is announced."""
 
 
 @click.command(
@@ -53,7 +53,7 @@ NOTICEABLE = 1.0
 @click.option(
     "--min-score", type=float, metavar="S", help="Only hits that a reranker, or full vectors, give S or more."
 )
-@click.option("--explain", "explained", is_flag=True, help="Answer by file, and say what speaks for each.")
+@click.option("--explain", "explained", is_flag=True, help="Answer by file, with the evidence for each.")
 @click.option(
     "--json", "by_file", is_flag=True, help="The same for programs: JSON with the evidence of each file."
 )
@@ -143,7 +143,7 @@ def command(
             overlay=overlay,
             recurse_submodules=recurse_submodules,
             progress=reporter.progress,
-            wishes=wishes(expand, no_rerank, min_score),
+            wishes=remote_options(expand, no_rerank, min_score),
             announce=announce,
             within=within,
             states=states,
@@ -169,7 +169,7 @@ def command(
 
 
 def search_files(text: str, filters: dict[str, Any], *, as_json: bool, full_name: bool) -> int:
-    """Answer by file, with reasons."""
+    """Search files, print them with their reasons, and return the exit status."""
     import ctx
 
     reporter = reporter_for()
@@ -186,7 +186,7 @@ def search_files(text: str, filters: dict[str, Any], *, as_json: bool, full_name
 
 
 def announce(plan: Plan) -> None:
-    """Say on stderr what a revision costs that has to be indexed first, where that is more than a moment."""
+    """Print on stderr the cost of indexing a revision before the search, if it is noticeable."""
     if plan.seconds >= NOTICEABLE:
         print(
             printable(
@@ -199,15 +199,15 @@ def announce(plan: Plan) -> None:
 
 
 def query_text(words: tuple[str, ...]) -> str:
-    """The query that the words of the command line make, or what stdin holds for `-`."""
+    """Return the query: the joined arguments, or stdin for `-`. Raises click.UsageError if it is empty."""
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if words == ("-",) else " ".join(words)
     if not text.strip():
         raise click.UsageError("The query is empty; say in words or in code what you look for.")
     return text
 
 
-def wishes(expand: bool, no_rerank: bool, min_score: float | None) -> Wishes | None:
-    """What is wanted of remote models, None where that is nothing in particular."""
+def remote_options(expand: bool, no_rerank: bool, min_score: float | None) -> Wishes | None:
+    """Return the options for remote models, None if all are defaults."""
     if not expand and not no_rerank and min_score is None:
         return None
     from ctx.search.remote.searching import Wishes

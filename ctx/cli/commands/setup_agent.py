@@ -1,4 +1,4 @@
-"""`git ctx setup-agent`: tell coding agents of git-ctx, in their own configuration."""
+"""`git ctx setup-agent`: add git-ctx to the configuration of coding agents."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ctx.errors import CtxError
 
 if TYPE_CHECKING:
     from ctx.agents.setup.record import Record
-    from ctx.agents.setup.wishes import Wish
+    from ctx.agents.setup.wishes import Request
 
 LEFT_ALONE = 1
-"""The exit status where a file had to be left alone, and where the user answers no."""
+"""Exit status if a file had to be left alone, or if the user answers no."""
 
 
 @click.command(short_help="Set coding agents up to search this project with git-ctx.")
@@ -110,14 +110,14 @@ def command(
     chosen = list(agents) or catalog.detected(root)
     if not chosen:
         raise CtxError(f"no agent was found here; name one with --agent ({', '.join(NAMES)})")
-    wish = wishes.Wish(scope, root, chosen, frozenset(components), program(scope), strong, mcp_minimal)
-    for agent, component in wishes.lacking(wish):
+    request = wishes.Request(scope, root, chosen, frozenset(components), program(scope), strong, mcp_minimal)
+    for agent, component in wishes.lacking(request):
         if named[component]:
             click.echo(f"note: {agent} has no place for {component} with --{scope}", err=True)
     if which("git-ctx") is None:
         click.echo("note: git-ctx is not on the PATH, so agents cannot start it: add its directory", err=True)
     return set_up(
-        wish,
+        request,
         dry_run=dry_run or dump_auto or print_instructions,
         yes=yes,
         as_json=json_output or dump_auto,
@@ -125,31 +125,33 @@ def command(
     )
 
 
-def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool, instructions: str | None) -> int:
-    """Plan, show, ask and write. Print `instructions` with the plan."""
+def set_up(request: Request, *, dry_run: bool, yes: bool, as_json: bool, instructions: str | None) -> int:
+    """Plan, show, ask and write; return the exit status. `instructions` are printed with the plan."""
     from ctx.agents.setup.planning import carry_out, plan_setup
     from ctx.cli.commands.agent_output import plan_object, print_plan
 
-    record = record_of(wish.scope, wish.root)
-    plan = plan_setup(wish, record)
+    record = record_of(request.scope, request.root)
+    plan = plan_setup(request, record)
     status = 0 if plan.is_whole else LEFT_ALONE
     if not as_json:
         click.echo("this would be done, nothing is changed:" if dry_run else "in these files:")
-        print_plan(plan, wish.scope, wish.root)
+        print_plan(plan, request.scope, request.root)
     if not dry_run and plan.changes:
         if not agreed("Write this?", yes=yes, as_json=as_json):
             return LEFT_ALONE
         with record.locked():
-            if plan_setup(wish, record) != plan:
+            if plan_setup(request, record) != plan:
                 raise CtxError("a file was changed meanwhile, and nothing was written: run the command again")
             carry_out(plan, record)
     if as_json:
         more = {} if instructions is None else {"instructions": instructions}
-        plan_object("setup_agent_result", plan, scope=wish.scope, root=wish.root, dry_run=dry_run, **more)
+        plan_object(
+            "setup_agent_result", plan, scope=request.scope, root=request.root, dry_run=dry_run, **more
+        )
     elif not plan.changes:
         click.echo("nothing has to be changed" if plan.is_whole else "nothing was changed")
     elif not dry_run:
-        undo = "git ctx remove-agent" + (" --user" if wish.scope == USER else "")
+        undo = "git ctx remove-agent" + (" --user" if request.scope == USER else "")
         click.echo(f"done; `{undo}` takes it out again")
     if instructions is not None and not as_json:
         click.echo(f"\n{instructions}")
@@ -157,7 +159,7 @@ def set_up(wish: Wish, *, dry_run: bool, yes: bool, as_json: bool, instructions:
 
 
 def agreed(question: str, *, yes: bool, as_json: bool) -> bool:
-    """Whether the user wants it; without a terminal only --yes says so."""
+    """True if the user agrees. Raises CtxError without --yes if there is no terminal."""
     if yes:
         return True
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -169,7 +171,7 @@ def agreed(question: str, *, yes: bool, as_json: bool) -> bool:
 
 
 def root_of(scope: str) -> str:
-    """The top of the work tree, or the user's home. Raises CtxError where there is none."""
+    """Return the top of the work tree, or the user's home. Raises CtxError in a bare repository."""
     if scope == "user":
         return os.path.expanduser("~")
     from ctx.git.repository import open_repository
@@ -181,7 +183,7 @@ def root_of(scope: str) -> str:
 
 
 def record_of(scope: str, root: str) -> Record:
-    """The record of what was set up: in the index directory, or in the user's state directory."""
+    """Return the record of the set-up, stored in the index directory or in the user's state directory."""
     from hashlib import blake2b
 
     from ctx.agents.setup.record import Record
@@ -198,14 +200,14 @@ def record_of(scope: str, root: str) -> Record:
 
 
 def server_is_there() -> bool:
-    """Whether `git ctx mcp` can start."""
+    """True if the packages that `git ctx mcp` needs are installed."""
     from importlib.util import find_spec
 
     return find_spec("mcp") is not None and find_spec("bpe_openai") is not None
 
 
 def program(scope: str) -> str:
-    """Return what hooks and servers start: the name in a project, whose files are for other machines too."""
+    """Return the program for hooks and servers: its name in shared files of a project, else its path."""
     if scope == PROJECT:
         return SERVER
     from ctx.maintenance.hooks.registration import program as find

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def command(citations: tuple[str, ...], plain: bool, json_output: bool) -> int:
     """Print the lines that each CITATION names: `<blob id>:<first line>-<last line>`, as search prints it.
 
-    A citation names the same text for ever, whatever becomes of the file. An id alone means all of its lines.
+    A citation always names the same text, even after the file has changed. An id alone means all lines.
     """
     if plain and json_output:
         raise click.UsageError("--plain and --json-output exclude each other; give one of them.")
@@ -43,7 +43,7 @@ def command(citations: tuple[str, ...], plain: bool, json_output: bool) -> int:
 
 
 def fields(cited: Cited) -> dict[str, object]:
-    """Cited lines for programs."""
+    """Return cited lines as JSON fields."""
     from ctx.search.citations import citation
 
     return {
@@ -57,7 +57,7 @@ def fields(cited: Cited) -> dict[str, object]:
 
 
 def text(cited: Cited, prefix: bytes) -> str:
-    """Cited lines for eyes: where HEAD has them, then the numbered lines."""
+    """Return cited lines as text: their paths in HEAD, then the numbered lines."""
     from ctx.search.citations import SHORT, citation
 
     places = [f"{quoted(from_here(path, prefix))}:{cited.first}-{cited.last}" for path in cited.paths]

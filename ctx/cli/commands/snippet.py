@@ -1,4 +1,4 @@
-"""The few lines of a hit that are shown: its first line, and the lines that the query speaks of."""
+"""Choice of the lines of a hit to show: its first line, and the lines that match the query best."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Collection
 
 WHOLE = 12
-"""A text of at most so many lines is shown whole."""
+"""Maximum lines of a text that is shown whole."""
 WINDOW = 10
-"""So many lines of a longer one are shown."""
+"""Number of lines to show of a longer text."""
 
 
 def shown_lines(text: str, query: str) -> list[int]:
-    """Which lines of a text to show, from 0 and rising; a gap between two of them is a cut."""
+    """Return the lines of a text to show, counted from 0, ascending; a gap between two is a cut."""
     lines = text.split("\n")
     if len(lines) <= WHOLE:
         return list(range(len(lines)))
@@ -21,7 +21,7 @@ def shown_lines(text: str, query: str) -> list[int]:
 
 
 def shown_changes(text: str, query: str, changed: Collection[int]) -> list[int]:
-    """The same for a text of which some lines differ: its first line, and of those the ones that say most."""
+    """Return the lines to show of a text with changed lines: the first, and the best of the changed ones."""
     lines = text.split("\n")
     if len(lines) <= WHOLE or not changed:
         return shown_lines(text, query)
@@ -30,11 +30,11 @@ def shown_changes(text: str, query: str, changed: Collection[int]) -> list[int]:
 
 
 def densest(lines: list[str], query: str) -> int:
-    """Where the run of `WINDOW - 1` lines begins that holds most of the query; 0 where the first lines do.
+    """Return the start of the run of `WINDOW - 1` lines that matches the query best; 0 if the first lines do.
 
-    A term of few lines weighs more than one of many.
+    The weight of a term is divided by the number of lines that contain it.
     """
-    # Words bring numpy along, which `-h` has no use for.
+    # This imports numpy, which `-h` does not need.
     from ctx.text.query import read_query, terms_in
 
     wanted = {term.hash: term.weight for term in read_query(query)}
@@ -49,6 +49,6 @@ def densest(lines: list[str], query: str) -> int:
         return 0
     start = sums.index(best) + 1
     matched = [line for line in range(start, start + size) if weights[line]]
-    # A run that begins with a match would show nothing of what leads to it.
+    # Centre the matches, so that some lines before the first one are shown.
     slack = size - (matched[-1] - matched[0] + 1)
     return min(matched[0] - slack // 2, last_start)

@@ -1,4 +1,4 @@
-"""`git ctx status`: what is indexed, what was left out and why, and what HEAD would cost."""
+"""`git ctx status`: show indexed trees, files left out with reasons, and the cost of indexing HEAD."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of an index, for programs and for eyes."""
+"""Output of the state of an index, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctx.types import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
 
 
 def print_json_status(status: Status) -> None:
-    """Print everything as one object. Times are seconds since 1970."""
+    """Print the status as one object; times in seconds since 1970."""
     print_json(
         {
             "type": "status_result",
@@ -40,7 +40,7 @@ def print_json_status(status: Status) -> None:
 
 
 def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
-    """One snapshot."""
+    """Return a snapshot as an object."""
     return {
         "tree": snapshot.tree.hex(),
         "status": snapshot.status,
@@ -61,7 +61,7 @@ def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
 
 
 def model_object(one: ModelStatus) -> dict[str, Any]:
-    """What is here of one remote model."""
+    """Return the stored data of one remote model as an object."""
     head = {"clusters": one.clusters, "done": one.done, "complete": one.done == one.clusters}
     return {
         "model": one.model,
@@ -76,7 +76,7 @@ def model_object(one: ModelStatus) -> dict[str, Any]:
 
 
 def provenance_object(line: Provenance, tree: bytes) -> dict[str, Any]:
-    """One line of the provenance log."""
+    """Return one entry of the provenance log as an object."""
     return {
         **revision_fields(line.revision, line.commit, tree),
         "committerTime": line.committer_time,
@@ -92,7 +92,7 @@ def provenance_object(line: Provenance, tree: bytes) -> dict[str, Any]:
 
 
 def print_text(status: Status) -> None:
-    """Print a paragraph for each snapshot, then the store and what HEAD would cost."""
+    """Print a paragraph for each snapshot, then the store and the cost of indexing HEAD."""
     lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
     if not status.snapshots:
         lines = [
@@ -113,7 +113,7 @@ def print_text(status: Status) -> None:
 
 
 def model_lines(one: ModelStatus) -> list[str]:
-    """What is here of one remote model as lines."""
+    """Return the stored data of one remote model as lines."""
     form = Descriptor.parse(one.descriptor)
     of_head = f": HEAD has {one.done:,} of {counted(one.clusters, 'cluster')}" if one.clusters else ""
     if one.clusters is not None and one.done == one.clusters:
@@ -130,7 +130,7 @@ def model_lines(one: ModelStatus) -> list[str]:
 
 
 def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
-    """One snapshot as lines."""
+    """Return a snapshot as lines."""
     names = ", ".join(map(short_name, snapshot.revisions)) or "no branch or tag"
     chunks = counted(snapshot.chunks, "chunk")
     lines = [
@@ -151,7 +151,7 @@ def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
 
 
 def short_name(revision: str) -> str:
-    """The name of a ref without what tells its kind."""
+    """Return the name of a ref without its prefix, such as `refs/heads/`."""
     for kind in ("refs/heads/", "refs/tags/", "refs/remotes/", "refs/"):
         if revision.startswith(kind):
             return revision.removeprefix(kind)
@@ -159,7 +159,7 @@ def short_name(revision: str) -> str:
 
 
 def origin(line: Provenance) -> str:
-    """Return for what, by which version, why and by whom a snapshot was made, and how much was made."""
+    """Return revision, version, trigger, user and numbers of chunks of a provenance entry as text."""
     commit = f" ({line.commit.hex()[:12]})" if line.commit else ""
     user = f", by {line.user}" if line.user else ""
     counts = ""
@@ -169,7 +169,7 @@ def origin(line: Provenance) -> str:
 
 
 def catch_up(head: CatchUp) -> str:
-    """What it would cost to bring the index to HEAD."""
+    """Return the cost of indexing HEAD as text."""
     if head.tree is None:
         return "no commit yet"
     if head.covered:

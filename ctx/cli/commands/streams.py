@@ -1,4 +1,4 @@
-"""The three streams of the process: how they are encoded, whether they take colour, and how they end."""
+"""Standard streams of the process: encoding, colours and final flush."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TextIO
 
 CLOSED_PIPE = 128 + signal.SIGPIPE
-"""The exit status a shell reports for a program whose reader went away."""
+"""Exit status that a shell reports for a program killed by SIGPIPE."""
 
-WAYS_OUT = {
+ADVICE = {
     errno.ENOSPC: "; make room there and run the command again",
     errno.EDQUOT: "; make room in your quota and run the command again",
     errno.EACCES: "; see who owns it and what its permissions are",
@@ -23,19 +23,19 @@ WAYS_OUT = {
 }
 
 
-def way_out(error: OSError) -> str:
-    """What the user can do about an error of the system, as the end of a sentence."""
-    return WAYS_OUT.get(error.errno or 0, "")
+def advice(error: OSError) -> str:
+    """Return advice on a system error as the end of a sentence, "" if there is none."""
+    return ADVICE.get(error.errno or 0, "")
 
 
 def prepare() -> None:
-    """Make stdout and stderr take any text: UTF-8, and the bytes of paths that are not."""
+    """Make stdout and stderr accept any text: UTF-8, and surrogate escapes for other bytes in paths."""
     sys.stdout = encoded(sys.stdout)
     sys.stderr = encoded(sys.stderr)
 
 
 def encoded(stream: TextIO | None) -> TextIO:
-    """The stream with its encoding set; the null device where the caller closed it."""
+    """Return the stream with its encoding set, or the null device if the caller has closed it."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):
@@ -44,7 +44,7 @@ def encoded(stream: TextIO | None) -> TextIO:
 
 
 def forgiving(write: Callable[[], None]) -> None:
-    """Call `write`; a stream that nobody reads or that takes no more is not an error on the way out."""
+    """Call `write` and ignore errors of a closed or full stream."""
     try:
         write()
     except OSError:
@@ -52,7 +52,7 @@ def forgiving(write: Callable[[], None]) -> None:
 
 
 def finish() -> None:
-    """Flush stdout and stderr; point one that fails at the null device, or Python complains at its end."""
+    """Flush stdout and stderr; redirect a failing one to the null device, so that Python's exit is silent."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -63,9 +63,9 @@ def finish() -> None:
 
 
 def takes_colour(when: str, stream: TextIO) -> bool:
-    """Whether to write colours to a stream; `when` is auto, always or never.
+    """True if colours are to be written to a stream; `when` is auto, always or never.
 
-    Auto looks at NO_COLOR (no-color.org), CLICOLOR_FORCE and TERM before it asks whether a terminal is there.
+    Auto checks NO_COLOR (no-color.org), CLICOLOR_FORCE and TERM, then whether the stream is a terminal.
     """
     if when != "auto":
         return when == "always"

@@ -1,4 +1,4 @@
-"""`git ctx verify`: make clusters anew and compare."""
+"""`git ctx verify`: rebuild clusters and compare them with the stored ones."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ctx.share.verify import VerifyReport
 
 DIFFERS = 1
-"""The exit status where a cluster is not what it should be, or where no cluster could be made again."""
+"""Exit status if a cluster differs, or if no cluster could be rebuilt."""
 
 
-@click.command(short_help="Check what was fetched, by making some of it anew.")
+@click.command(short_help="Check what was fetched, by rebuilding some of it.")
 @click.argument("revision", required=False)
 @click.option(
     "--sample",
@@ -31,11 +31,11 @@ DIFFERS = 1
 @options.json_output
 @options.root
 def command(revision: str | None, sample: int | None, seed: int | None, json_output: bool) -> int:
-    """Make clusters of REVISION (HEAD if none is given) anew from the files and compare them to the bit.
+    """Rebuild clusters of REVISION (HEAD if none is given) from the files and compare them bit by bit.
 
-    So are the words by which they are found, where REVISION was searched or indexed here.
+    The stored words of the clusters are compared too, if REVISION was searched or indexed here.
 
-    With --sample, so many clusters of a remote model are embedded anew too, which sends their text there; its
+    With --sample N, the texts of N clusters of a remote model are also sent to it and embedded again; the
     vectors have to be nearly the same.
 
     `git ctx fsck` finds what was damaged here; this finds what somebody else has published wrongly. Exits
@@ -82,4 +82,4 @@ def _print(report: VerifyReport) -> None:
         click.echo(f"the words of cluster {key.hex()} are not those of its files")
     impossible = f"; the files of {len(report.impossible):,} are not here" if report.impossible else ""
     differ = len(report.differing) + len(report.words)
-    click.echo(f"{who}{counted(report.verified, 'cluster')} made anew, {differ:,} differ{impossible}")
+    click.echo(f"{who}{counted(report.verified, 'cluster')} rebuilt, {differ:,} differ{impossible}")

@@ -1,4 +1,4 @@
-"""What `git ctx --version` prints."""
+"""Text of `git ctx --version`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ctx import _version
 
 
 def version_text() -> str:
-    """Return version, commit, the descriptor of a new index, and the channel, a line each."""
+    """Return version, commit, descriptor of a new index, and channel, one per line."""
     from ctx.storage.descriptor import embedded_model
 
     commit = _version.commit()

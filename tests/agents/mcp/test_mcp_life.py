@@ -176,7 +176,7 @@ def test_a_project_that_disappears_and_comes_back(project: Repo, tmp_path: Path)
         asked,
     )
     assert gone.is_error
-    assert "not there any more" in text(gone)
+    assert "no longer exists" in text(gone)
     assert not back.is_error
 
 
@@ -204,7 +204,7 @@ def test_no_repository_around_it_answers_in_its_place(project: Repo) -> None:
     before, after = call(inner.path, asked, lambda: shutil.rmtree(inner.path / ".git"), asked)
     assert not before.is_error
     assert after.is_error
-    assert "no git repository any more" in text(after)
+    assert "no longer a git repository" in text(after)
 
 
 @pytest.mark.parametrize("options", [["--root", "repo/src"], ["-C", "repo"], ["-C", "bare.git"]])
@@ -267,9 +267,9 @@ MALFORMED: list[tuple[bytes, object, int, str]] = [
     (request('{"text":"x","limit":' + "9" * 5_000 + "}"), 7, INVALID_PARAMS, "number out of range"),
     (request('{"text":' + "[" * 300 + "]" * 300 + "}"), 7, INVALID_PARAMS, "recursion limit"),
     (request('{"text":' + "[" * DEEP + "]" * DEEP + "}"), 7, PARSE_ERROR, "nested too deeply"),
-    (request('{"text":"x"'), 7, PARSE_ERROR, "no JSON"),
-    (b"{", None, PARSE_ERROR, "no JSON"),
-    (b"\xff\xfe", None, PARSE_ERROR, "no JSON"),
+    (request('{"text":"x"'), 7, PARSE_ERROR, "not JSON"),
+    (b"{", None, PARSE_ERROR, "not JSON"),
+    (b"\xff\xfe", None, PARSE_ERROR, "not JSON"),
     (b"[]", None, INVALID_REQUEST, "one JSON object"),
     (b"7", None, INVALID_REQUEST, "one JSON object"),
     (b'{"id":7,"method":"ping"}', 7, INVALID_REQUEST, '"jsonrpc"'),

@@ -130,8 +130,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("read_pack", {"slug": "."}, "no name of a pack"),
     ("read_pack", {}, "needs slug"),
     ("explain", {"task": TASK}, "needs path"),
-    ("explain", {"task": TASK, "path": "../outside"}, "no path inside the project"),
-    ("explain", {"task": TASK, "path": "/etc/passwd"}, "no path inside the project"),
+    ("explain", {"task": TASK, "path": "../outside"}, "not a path inside the project"),
+    ("explain", {"task": TASK, "path": "/etc/passwd"}, "not a path inside the project"),
     ("explain", {"task": TASK, "path": "src/session.py", "error_log": "x"}, "has no argument 'error_log'"),
     ("list_packs", {"root": "/"}, "has no argument 'root'"),
 ]
@@ -142,7 +142,7 @@ def test_what_cannot_be(project: Repo) -> None:
     for result, (name, arguments, words) in zip(results, BAD, strict=True):
         assert result.is_error, (name, arguments, text(result))
         assert words in text(result), (name, arguments, text(result))
-        assert "fault of git-ctx" not in text(result)
+        assert "bug in git-ctx" not in text(result)
 
 
 def test_resources_lead_nowhere_else(project: Repo) -> None:

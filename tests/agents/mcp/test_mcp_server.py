@@ -139,22 +139,22 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("code_search", {"text": "x", "revision": "nowhere"}, "'nowhere'"),
     ("code_search", {"text": "x", "revision": "HEAD", "changedIn": "HEAD"}, "leave revision out"),
     ("read_lines", {}, "either path or citation"),
-    ("read_lines", {"path": "../x"}, "no path inside the project"),
-    ("read_lines", {"path": "/etc/passwd"}, "no path inside the project"),
+    ("read_lines", {"path": "../x"}, "not a path inside the project"),
+    ("read_lines", {"path": "/etc/passwd"}, "not a path inside the project"),
     ("read_lines", {"path": ".git/config"}, "leads out of the project"),
     ("read_lines", {"path": "link"}, "leads out of the project"),
     ("read_lines", {"path": "nothing.py"}, "no file"),
-    ("read_lines", {"path": "src/session.py", "startLine": 900}, "leads nowhere"),
+    ("read_lines", {"path": "src/session.py", "startLine": 900}, "is past its end"),
     ("read_lines", {"path": "src/none.py", "revision": "HEAD"}, "in this tree"),
     ("find_related", {"place": "src/none.py:3"}, "none.py"),
     ("open_door", {}, "there is no tool 'open_door'"),
-    ("code_search", {"text": "a\0b"}, "a character that no text has"),
-    ("code_search", {"text": "x", "pathFilter": "src\0"}, "a character that no text has"),
+    ("code_search", {"text": "a\0b"}, "invalid character"),
+    ("code_search", {"text": "x", "pathFilter": "src\0"}, "invalid character"),
     ("code_search", {"text": "x", "revision": "--output=leak"}, "--output=leak"),
     ("code_search", {"text": "x", "changedIn": "--output=leak"}, "--output=leak"),
     ("code_search", {"text": "x", "changedIn": "HEAD...nowhere"}, "nowhere"),
     ("history_search", {"text": "x", "branch": "--output=leak"}, "--output=leak"),
-    ("read_lines", {"path": "src", "revision": "HEAD"}, "no file that is here"),
+    ("read_lines", {"path": "src", "revision": "HEAD"}, "is not a file"),
     ("read_lines", {"path": "src/session.py/x", "revision": "HEAD"}, "in this tree"),
     ("read_lines", {"path": "src/session.py", "revision": "--output=leak"}, "--output=leak"),
     ("read_lines", {"path": ".GIT/config"}, ""),
@@ -179,7 +179,7 @@ def test_what_cannot_be_is_a_tool_error_with_the_way_out(project: Repo, tmp_path
     for result, (name, arguments, words) in zip(results, BAD, strict=True):
         assert result.is_error, (name, arguments)
         assert words in text(result), (name, arguments, text(result))
-        assert "fault of git-ctx" not in text(result), (name, arguments)
+        assert "bug in git-ctx" not in text(result), (name, arguments)
     assert not list(tmp_path.rglob("leak"))
     assert text(good).splitlines()[:2] == ["src/session.py:4-5", "4\tdef renew_session(token):"]
 

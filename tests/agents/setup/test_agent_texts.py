@@ -40,8 +40,8 @@ def every_text() -> dict[str, str]:
     for scope in catalog.SCOPES:
         for minimal in (False, True):
             components = frozenset(wishes.COMPONENTS)
-            wish = wishes.Wish(scope, "/src", catalog.NAMES, components, "/bin/git-ctx", True, minimal)
-            for one in wishes.wanted(wish):
+            request = wishes.Request(scope, "/src", catalog.NAMES, components, "/bin/git-ctx", True, minimal)
+            for one in wishes.wanted(request):
                 if isinstance(one.piece.value, str):
                     found[f"{one.agent} {Path(one.path).name} minimal={minimal}"] = one.piece.value
     return {where: text for text, where in {text: where for where, text in found.items()}.items()}
@@ -170,8 +170,8 @@ def test_every_agent_has_what_its_definition_names():
 
 def test_the_program_that_hooks_call_takes_what_they_give():
     for one in AGENTS:
-        wish = wishes.Wish("project", "/src", [one.name], frozenset(wishes.COMPONENTS), "/a b/git-ctx")
-        for wanted in wishes.wanted(wish):
+        request = wishes.Request("project", "/src", [one.name], frozenset(wishes.COMPONENTS), "/a b/git-ctx")
+        for wanted in wishes.wanted(request):
             if wanted.piece.form == pieces.ITEM:
                 assert pieces.is_hook(wanted.piece.value)
                 (command,) = re.findall(r'"command": "([^"]*)"', __import__("json").dumps(wanted.piece.value))

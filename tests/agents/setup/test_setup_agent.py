@@ -21,7 +21,7 @@ from ctx.agents.setup import blocks, catalog, wishes
 from ctx.agents.setup.jsonc import parse
 from ctx.agents.setup.planning import carry_out, plan_setup
 from ctx.agents.setup.record import Record
-from ctx.agents.setup.wishes import COMPONENTS, Wish
+from ctx.agents.setup.wishes import COMPONENTS, Request
 
 steps = st.lists(
     st.tuples(
@@ -349,8 +349,8 @@ def test_a_plan_is_what_is_done(repo):
     """A file that another program changes between plan and deed is not overwritten."""
     lay(repo.path, [".mcp.json"])
     record = Record(str(repo.path / ".git" / "state"))
-    wish = Wish("project", str(repo.path), ["claude"], frozenset({wishes.MCP}), PROGRAM)
-    plan = plan_setup(wish, record)
+    request = Request("project", str(repo.path), ["claude"], frozenset({wishes.MCP}), PROGRAM)
+    plan = plan_setup(request, record)
     (repo.path / ".mcp.json").write_text("{}")
     with pytest.raises(Exception, match="changed by another program"), record.locked():
         carry_out(plan, record)

@@ -41,7 +41,7 @@ def test_what_cannot_be_read_or_written_is_left_alone_and_named(repo, git_ctx, t
     assert len([step for step in done.json["steps"] if step["reason"] == "it is not UTF-8"]) == 1
     assert "read-only" in str([step["reason"] for step in done.json["steps"]])
     assert "leads out of the work tree" in reasons[".zed"]
-    assert "link to nothing" in str([step["reason"] for step in done.json["steps"]])
+    assert "dangling link" in str([step["reason"] for step in done.json["steps"]])
     assert reasons["opencode.json"]
     assert reasons["config.toml"]
     after = tree(repo.path)
