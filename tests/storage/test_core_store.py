@@ -220,12 +220,12 @@ def test_one_holds_the_lock_and_its_wishes_are_kept(store: Store) -> None:
     assert first.acquire()
     assert not second.acquire()
     assert not second.acquire(0.05)
-    second.wish(b"t" * 20)
-    second.wish(b"s" * 32)
-    assert first.wishes() == [b"s" * 32, b"t" * 20]
-    first.granted(b"s" * 32)
-    first.granted(b"s" * 32)
-    assert second.wishes() == [b"t" * 20]
+    second.request(b"t" * 20)
+    second.request(b"s" * 32)
+    assert first.requests() == [b"s" * 32, b"t" * 20]
+    first.discard_request(b"s" * 32)
+    first.discard_request(b"s" * 32)
+    assert second.requests() == [b"t" * 20]
     first.release()
     first.release()
     with second:
