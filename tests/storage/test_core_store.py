@@ -120,7 +120,7 @@ def test_the_directory_is_marked_for_backup_programs(store: Store) -> None:
 def test_what_cannot_be_written_is_kept_in_memory_if_that_is_allowed(tmp_path: Path) -> None:
     (tmp_path / "ctx").write_text("in the way")
     store = Store(str(tmp_path))
-    with pytest.raises(StoreUnusable, match="mend its permissions"):
+    with pytest.raises(StoreUnusable, match="fix its permissions"):
         store.write("objects/d", NAME, b"one")
     store.may_use_memory = True
     store.write("objects/d", NAME, b"one")
