@@ -27,7 +27,7 @@ _TURN = 8 << 20
 _SUM = 4
 
 
-class Arrived:
+class Journal:
     """Journal of one descriptor; `add` may be called by several threads."""
 
     def __init__(self, store: Store, folder: str, vector_bytes: int) -> None:

@@ -20,7 +20,7 @@ from ctx.git.repository import Repository
 from ctx.models.addresses import embedding_address
 from ctx.models.centre import Reference
 from ctx.models.file_names import CONFIRMED, PROBE
-from ctx.models.journal import Arrived
+from ctx.models.journal import Journal
 from ctx.models.ledger import Ledger
 from ctx.models.previous import remember, stored_as
 from ctx.models.settings import EmbedderSettings
@@ -66,7 +66,7 @@ class RemoteModel:
         self.clusters = ClusterStore(store, self.descriptor)
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
-        self.arrived = Arrived(store, self._folder, self.vector_bytes)
+        self.journal = Journal(store, self._folder, self.vector_bytes)
         self.cut = CutTexts(store, self._folder)
         self._near: dict[int, tuple[View, Any]] = {}
         self._remembered = False

@@ -23,7 +23,7 @@ class Pair(NamedTuple):
     remote: bytes
 
 
-class Pairs:
+class ClusterMap:
     """Map of clusters of the local descriptor to those of a remote model."""
 
     def __init__(self, session: Session, model: RemoteModel) -> None:

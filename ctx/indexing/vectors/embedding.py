@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.indexing.vectors.cluster_map import Pair
-from ctx.indexing.vectors.pending import Batch, Seen, Waiting
+from ctx.indexing.vectors.pending import Batch, PendingCluster, SentTexts
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.centre import Reference, centred
 from ctx.models.embedder import RemoteEmbedder, tokens_of
@@ -81,7 +81,7 @@ class Embedding:
         self._progress = progress
         self._known = KnownVectors(session, model, tree)
         self._is_alone = is_alone
-        self._seen = Seen(model.arrived.read(repair=is_alone))
+        self._sent = SentTexts(model.journal.read(repair=is_alone))
         self._ready: dict[bytes, Vectors] = {}
         self._total = self._done = self._chunks = self._embedded = self._tokens = 0
         self._worth = 0.0
@@ -96,7 +96,7 @@ class Embedding:
         with ThreadPoolExecutor(_THREADS * settings.concurrency) as pool:
             try:
                 for item in self._batches(missing):
-                    if isinstance(item, Waiting):
+                    if isinstance(item, PendingCluster):
                         self._chunks += len(item.vectors)
                         self._worth += 1 - item.lacking / max(len(item.vectors), 1)
                         if not item.lacking:
@@ -119,28 +119,30 @@ class Embedding:
                 self._model.files.add(self._ready)
                 self._model.cut.add(self._embedder.cut)
         if self._is_alone:
-            self._model.arrived.clear()
+            self._model.journal.clear()
         return RemoteCovered(
             len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.cut)
         )
 
-    def _batches(self, missing: Sequence[Pair]) -> Iterator[Waiting | Batch]:
+    def _batches(self, missing: Sequence[Pair]) -> Iterator[PendingCluster | Batch]:
         """Yield every cluster, and full batches of new texts across clusters."""
-        seen = self._seen
+        sent = self._sent
         batch = Batch([], [], [])
         for pair in missing:
             stored = self._session.clusters.stored(pair.local)
             found = texts_of(stored, self._session.reader, self._model.settings)
             hashes = list(map(text_hash, found))
             known = self._known.of(stored, hashes)
-            waiting = Waiting(pair, stored, hashes, [known.get(one) or seen.vector(one) for one in hashes])
+            waiting = PendingCluster(
+                pair, stored, hashes, [known.get(one) or sent.vector(one) for one in hashes]
+            )
             yield waiting
             for place, vector in enumerate(waiting.vectors):
-                if vector is not None or seen.joined(hashes[place], (waiting, place)):
+                if vector is not None or sent.join_pending(hashes[place], (waiting, place)):
                     continue
                 batch.texts.append(found[place])
                 batch.hashes.append(hashes[place])
-                batch.owners.append(seen.asked(hashes[place], (waiting, place)))
+                batch.owners.append(sent.add_pending(hashes[place], (waiting, place)))
                 if len(batch.texts) == self._model.settings.batch:
                     yield batch
                     batch = Batch([], [], [])
@@ -153,13 +155,13 @@ class Embedding:
         found = centred(self._embedder.embed_documents(batch.texts), reference, precision)
         vectors = encode_vectors(found, precision)
         if self._is_alone:
-            self._model.arrived.add(batch.hashes, vectors)
+            self._model.journal.add(batch.hashes, vectors)
         return vectors
 
     def _take(self, batch: Batch, future: Future[Vectors]) -> None:
         """Assign the vectors of a batch to the waiting clusters."""
         for hashed, owners, vector in zip(batch.hashes, batch.owners, future.result(), strict=True):
-            self._seen.arrived(hashed, vector.tobytes())
+            self._sent.store(hashed, vector.tobytes())
             for waiting, place in owners:
                 waiting.vectors[place] = vector.tobytes()
                 waiting.lacking -= 1
@@ -175,7 +177,7 @@ class Embedding:
         share = min(1.0, self._worth / max(self._total, 1))
         self._progress(RemoteProgress(self._done, self._total, self._embedded, self._tokens, cost, share))
 
-    def _finish(self, waiting: Waiting) -> None:
+    def _finish(self, waiting: PendingCluster) -> None:
         """Write a cluster whose vectors are complete."""
         width = self._model.vector_bytes
         every = b"".join(vector or bytes(width) for vector in waiting.vectors)

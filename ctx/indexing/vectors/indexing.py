@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, ServiceFailed
-from ctx.indexing.vectors.cluster_map import Pair, Pairs
+from ctx.indexing.vectors.cluster_map import ClusterMap, Pair
 from ctx.indexing.vectors.embedding import Embedding, RemoteCovered, RemoteProgress, Vectors
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.remote import RemoteModel
@@ -91,7 +91,7 @@ class VectorIndexer:
     def __init__(self, session: Session, model: RemoteModel) -> None:
         self._session = session
         self._model = model
-        self.pairs = Pairs(session, model)
+        self.pairs = ClusterMap(session, model)
 
     def to_ask(self, tree: bytes, pairs: Sequence[Pair], most: int) -> int:
         """Return the number of texts of these clusters to send; counting ends above `most`.

@@ -11,7 +11,7 @@ _KEPT_BYTES = 32 << 20
 """Bytes of vectors of this run that are kept for equal texts in other clusters."""
 
 
-class Waiting:
+class PendingCluster:
     """A cluster that waits for vectors; `lacking` is their number."""
 
     def __init__(self, pair: Pair, stored: Stored, hashes: list[bytes], vectors: list[bytes | None]) -> None:
@@ -22,7 +22,7 @@ class Waiting:
         self.lacking = sum(vector is None for vector in vectors)
 
 
-Owners = list[tuple[Waiting, int]]
+Owners = list[tuple[PendingCluster, int]]
 """Clusters that wait for a vector, each with the index of the chunk."""
 
 
@@ -34,34 +34,34 @@ class Batch(NamedTuple):
     owners: list[Owners]
 
 
-class Seen:
+class SentTexts:
     """Texts already sent in this run, so that equal ones are embedded once."""
 
-    def __init__(self, arrived: dict[bytes, bytes]) -> None:
-        """Initialize; `arrived` are vectors in the journal of an interrupted run."""
-        self._under_way: dict[bytes, Owners] = {}
-        self._vectors = arrived
-        self._size = sum(map(len, arrived.values()))
+    def __init__(self, known: dict[bytes, bytes]) -> None:
+        """Initialize; `known` are vectors in the journal of an interrupted run."""
+        self._pending: dict[bytes, Owners] = {}
+        self._vectors = known
+        self._size = sum(map(len, known.values()))
 
     def vector(self, hashed: bytes) -> bytes | None:
         """Return the vector of a text, None if it has not arrived or was not kept."""
         return self._vectors.get(hashed)
 
-    def joined(self, hashed: bytes, owner: tuple[Waiting, int]) -> bool:
+    def join_pending(self, hashed: bytes, owner: tuple[PendingCluster, int]) -> bool:
         """Add an owner to a pending text; return True if the text is pending."""
-        owners = self._under_way.get(hashed)
+        owners = self._pending.get(hashed)
         if owners is not None:
             owners.append(owner)
         return owners is not None
 
-    def asked(self, hashed: bytes, owner: tuple[Waiting, int]) -> Owners:
+    def add_pending(self, hashed: bytes, owner: tuple[PendingCluster, int]) -> Owners:
         """Register a text as pending; return the list of its owners."""
-        self._under_way[hashed] = [owner]
-        return self._under_way[hashed]
+        self._pending[hashed] = [owner]
+        return self._pending[hashed]
 
-    def arrived(self, hashed: bytes, vector: bytes) -> None:
+    def store(self, hashed: bytes, vector: bytes) -> None:
         """Register the vector of a text; keep it if there is room."""
-        self._under_way.pop(hashed, None)
+        self._pending.pop(hashed, None)
         if self._size < _KEPT_BYTES:
             self._vectors[hashed] = vector
             self._size += len(vector)
