@@ -1,4 +1,4 @@
-"""Every error that git-ctx shows, and the exit status that goes with it.
+"""All errors that git-ctx shows, with their exit status.
 
     CtxError                       128   fatal, as git's own
       NotARepository               128
@@ -13,7 +13,7 @@
       BlobsMissing                 128
     UsageError                     129   as git's own
 
-The message is the whole text for the user: what was wrong, where, and what mends it.
+The message is the whole text for the user: what was wrong, where, and the command that repairs it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INTERRUPTED = 130
 
 
 class Ended(KeyboardInterrupt):
-    """A signal that asks the process to end, so that it can put things in order first."""
+    """Raised by a signal that ends the process, so that it can clean up first."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -37,52 +37,52 @@ class Ended(KeyboardInterrupt):
 
 
 class CtxError(Exception):
-    """Something that the user has to know and can act on."""
+    """An error that the user can act on."""
 
     exit_code = FATAL
 
 
 class NotARepository(CtxError):
-    """There is no git repository where one was looked for."""
+    """No git repository was found."""
 
 
 class UnknownRevision(CtxError):
-    """What was asked for names no commit and no tree of this repository."""
+    """The requested revision is no commit and no tree of this repository."""
 
 
 class NothingCommitted(CtxError):
-    """HEAD points at a branch without a commit, so there is no tree to answer from."""
+    """HEAD is an unborn branch, so there is no tree to search."""
 
 
 class GitFailed(CtxError):
-    """git itself refused; the message is what it said."""
+    """git failed; the message is that of git."""
 
 
 class RemoteFailed(CtxError):
-    """A remote could not be read or written; the message has git's words."""
+    """A remote could not be read or written; the message includes that of git."""
 
 
 class ServiceFailed(CtxError):
-    """A model on another machine did not answer, or not with what was asked for."""
+    """A model service did not answer, or its answer is not valid."""
 
 
 class StoreUnusable(CtxError):
-    """The index directory cannot be written or read."""
+    """The index directory cannot be read or written."""
 
 
 class StoreFull(StoreUnusable):
-    """There is no room left where the index lies."""
+    """No space is left on the device of the index."""
 
 
 class Damaged(CtxError):
-    """Stored bytes are not what was written; the callers treat it as a miss and rebuild."""
+    """Stored bytes are damaged; callers treat them as missing and rebuild them."""
 
 
 class Decoding(ContextDecorator):
-    """The guard around everything that decodes foreign bytes: raise `Damaged` for what Python raises there.
+    """Guard for decoders of untrusted bytes: turns the errors of decoding into `Damaged`.
 
     Use it with `with`, or as a decorator of a whole decoder. `what` begins the message, such as "a cluster".
-    `others` are errors of a library that are none of Python's own.
+    `others` are further error types, those of libraries.
     """
 
     def __init__(self, what: str, *others: type[Exception]) -> None:
@@ -95,14 +95,14 @@ class Decoding(ContextDecorator):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Raise `Damaged` from an error that bad bytes can cause; let all others through."""
+        """Raise `Damaged` from an error that bad bytes can cause; pass on all others."""
         if isinstance(error, self._kinds):
             why = " ".join(str(error)[:_LONGEST_REASON].split()) or type(error).__name__
             raise Damaged(f"{self._what} cannot be read: {why}") from error
 
 
 _UNDECODABLE: tuple[type[Exception], ...] = (
-    ValueError,  # UnicodeError, json.JSONDecodeError, binascii.Error and all that msgpack.unpackb raises
+    ValueError,  # UnicodeError, json.JSONDecodeError, binascii.Error and all errors of msgpack.unpackb
     TypeError,
     LookupError,
     AttributeError,
@@ -112,14 +112,14 @@ _UNDECODABLE: tuple[type[Exception], ...] = (
     struct.error,
 )
 _LONGEST_REASON = 200
-"""Characters of an error's text that are shown: it may quote what was read."""
+"""Maximum characters of an error's text in a message, because it may quote the input."""
 
 
 class BlobsMissing(CtxError):
-    """Words cannot be counted, since files of the tree are not in this clone."""
+    """Terms cannot be counted because files of the tree are not in this clone."""
 
 
 class UsageError(CtxError):
-    """The command line asks for something that cannot be."""
+    """The command line or configuration is not valid."""
 
     exit_code = USAGE

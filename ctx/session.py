@@ -1,6 +1,6 @@
-"""One repository that is open, with what is stored of it: the values that every operation starts from.
+"""An open repository with its store: the values that every operation starts from.
 
-A session opens each part when it is first read and has no operations of its own.
+A session opens each part on first use and has no operations of its own.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ SessionType = TypeVar("SessionType", bound="Session")
 
 
 class Session:
-    """The repository, its store and what lies in it. Close it after use.
+    """A repository, its store and the stored objects. Close it after use.
 
-    `on_miss` is called with a tree that is not covered, where the user allows asking a remote for it; it
-    returns a message about a failure or None. `fetch_failed` keeps the last such message.
+    `on_miss` is called with an uncovered tree if the user permits fetching from a remote; it returns a
+    message about a failure or None. `fetch_failed` is the last such message.
     """
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
-        """Open the repository that contains `path`, or take an open one, which is closed with the session."""
+        """Open the repository that contains `path`, or use an open one, which is closed with the session."""
         self.repository: Repository = repository or open_repository(path)
         self.descriptor: Descriptor = embedded_model()
         alternates = self.repository.lenders(DIRECTORY)
@@ -63,7 +63,7 @@ class Session:
 
     @property
     def reader(self) -> Repository:
-        """The repository that objects are read from."""
+        """Repository from which objects are read."""
         return self.repository
 
     @property
@@ -72,7 +72,7 @@ class Session:
         place = os.fsencode(os.path.realpath(self.repository.common_dir))
         return blake2b(place, digest_size=8).hexdigest()
 
-    # These are imported on first use: an index that is up to date is recognized without numpy.
+    # Imported on first use: an up-to-date index is recognized without numpy.
 
     @cached_property
     def clusters(self) -> ClusterStore:
@@ -97,18 +97,18 @@ class Session:
 
     @property
     def has_remote_models(self) -> bool:
-        """True if a search asks a model service."""
+        """True if a search sends requests to a model service."""
         settings = self.repository.settings
         return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
 
     @property
     def remote_model(self) -> RemoteModel | None:
-        """The embedder that is configured now, with its stored vectors. Raises UsageError."""
+        """The configured embedder with its stored vectors, or None. Raises UsageError."""
         return self.models.configured if self.repository.settings.get("ctx.embedder.url") else None
 
 
 def take_shared(session: Session, tree: bytes, *, indexing: bool) -> None:
-    """Fetch what a tree lacks, where the user has permitted that in the configuration."""
+    """Fetch missing objects of a tree from a remote, if the configuration permits it."""
     from ctx.storage import sharing
 
     if session.on_miss is not None and sharing.may_fetch(session.repository, indexing=indexing):

@@ -1,6 +1,6 @@
-"""The plain values that pass between the parts of git-ctx.
+"""Plain values that pass between the parts of git-ctx, as docs/design.md names them.
 
-Nothing here reads a file, runs a program or knows about git: these are the nouns of docs/design.md.
+Nothing here reads a file, runs a program or depends on git.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ KINDS = (
     "section",  # a heading of a document with its text
     "entry",  # a key of a configuration or data file with its value
 )
-"""What a chunk can be. A kind is stored as its place in this tuple, so new ones go to the end."""
+"""Kinds of chunks. A kind is stored as its index in this tuple, so append new ones at the end."""
 
 
 ALL, CODE, DOCS, CONFIG = CONTENTS = ("all", "code", "docs", "config")
-"""What files are for: `config` is configuration and data, `code` all that is none of the others."""
+"""Purposes of files: `config` is configuration and data, `code` everything else."""
 
 
 class Chunk(NamedTuple):
-    """A byte range of one blob that makes sense alone.
+    """A byte range of one blob that is meaningful alone.
 
-    `start` and `end` are byte offsets into the untouched blob, half open; the range neither begins nor
-    ends with a blank line. `symbol` is the qualified name of what the chunk is (or lies in), "" if
-    nothing is named. `names` are all names that the chunk itself defines, unqualified, in the order of
-    their places; a piece of a function that was too large has none after its first piece.
+    `start` and `end` are byte offsets into the original blob, half open; the range neither begins nor
+    ends with a blank line. `symbol` is the qualified name of the definition (or of the enclosing one), "" if
+    there is none. `names` are all names that the chunk itself defines, unqualified, in order of position;
+    of a function that is split, only the first piece has names.
     """
 
     start: int
@@ -53,7 +53,7 @@ class Chunk(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a hit lies: 0-based byte offsets into the blob (half open), 1-based lines (inclusive)."""
+    """Position of a hit: 0-based byte offsets into the blob (half open), 1-based lines (inclusive)."""
 
     start: int
     end: int
@@ -62,9 +62,9 @@ class Position(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What became of a chunk between two trees, and which of its lines differ, as pairs of first and last.
+    """Change of a chunk between two trees; `lines` are the differing ranges as pairs of first and last.
 
-    `state` is ADDED, MODIFIED or REMOVED; `side` (OLD or NEW) says of which tree the chunk and its lines are.
+    `state` is ADDED, MODIFIED or REMOVED; `side` (OLD or NEW) is the tree of the chunk and its lines.
     """
 
     state: str
@@ -78,7 +78,7 @@ IDENTICAL, NEAR_DUPLICATE = "identical", "near-duplicate"
 
 
 class LineChange(NamedTuple):
-    """A commit that changed lines; `time` is the committer's, in seconds since 1970."""
+    """A commit that changed lines; `time` is the committer time in seconds since 1970."""
 
     commit: bytes
     time: int
@@ -89,7 +89,7 @@ class LineChange(NamedTuple):
 class Evolution(NamedTuple):
     """The newest commits that changed a chunk's lines, newest first.
 
-    `uncommitted`: they differ from the commit searched too. Not `complete` where the search was ended.
+    `uncommitted` is True if the lines also have uncommitted changes. Not `complete` if the search was ended.
     """
 
     commits: list[LineChange]
@@ -98,21 +98,20 @@ class Evolution(NamedTuple):
 
 
 class Reader(Protocol):
-    """Reads the blobs of one answer, whatever is searched after it."""
+    """Reader of the blobs of one answer; stays valid after later searches."""
 
     def of(self, path: bytes) -> Any:
-        """Return the repository (`ctx.git.repository`) that has the blob at a path of the answer."""
+        """Return the repository (`ctx.git.repository`) with the blob at a path of the answer."""
 
 
 class Hit(NamedTuple):
-    """One chunk that answers a query. Paths are relative to the root of the repository.
+    """One chunk that matches a query. Paths are relative to the root of the repository.
 
     `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement`, also in 0..1,
-    is the share of sign bits of the chunk's vector that agree with the query's, or under a remote model the
-    cosine of both, 0 where it is negative. `also_at` are the other paths of the same blob in the same tree.
-    `change` is there in answers about what differs,
-    `duplicate` (IDENTICAL or NEAR_DUPLICATE) in those about related code, where it is as good as a copy;
-    `evolution` where it was asked for. `reader` is that of the answer.
+    is the share of sign bits of the chunk's vector that agree with the query's, or with a remote model the
+    cosine of both, 0 if negative. `also_at` are the other paths of the same blob in the same tree.
+    `change` is set in answers that compare trees, `duplicate` (IDENTICAL or NEAR_DUPLICATE) in answers about
+    related code, `evolution` on request. `reader` is that of the answer.
     """
 
     path: bytes
@@ -132,15 +131,14 @@ class Hit(NamedTuple):
 
 
 def by_score(hit: Hit) -> tuple[float, bytes, int]:
-    """What the hits of an answer are in the order of: the best score first, then by path and place."""
+    """Return the sort key of hits: best score first, then path and position."""
     return -hit.score, hit.path, hit.position.start
 
 
 class Coverage(NamedTuple):
-    """How much of a tree an answer knows, in files; `skipped` maps a reason to a number.
+    """Number of files and chunks that an answer covers; `skipped` maps a reason to a number of files.
 
-    `scanned` files are not indexed and were only looked through by words; `uncovered` ones were not looked
-    at.
+    `scanned` files are not indexed and were only searched by terms; `uncovered` ones were not searched.
     """
 
     complete: bool
@@ -152,10 +150,10 @@ class Coverage(NamedTuple):
 
 
 class Uncommitted(NamedTuple):
-    """What an answer has on top of its commit, and how much of it.
+    """Uncommitted files in an answer.
 
     `state` is "work tree", "staged", or "ours", "theirs", "base" of a conflict; `changed` files differ from
-    the commit, `left_out` untracked ones were not looked at.
+    the commit, `left_out` untracked ones were not searched.
     """
 
     changed: int
@@ -164,10 +162,10 @@ class Uncommitted(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """How far the nearest indexed tree is from the one that was asked for.
+    """Distance of the nearest indexed tree from the requested one.
 
-    `commits` are those that it lacks, None where one of the two is no commit; `files` those that differ;
-    `ahead` counts the commits that it has besides, 0 where one of the two is no commit.
+    `commits` is the number of commits that it lacks, None if one of the two is no commit; `files` is the
+    number of differing files; `ahead` is the number of additional commits, 0 if one of the two is no commit.
     """
 
     tree: bytes
@@ -178,13 +176,13 @@ class Behind(NamedTuple):
 
 
 NOT_HERE, NO_COMMIT, LEFT_OUT = "not checked out", "commit not here", "left out"
-"""Why a submodule was not searched: it or the commit that is pinned is not here, or a rule keeps it out."""
+"""Reasons for not searching a submodule: it or its pinned commit is missing, or a rule excludes it."""
 
 
 class Submodule(NamedTuple):
-    """A submodule below the tree of an answer; `pinned` is the commit that the tree above it names.
+    """A submodule of the tree of an answer; `pinned` is the commit recorded in the parent tree.
 
-    `commit` and `tree` are what was searched of it, None where nothing was; `problem` says why.
+    `commit` and `tree` are those that were searched, None if it was not searched; `problem` is the reason.
     """
 
     path: bytes
@@ -195,7 +193,7 @@ class Submodule(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What the tree of an answer is compared with, and how many files and chunks differ; `text` says both."""
+    """Compared revision of an answer, and the numbers of differing files and chunks; `text` has both."""
 
     text: str
     revision: str
@@ -208,15 +206,15 @@ class Comparison(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The hits of one query in one tree, best first, and what that tree is.
+    """The hits of one query in one tree, best first, with the identity of the tree.
 
-    `revision` is what was asked for in words (a branch, a tag, an id); `commit` is None when a bare
-    tree was asked for. `uncommitted` is None where the work tree was not looked at. `behind` is None where
-    the tree that was asked for is indexed, and where nothing else is. `message` is one sentence for the user
-    where there is something to say. `submodules` is empty where they were not asked for. `comparison` is
-    there where only what differs was searched: then the tree is the newer of two. `ranked_with` names what
-    had a part in the order besides the tree and the package; `further_queries` are those of a chat model.
-    `reader` reads the texts of the hits; uncommitted files stay readable as they were while it lives.
+    `revision` is the requested name (a branch, a tag, an id); `commit` is None for a bare tree.
+    `uncommitted` is None if the work tree was not searched. `behind` is None if the requested tree is
+    indexed, or if no other tree is. `message` is one sentence for the user, or None. `submodules` is empty
+    unless they were requested. `comparison` is set if only differences were searched; then the tree is the
+    newer of two. `ranked_with` names further influences on the ranking, such as models; `further_queries`
+    are those of a chat model. `reader` reads the texts of the hits; uncommitted files stay readable in the
+    searched state while it exists.
     """
 
     hits: list[Hit]
@@ -237,9 +235,9 @@ class Answer(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a ranking gives an answer: its hits, best first, and a sentence where there is something to say.
+    """Result of a ranking: hits, best first, and a message for the user or None.
 
-    The models that had a part in it, and the queries that one of them proposed to ask too.
+    `ranked_with` and `further_queries` as in `Answer`.
     """
 
     hits: list[Hit]
@@ -249,9 +247,9 @@ class Found(NamedTuple):
 
 
 class Cited(NamedTuple):
-    """Whole lines of a blob, counted from 1, both ends included; `text` has no line end after the last one.
+    """Whole lines of a blob, counted from 1, both ends included; `text` has no newline at its end.
 
-    `paths` are those at which HEAD has the blob.
+    `paths` are the paths of the blob in HEAD.
     """
 
     blob: bytes
@@ -262,7 +260,7 @@ class Cited(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What it would take to index a tree. Blobs and clusters are counted, the rest is estimated by size.
+    """Cost of indexing a tree. Blobs and clusters are counted, the rest is estimated by size.
 
     `size` in bytes; `missing_blobs` are not in this clone and not in the estimate.
     """
@@ -282,10 +280,10 @@ class Plan(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far an indexing run is; `files` counts those in clusters that had to be made.
+    """Progress of an indexing run; files are counted in the clusters to build.
 
-    Where a remote model embeds, files are clusters, and there are tokens and dollars, both estimated.
-    `share` is the part of the whole run that is done, in 0..1; None where that is the part of the files.
+    If a remote model embeds, files are clusters, and `tokens` and `cost` (dollars) are estimates.
+    `share` is the finished part of the whole run, in 0..1; None if it is that of the files.
     """
 
     files_done: int
@@ -303,9 +301,9 @@ INDEXING_IN_PROGRESS = "INDEXING_IN_PROGRESS"
 
 
 class RemoteReport(NamedTuple):
-    """What embedding with a remote model took, in chunks; `cut` were too long and read in part.
+    """Result of embedding with a remote model, in chunks; `cut` chunks were too long and were truncated.
 
-    `elsewhere` is True where nothing was done, since another process has texts embedded at this moment.
+    `elsewhere` is True if nothing was done because another process is embedding.
     """
 
     model: str
@@ -316,9 +314,9 @@ class RemoteReport(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """What one indexing run did. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS.
+    """Result of one indexing run. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS.
 
-    `remote` is None where no remote model is configured.
+    `remote` is None if no remote model is configured.
     """
 
     skipped: str | None
@@ -337,10 +335,10 @@ class IndexReport(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """One line of a snapshot's log: for which commit, when, by what and by whom. Times in seconds since 1970.
+    """One line of a snapshot's log: commit, time, trigger and user. Times in seconds since 1970.
 
-    The log is local: nothing of it is published. The user and the numbers, of what the tree has and of what
-    was made of it in this run, are None in lines of git-ctx 0.1.0.
+    The log is local and never published. The user and the counts, of the tree and of the run, are None in
+    lines of git-ctx 0.1.0.
     """
 
     commit: bytes | None
@@ -357,7 +355,7 @@ class Provenance(NamedTuple):
 
 
 class SnapshotStatus(NamedTuple):
-    """What `git ctx status` tells of one snapshot; `languages` maps a name to its share of lines in 0..1."""
+    """Status of one snapshot; `languages` maps a name to its share of lines in 0..1."""
 
     tree: bytes
     status: str
@@ -376,9 +374,9 @@ class SnapshotStatus(NamedTuple):
 
 
 class CatchUp(NamedTuple):
-    """What it would cost to bring the index to the tree of HEAD; `chunks` is an estimate by bytes.
+    """Cost of updating the index to the tree of HEAD; `chunks` is an estimate by bytes.
 
-    `missing` is the number of blobs without which it is indexed, since they are not in this clone.
+    `missing` is the number of blobs that are not in this clone; the tree is indexed without them.
     """
 
     tree: bytes | None
@@ -389,7 +387,7 @@ class CatchUp(NamedTuple):
 
 
 class KeptPack(NamedTuple):
-    """A pack that is kept: when it was made, in seconds since 1970, and its bytes."""
+    """A kept pack: its creation time in seconds since 1970 and its size in bytes."""
 
     slug: str
     created_at: int
@@ -397,11 +395,10 @@ class KeptPack(NamedTuple):
 
 
 class ModelStatus(NamedTuple):
-    """What is here of one remote model: the trees that it has whole, and how many clusters of HEAD's it has.
+    """Stored vectors of one remote model: its complete trees, and `done` of the `clusters` of HEAD.
 
-    `configured`: it is the model of now. `clusters` and `done` are None where HEAD has no tree that can be
-    read; `cut` texts of HEAD's tree were too long and read in part, as far as that is known here; `size` in
-    bytes.
+    `configured` is True for the configured model. `clusters` and `done` are None if the tree of HEAD cannot
+    be read; `cut` is the number of truncated texts in that tree, as far as known; `size` in bytes.
     """
 
     model: str
@@ -415,9 +412,9 @@ class ModelStatus(NamedTuple):
 
 
 class Status(NamedTuple):
-    """The whole of `git ctx status`. Sizes in bytes; `lent` are the stores that are read besides.
+    """Output of `git ctx status`. Sizes in bytes; `lent` are the paths of the alternate stores.
 
-    `message` is one sentence for the user where a setting of his has no effect.
+    `message` is one sentence for the user if a setting has no effect, else None.
     """
 
     repository_id: str
@@ -433,7 +430,7 @@ class Status(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """What `remove-index` did."""
+    """Result of `remove-index`."""
 
     repository_id: str
     removed_snapshots: int

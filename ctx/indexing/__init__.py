@@ -1,1 +1,1 @@
-"""Making what a tree lacks: clusters, manifest nodes, the snapshot."""
+"""Indexing of a tree: clusters, manifest nodes and the snapshot."""

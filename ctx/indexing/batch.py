@@ -1,4 +1,4 @@
-"""Making the clusters of one batch: the unit of work of a worker process."""
+"""Building the clusters of one batch: the unit of work of a worker process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ctx.storage.views.segments import Key, Part
 from ctx.text.contents import MISSING
 
 _PART_BYTES = 1 << 18
-"""Text that is counted at once: sixteen bytes of arrays are needed for each byte."""
+"""Bytes of text counted at once; counting needs sixteen bytes of arrays for each byte."""
 
 
 class Made(NamedTuple):
-    """What became of a batch. `totals` by cluster key; `parts` hold the documents that are new.
+    """Result of a batch. `totals` is keyed by cluster key; `parts` hold the new documents.
 
-    `incomplete` has the clusters of which blobs are not here, each with these blobs.
+    `incomplete` maps each cluster with missing blobs to these blobs.
     """
 
     totals: dict[bytes, Totals]
@@ -37,10 +37,10 @@ def make_batch(
     write: Callable[[bytes, bytes, bool], None],
     descriptor: str,
 ) -> Made:
-    """Make and store clusters; `known` are those of a `Task`.
+    """Build and store clusters; `known` is that of a `Task`.
 
-    `write` takes key and payload, and True for a cluster of which blobs are missing: what lies under the
-    name of a cluster must not depend on which blobs happen to be here.
+    `write` takes key, payload, and True for a cluster with missing blobs. Such clusters are stored apart,
+    because the bytes stored under a cluster key must not depend on which blobs are present.
     """
     documents = {key: found for key, found in known.items() if not isinstance(found, str)}
     skips = {key: found for key, found in known.items() if isinstance(found, str)}
@@ -85,7 +85,7 @@ def _part(sources: Sequence[Source], maker: Maker, documents: dict[Key, Document
 def cluster_totals(
     members: Sequence[Member], skips: Sequence[str | None], documents: Mapping[Key, Document]
 ) -> Totals:
-    """What a cluster adds to the totals of its directory."""
+    """Return the totals that a cluster adds to its directory."""
     files = chunks = size = lines = 0
     languages: dict[str, int] = {}
     skipped: dict[str, int] = {}

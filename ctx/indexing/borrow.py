@@ -1,8 +1,7 @@
-"""A view of a tree that is not covered, without covering it: borrowed rows, and a quick look at the rest.
+"""A view of an uncovered tree, built from rows of other trees and a quick scan of the remaining files.
 
-A row counts only if its (path, blob id) is in the tree that is asked for, whichever tree it was made for.
-Files that no tree at hand has are cut by lines and counted, as far as the budget goes; the others are
-uncovered, which the answer says. Such a view stays in memory.
+A row is used only if its (path, blob id) is in the requested tree. Files without rows are split by lines and
+counted up to a budget of bytes; the others are reported as uncovered. Such a view stays in memory.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ def borrow_view(
     maker: Maker,
     budget: int,
 ) -> View:
-    """The view of an uncovered tree, or of a covered one whose words cannot all be counted.
+    """Return the view of an uncovered tree, or of a covered one whose terms cannot all be counted.
 
-    `known` are documents of its missing clusters, `budget` bytes to look through.
+    `known` are documents of its missing clusters; `budget` is the number of bytes to scan.
     """
     base = catalog.latest()
     at_hand = known_groups(base)
@@ -62,7 +61,7 @@ def borrow_view(
     at_hand |= groups_of(read, maker)
     groups = [at_hand[key] for key in order]
     located = locate(groups, base, catalog)
-    # A row without a record (its cluster was not stored) cannot be shown, so it is as good as lacking.
+    # A row without a record (its cluster is not stored) cannot be shown: treat it as missing.
     lacking = list(dict.fromkeys([key for key in unstored if key not in known] + list(located.lacking())))
     scanned, records, reasons = _scan(lacking, maker, budget)
     for reason in reasons.values():
@@ -84,9 +83,9 @@ def borrow_view(
 
 
 def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list[bytes | Cluster]:
-    """All clusters of a tree in the order of the manifest.
+    """Return all clusters of a tree in the order of the manifest.
 
-    Those below a stored node by key, the others whole.
+    Clusters below a stored node are given by key, the others whole.
     """
     found: list[bytes | Cluster] = []
     open_: list[bytes | Node] = [root]
@@ -94,7 +93,7 @@ def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list
     while open_:
         node = open_.pop()
         key = node if isinstance(node, bytes) else node.key
-        if key in met:  # a node that is below itself is damaged
+        if key in met:  # a damaged node may be below itself
             continue
         met.add(key)
         stored = snapshots.node(key)
@@ -114,7 +113,7 @@ def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list
 def _scan(
     keys: list[Key], maker: Maker, budget: int
 ) -> tuple[list[Segment], dict[Key, bytes], dict[Key, str]]:
-    """Segments and records of documents cut by lines, and why the content keeps others out."""
+    """Return segments and records of documents split by lines, and skip reasons of the others."""
     made: list[Segment] = []
     parts: list[segments.Part] = []
     sources: list[Source] = []
@@ -159,7 +158,7 @@ def _scan(
 
 
 def _without(group: Group, places: Mapping[Key, tuple[int, int]]) -> Group:
-    """A group in which files without rows have no document."""
+    """Return the group with documents only for files that have rows."""
     return group._replace(
         documents=[key if key is not None and key in places else None for key in group.documents]
     )

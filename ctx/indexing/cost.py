@@ -1,4 +1,4 @@
-"""What it would cost to index a tree, known before a blob of it is read."""
+"""Estimated cost of indexing a tree, without reading its blobs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from ctx.session import Session
 
 CHUNK_BYTES = 900
-"""Of sources for each chunk, where nothing is indexed yet to tell; 880 to 930 in flask, pydantic, redis."""
+"""Bytes of source for each chunk if nothing is indexed yet; 880 to 930 in flask, pydantic, redis."""
 _TOKEN_BYTES = 3.6
-"""Of source code for each token of a common language model's vocabulary."""
+"""Bytes of source code for each token of a common language model's vocabulary."""
 _BYTES_PER_SECOND = 2.0e6
-"""That one processor reads, cuts, counts and embeds with the model in the package."""
+"""Bytes that one core reads, chunks, counts and embeds with the model in the package."""
 _CLUSTER_SECONDS = 0.0006
-"""For a cluster whose documents are known from elsewhere."""
+"""Seconds for a cluster whose documents are already known."""
 
 
 def plan(session: Session, indexer: Callable[[], Indexer], asked: Resolution) -> Plan:
-    """The cost of what a tree lacks. Raises GitFailed where a part of the tree is not here."""
+    """Return the cost of indexing the missing part of a tree. Raises GitFailed if a subtree is missing."""
     if session.snapshots.covered(asked.tree) is not None:
         return Plan(asked.revision, asked.commit, asked.tree, asked.resolved_by, True, 0, 0, 0, 0, 0, 0, 0.0)
     _, clusters = indexer().coverer.missing(indexer().trees.root(asked.tree))
@@ -55,7 +55,7 @@ def _new_blobs(indexer: Indexer, clusters: Sequence[Cluster]) -> set[bytes]:
 
 
 def _chunk_bytes(session: Session) -> float:
-    """Bytes for each chunk in what is indexed of this repository."""
+    """Return the bytes for each chunk in an indexed tree of this repository, or `CHUNK_BYTES`."""
     for tree in session.snapshots.trees():
         root = session.snapshots.tree(tree)
         record = root and session.snapshots.node(root)

@@ -1,4 +1,4 @@
-"""Covering a tree: make the clusters and manifest nodes that it lacks, then its snapshot."""
+"""Covering a tree: build its missing clusters and manifest nodes, then its snapshot."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ctx.types import Progress
 
 _BATCH_FILES = 48
 _ALONE = 200
-"""With fewer files to make than this, starting processes costs more than they save."""
+"""Number of files below which starting processes costs more than it saves."""
 
 
 class Covered(NamedTuple):
-    """What covering a tree took; it is not `complete` where blobs are `missing` in this repository."""
+    """Result of covering a tree; not `complete` if blobs are `missing` in this repository."""
 
     totals: Totals
     new_clusters: int
@@ -56,7 +56,7 @@ class Coverer:
 
     @property
     def worker(self) -> Worker:
-        """The worker of this process, made when first needed."""
+        """Worker of this process, created on first use."""
         if self._worker is None:
             self._worker = Worker(self._place, self._store)
         return self._worker
@@ -64,10 +64,10 @@ class Coverer:
     def missing(
         self, root: Node, trust: bool = True, use: bool = False
     ) -> tuple[list[_Directory], list[Cluster]]:
-        """Directories without a node, a directory before those below it, and clusters that are not stored.
+        """Return directories without a node, parents first, and clusters that are not stored.
 
-        With `trust` off every node and cluster is looked into, not only looked up. With `use` on, what is
-        found is kept from being collected before what will name it is written.
+        Without `trust`, every node and cluster is decoded and checked. With `use`, whatever is found is
+        protected from garbage collection until the objects that refer to it are written.
         """
         known = self._snapshots.use_node if use else self._snapshots.has_node
         directories: list[_Directory] = []
@@ -90,7 +90,7 @@ class Coverer:
         return directories, clusters
 
     def every(self, root: Node) -> Iterator[Cluster]:
-        """All clusters of a tree, stored or not, as its partition names them."""
+        """Yield all clusters of the partition of a tree, stored or not."""
         open_ = [root]
         while open_:
             content = open_.pop().read()
@@ -109,9 +109,9 @@ class Coverer:
         committed: bool = True,
         progress: Callable[[Progress], None] | None = None,
     ) -> Covered:
-        """Make all that the tree lacks; of a committed tree write the snapshot.
+        """Build everything missing of a tree; write the snapshot if the tree is committed.
 
-        A cluster of which blobs are missing is made once, and again when one of them has come.
+        A cluster with missing blobs is built once, and again when one of them is present.
         """
         directories, clusters = self.missing(root, trust, use=True)
         totals: dict[bytes, Totals] = {}
@@ -150,7 +150,7 @@ class Coverer:
         return Covered(all_below, len(clusters), embedded, reused - embedded, complete, sorted(missing))
 
     def _gaps(self, clusters: Sequence[Cluster]) -> dict[bytes, Stored]:
-        """Return the clusters that were made without blobs that are still missing."""
+        """Return the clusters built without blobs that are still missing."""
         found = {
             one.key: stored for one in clusters if (stored := self._clusters.partial(one.key)) is not None
         }
@@ -176,9 +176,9 @@ class Coverer:
     def _make(
         self, clusters: Sequence[Cluster], segment: SegmentWriter, jobs: int, background: bool
     ) -> Iterator[tuple[Task, Made]]:
-        # Where the documents that this run makes are stored.
+        # Document -> cluster that stores it, for documents of this run.
         taken: dict[Key, bytes] = {}
-        # A document that an earlier batch makes is taken from its segment later, not made twice.
+        # A document of an earlier batch is read from its cluster later, not built twice.
         postponed: list[Cluster] = []
         known = self.known([document_key(member) for cluster in clusters for member in cluster.members])
 
@@ -226,7 +226,7 @@ class Coverer:
             taken |= dict.fromkeys(own, cluster.key)
 
     def known(self, keys: Sequence[Key]) -> dict[Key, Document | str]:
-        """What stored clusters have of these, or why they have none: no blob is cut or embedded twice."""
+        """Return stored documents or skip reasons for these keys, so that no blob is processed twice."""
         found: dict[Key, Document | str] = {}
         wanted = list(dict.fromkeys(keys))
         for clusters in self._having(wanted):
@@ -242,14 +242,14 @@ class Coverer:
         return found
 
     def _having(self, keys: list[Key]) -> Iterator[dict[Key, bytes]]:
-        """Where documents may be: those of the tree that was used last need no search."""
+        """Yield clusters that may have these documents; the latest view first, because it needs no search."""
         latest = self._catalog.latest()
         if latest is not None:
             yield latest.clusters_of(keys)
         yield self._documents.clusters_of(keys)
 
     def _write_node(self, directory: _Directory, made: dict[bytes, Totals], incomplete: set[bytes]) -> None:
-        """Store a directory's node, or count it to what is incomplete; its totals go to `made`."""
+        """Store a directory's node, or add it to `incomplete`; its totals go to `made`."""
         node, content = directory
         totals = Totals(skipped=content.skipped)
         for cluster in content.clusters:
@@ -282,7 +282,7 @@ class Coverer:
 
 
 def _new(task: Task, made: Made) -> dict[Key, bytes]:
-    """The documents that a task has made, and the cluster of each."""
+    """Return the documents built by a task, with the cluster of each."""
     return {
         document_key(member): cluster.key
         for cluster in task.clusters

@@ -1,4 +1,4 @@
-"""From blobs to documents: chunk, count words, embed. Many at once, because numpy likes it so."""
+"""Turn blobs into documents: chunk, count terms, embed. Batched so that numpy can vectorize."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ctx.text.vocabulary import Counts, Vocabulary, exact_names
 from ctx.types import KINDS, Chunk
 
 _NAMES = 1
-"""The names come after the texts when the words of a part are read."""
+"""Field number of names: after the texts, before the symbols."""
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
 
 class Source(NamedTuple):
-    """A document that was cut but not yet counted. `text` is what the chunks' offsets refer to."""
+    """A chunked document that is not yet counted. The chunks' offsets refer to `text`."""
 
     key: Key
     text: bytes
@@ -37,14 +37,14 @@ class Source(NamedTuple):
 
 
 class Blobs(Protocol):
-    """The part of a repository that gives blobs (`ctx.git.repository`)."""
+    """Source of blobs (`ctx.git.repository`)."""
 
     def blob_sizes(self, oids: Sequence[bytes]) -> list[int | None]: ...
     def read_blobs(self, oids: Sequence[bytes]) -> Iterator[bytes | None]: ...
 
 
 class Maker:
-    """Makes documents in batches; keeps what it learns about words from one batch to the next."""
+    """Builder of documents in batches; its vocabulary is kept between batches."""
 
     def __init__(self, blobs: Blobs, embedder: Embedder) -> None:
         self._blobs = blobs
@@ -52,7 +52,7 @@ class Maker:
         self._vocabulary = Vocabulary(embedder.row)
 
     def cut(self, keys: Sequence[Key]) -> Iterator[Source | str]:
-        """Read and chunk blobs; for each, in order, what came of it or why its content keeps it out."""
+        """Read and chunk blobs; yield for each, in order, its source or the reason to skip it."""
         sizes = self._blobs.blob_sizes([oid for oid, _ in keys])
         small = [key[0] for key, size in zip(keys, sizes, strict=True) if _is_small(size)]
         contents = self._blobs.read_blobs(small)
@@ -66,7 +66,7 @@ class Maker:
                 yield files.MISSING if blob is None else _cut(key, blob)
 
     def read(self, keys: Sequence[Key], budget: int) -> Iterator[tuple[Key, bytes | str]]:
-        """Blobs in order until `budget` bytes are read, or for each why it is not read."""
+        """Yield blobs until `budget` bytes are read, or the reason to skip a blob."""
         sizes = self._blobs.blob_sizes([oid for oid, _ in keys])
         chosen = []
         for key, size in zip(keys, sizes, strict=True):
@@ -83,17 +83,17 @@ class Maker:
         return self._blobs.blob_sizes(oids)
 
     def absent(self, keys: Sequence[Key]) -> int:
-        """How many of these blobs are not here."""
+        """Return the number of missing blobs among these."""
         return self._blobs.blob_sizes([oid for oid, _ in keys]).count(None)
 
     def recut(self, keys: Sequence[Key], records: Sequence[bytes]) -> Iterator[Source | None]:
-        """What `cut` gave when these records were made, without parsing; None for a blob that is gone."""
+        """Yield the sources of these records without parsing; None for a missing or different blob."""
         contents = self._blobs.read_blobs([oid for oid, _ in keys])
         for key, record, blob in zip(keys, records, contents, strict=True):
             yield None if blob is None else _recut(key, record, blob)
 
     def part(self, sources: Sequence[Source], vectors: Sequence[bytes] | None = None) -> Part:
-        """Count the words of documents, and embed their chunks unless their vectors are known already."""
+        """Count the terms of documents, and embed their chunks unless `vectors` are given."""
         chunks = [piece for source in sources for piece in source.chunks]
         names = [" ".join(piece.names).encode("utf-8", "surrogatepass") for piece in chunks]
         # A method is also found by the name of its class, which its own text rarely has.
@@ -105,7 +105,7 @@ class Maker:
             for (base, _), source in zip(places, sources, strict=False)
             for piece in source.chunks
         ]
-        # One pass reads the chunks' texts, then the names that they define, then what they lie in.
+        # One pass over the chunks' texts, the names that they define and their symbols.
         reading = self._vocabulary.read(buffer, bounds + places[len(sources) :])
 
         if vectors is None:
@@ -130,20 +130,20 @@ class Maker:
         )
 
     def paths(self, paths: Sequence[bytes]) -> tuple[Counts, npt.NDArray[np.uint8]]:
-        """The terms of each path without its last extension, and its vector (n, vector bytes) uint8."""
+        """Return the terms of each path without its last extension, and vectors (n, vector bytes) uint8."""
         reading = self._vocabulary.read(*_joined([without_extension(path) for path in paths]))
         batch = Batch(len(paths), reading.rows, lambda: [path.decode("utf-8", "replace") for path in paths])
         return reading.terms, self._embedder.embed_documents(batch)
 
 
 def _first(counts: Counts, texts: int) -> Counts:
-    """The counts of the first texts of a batch."""
+    """Return the counts of the first `texts` texts of a batch."""
     end = int(np.searchsorted(counts.text, texts))
     return Counts(counts.text[:end], counts.word[:end], counts.times[:end])
 
 
 def _packed(terms: Counts, exact: Counts, chunks: int) -> npt.NDArray[np.uint64]:
-    """Postings of `chunks` texts, then as many lists of names, then as many symbols."""
+    """Return packed postings of `chunks` texts, then their names, then their symbols."""
     field, row = np.divmod(terms.text, chunks) if chunks else (terms.text, terms.text)
     word = np.where(field == _NAMES, terms.word ^ DEFINITION, terms.word)
     return np.concatenate(
@@ -155,7 +155,7 @@ def _packed(terms: Counts, exact: Counts, chunks: int) -> npt.NDArray[np.uint64]
 
 
 def _joined(lines: Sequence[bytes]) -> tuple[bytes, list[tuple[int, int]]]:
-    """Lines as one text, and where each of them lies in it."""
+    """Return the lines as one text, and the byte range of each in it."""
     ends = list(accumulate((len(line) + 1 for line in lines), initial=0))
     return b"\n".join(lines), [(start, end - 1) for start, end in pairwise(ends)]
 
@@ -179,7 +179,7 @@ def _recut(key: Key, record: bytes, blob: bytes) -> Source | None:
     if len(blob) != decoded.size:
         return None
     if place is not None:
-        # Positions count bytes of the blob, chunks need those of the text: cut anew, it is rare.
+        # Positions are offsets in the blob, chunks need offsets in the text. Rare, so chunk again.
         return Source(key, text, chunk(text, key[1] or None), record)
     fields = zip(decoded.positions, decoded.kinds, decoded.symbols, decoded.names, decoded.tests, strict=True)
     chunks = [
@@ -190,13 +190,13 @@ def _recut(key: Key, record: bytes, blob: bytes) -> Source | None:
 
 
 def without_extension(path: bytes) -> bytes:
-    """A path up to the last dot of its file name, if that is not the first letter."""
+    """Return a path up to the last dot of its file name; a leading dot does not count."""
     dot = path.rfind(b".")
     return path[:dot] if dot > path.rfind(b"/") + 1 else path
 
 
 def documents_of(sources: Sequence[Source], part: Part) -> dict[Key, Document]:
-    """What clusters store of the documents of a part that was made of these sources."""
+    """Return the documents to store in clusters, for a part built from these sources."""
     vectors = part.bits.tobytes()
     width = part.bits.shape[1]
     found: dict[Key, Document] = {}

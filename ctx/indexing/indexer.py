@@ -1,4 +1,4 @@
-"""Making sure that a tree can be searched: covered by a snapshot, and with a view at hand."""
+"""Making a tree searchable: cover it by a snapshot and prepare its view."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from ctx.types import Progress
 Report = Callable[[Progress], None]
 
 ALWAYS, AUTO, NEVER = "always", "auto", "never"
-"""What `ctx.catchUp` can be: whether a search indexes first what its tree lacks."""
+"""Values of `ctx.catchUp`: when a search first indexes the missing part of its tree."""
 _CATCH_UP_BYTES = 4 << 20
-"""So many bytes of new sources are indexed by a search that needs them: about a second of work."""
+"""Bytes of new sources that a search indexes at most: about a second of work."""
 _SCAN_BYTES = 5 << 20
-"""So many bytes are looked through where more than that is lacking."""
+"""Bytes that are scanned without indexing if more than `_CATCH_UP_BYTES` are missing."""
 
 
 class Indexer:
-    """Covers trees and prepares views. `jobs` of None means all cores, one less in the background."""
+    """Indexer of one repository. `jobs` of None means all cores, one less in the background."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Indexer:
         catalog: Catalog,
         committed: bool = True,
     ) -> None:
-        """`committed` is off for the trees of a work tree, which get no snapshot of their own."""
+        """Initialize; `committed` is False for trees of uncommitted files, which get no snapshot."""
         self._repository = repository
         self._store = store
         self._catalog = catalog
@@ -71,10 +71,10 @@ class Indexer:
         progress: Report | None = None,
         root: Node | None = None,
     ) -> Covered:
-        """Cover a tree, prepare its view and log why. `root` is its node, if somebody has read it before.
+        """Cover a tree, prepare its view and log the trigger. `root` is its node, if already read.
 
-        Where another process does so already, it is waited for. Raises `StoreUnusable` where nothing may be
-        written, unless the store may use memory.
+        Waits if another process is covering the tree. Raises `StoreUnusable` if the store is not writable,
+        unless the store may use memory.
         """
         jobs = jobs or max(1, _cores() - background)
         root = root or self.trees.root(asked.tree)
@@ -90,7 +90,7 @@ class Indexer:
         except StoreUnusable:
             if not self._store.may_use_memory:
                 raise
-        # Only what this process makes itself can stay in its memory.
+        # Results of worker processes cannot stay in the memory of this one.
         return self._cover(asked, root, trigger, 1, background, progress)
 
     def _cover(
@@ -123,40 +123,40 @@ class Indexer:
             self._catalog.forget(asked.tree)
             known = None
         if known is None:
-            with suppress(BlobsMissing):  # what can be searched of it, a search finds out
+            with suppress(BlobsMissing):  # a search determines what can be searched
                 self.prepare(asked.tree, root)
         if covered.complete and self._committed:
             self._log(asked, trigger, covered)
         return covered
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
-        """Look into everything that is stored of a tree, and make anew what is not what its name says."""
+        """Check every stored object of a tree, and rebuild those that do not match their key."""
         root = self.trees.root(tree)
         return self.coverer.cover(
             tree, root, jobs=jobs, progress=progress, committed=self._committed, trust=False
         )
 
     def missing(self, tree: bytes) -> list[Cluster]:
-        """The clusters of a tree that are not stored, known without reading a file of it."""
+        """Return the clusters of a tree that are not stored, without reading blobs."""
         return self.coverer.missing(self.trees.root(tree))[1]
 
     def prepare(self, tree: bytes, root: Node | None = None) -> View:
-        """The view of a covered tree, made from its clusters. Raises `BlobsMissing`."""
-        for mend in (self.repair, self.renew):
+        """Return the view of a covered tree, built from its clusters. Raises `BlobsMissing`."""
+        for remedy in (self.repair, self.renew):
             try:
                 return self._prepared(tree, root)
             except Damaged:
-                mend(tree)
+                remedy(tree)
         return self._prepared(tree, root)
 
     def renew(self, tree: bytes) -> None:
-        """Give up everything that was made of clusters; where only the checksums are right, that is left."""
+        """Delete everything derived from clusters, in case it is wrong although its checksums match."""
         self._catalog.clear()
 
     def view(self, asked: Resolution, progress: Report | None = None, named: bool = False) -> View:
-        """The view of a tree for a search; what lacks is made, in memory where nothing may be written.
+        """Return the view of a tree for a search; build what is missing, in memory if nothing can be written.
 
-        Of a revision that was `named` all that lacks is made, however much it is, unless that is not wanted.
+        For a `named` revision everything missing is built, whatever its size, unless `ctx.catchUp` is never.
         """
         root = None if self._committed else self.trees.root(asked.tree)
         self._store.may_use_memory = True
@@ -169,7 +169,7 @@ class Indexer:
         return self._ready(asked.tree, root)
 
     def _ready(self, tree: bytes, root: Node | None) -> View:
-        """The view of a covered tree, or of what is here of it where words would need files that are not."""
+        """Return the view of a covered tree; without the missing files if counting terms would need them."""
         if (found := self._catalog.view(tree)) is not None:
             return found
         try:
@@ -182,7 +182,7 @@ class Indexer:
             return self._borrow(tree, root or self.trees.root(tree), {})
 
     def uncounted(self, tree: bytes) -> list[bytes]:
-        """The blobs of a covered tree whose words were never counted here. Raises `Damaged`."""
+        """Return the blobs of a covered tree whose terms were never counted here. Raises `Damaged`."""
         key = self._root_key(tree, None)
         if key is None or self._catalog.view(tree) is not None:
             return []
@@ -191,20 +191,20 @@ class Indexer:
         return [oid for oid, _ in Located.among(list(keys), self._catalog.segments()).lacking()]
 
     def _borrowed(self, tree: bytes, root: Node, named: bool) -> View | None:
-        """A view of what is at hand, where catching up would take too long or is not wanted."""
-        wish = self._repository.config("ctx.catchUp") or AUTO
-        if wish not in (ALWAYS, AUTO, NEVER):
-            raise UsageError(f"ctx.catchUp is {wish!r}: set it to always, auto or never with `git config`")
-        if wish == ALWAYS or (wish == AUTO and (named or self._catalog.latest() is None)):
+        """Return a borrowed view if catching up would take too long or is disabled, else None."""
+        mode = self._repository.config("ctx.catchUp") or AUTO
+        if mode not in (ALWAYS, AUTO, NEVER):
+            raise UsageError(f"ctx.catchUp is {mode!r}: set it to always, auto or never with `git config`")
+        if mode == ALWAYS or (mode == AUTO and (named or self._catalog.latest() is None)):
             return None
         keys, known = self._at_hand(root)
         lacking = [oid for oid, language in keys if (oid, language) not in known]
-        if wish == AUTO and sum(filter(None, self._repository.blob_sizes(lacking))) <= _CATCH_UP_BYTES:
+        if mode == AUTO and sum(filter(None, self._repository.blob_sizes(lacking))) <= _CATCH_UP_BYTES:
             return None
         return self._borrow(tree, root, known)
 
     def _at_hand(self, root: Node) -> tuple[list[Key], dict[Key, Document]]:
-        """The documents of the clusters that a tree lacks, and those of them that other trees have."""
+        """Return the documents of the missing clusters of a tree, and those of them that other trees have."""
         _, clusters = self.coverer.missing(root)
         keys = list(dict.fromkeys(document_key(member) for one in clusters for member in one.members))
         known = self.coverer.known(keys)
@@ -225,16 +225,16 @@ class Indexer:
         )
 
     def _root_key(self, tree: bytes, root: Node | None) -> bytes | None:
-        """The key of the root node of a tree that is covered, or None."""
+        """Return the key of the root node of a covered tree, or None."""
         key = self._snapshots.tree(tree) if self._committed else (root or self.trees.root(tree)).key
         return key if key is not None and self._snapshots.node(key) is not None else None
 
     def _manifest(
         self, tree: bytes, root: Node | None
     ) -> tuple[Callable[[], Sequence[bytes]], Mapping[str, int]] | None:
-        """Return what gives the clusters of a tree, and why files are left out; None unless it is covered.
+        """Return a function for the cluster keys of a tree, and its skip reasons; None unless it is covered.
 
-        A tree of which blobs are missing is covered until one of them has come.
+        A tree with missing blobs counts as covered until one of them is present.
         """
         key = self._root_key(tree, root)
         record = key and self._snapshots.node(key)
@@ -261,22 +261,22 @@ class Indexer:
         )
 
     def _are_tips(self, trees: Sequence[bytes]) -> set[bytes]:
-        """Those of some trees that were indexed for what is now the tip of a branch, or checked out."""
+        """Return the trees that were indexed for the current tip of a branch or the checked-out commit."""
         tips = self._repository.tips()
         logs = {tree: self._snapshots.log(tree) for tree in trees}
         return {tree for tree, log in logs.items() if any(entry.commit in tips for entry in log)}
 
-    def grant_wishes(self, lock: IndexLock, jobs: int | None, background: bool) -> None:
-        """Cover what others wished for while the lock was held."""
-        while wishes := lock.wishes():
-            for tree in wishes:
+    def serve_requests(self, lock: IndexLock, jobs: int | None, background: bool) -> None:
+        """Cover the trees that other processes requested while the lock was held."""
+        while requests := lock.requests():
+            for tree in requests:
                 if self._snapshots.covered(tree) is None:
-                    wished = Resolution(tree, None, tree.hex(), "wish")
+                    requested = Resolution(tree, None, tree.hex(), "wish")
                     try:
-                        self.cover(wished, "wish", jobs=jobs, background=background)
+                        self.cover(requested, "wish", jobs=jobs, background=background)
                     except (GitFailed, Damaged):
-                        pass  # whoever wished for it will be told when asking again
-                lock.granted(tree)
+                        pass  # the requesting process gets the error when it tries itself
+                lock.discard_request(tree)
 
     def _log(self, asked: Resolution, trigger: str, covered: Covered) -> None:
         made = covered.new_clusters, covered.embedded_chunks

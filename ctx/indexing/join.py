@@ -1,7 +1,6 @@
-"""One view over the trees of several repositories, as if the files of submodules lay in the tree itself.
+"""One view over a tree and its submodules, as if their files were part of the tree itself.
 
-So they are ranked with the statistics of all of them, and their scores are those of one answer. Such a view
-stays in memory.
+All files are ranked with common statistics, so their scores are comparable. Such a view stays in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ctx.storage.views.view import NO_SEGMENT, Group, View
 def join_views(
     tree: bytes, views: Sequence[tuple[bytes, View]], skipped: Mapping[str, int], maker: Maker
 ) -> View:
-    """The view of all files of some views, each with the prefix of its paths; `skipped` counts the others."""
+    """Return one view of the files of all views, with prefixed paths; `skipped` counts skipped files."""
     groups: list[Group] = []
     places: dict[Key, tuple[int, int]] = {}
     segments: list[Segment] = []
@@ -31,7 +30,7 @@ def join_views(
         documents = [document for group in own for document in group.documents]
         found = zip(documents, one.file_segment.tolist(), one.file_document.tolist(), strict=True)
         for key, segment, document in found:
-            # A blob that several repositories have is one document, as it is within one.
+            # A blob in several repositories is one document.
             if key is not None and segment != NO_SEGMENT:
                 places.setdefault(key, (len(segments) + segment, document))
         segments += one.segments
@@ -46,7 +45,7 @@ def join_views(
 
 
 def _below(prefix: bytes, groups: Sequence[Group], maker: Maker) -> list[Group]:
-    """The same files under paths that begin with `prefix`, and with what the longer paths say."""
+    """Return the groups with prefixed paths, and the flags, terms and vectors of these paths."""
     paths = [prefix + path for group in groups for path in group.paths]
     terms, vectors = maker.paths(paths)
     ends = np.searchsorted(terms.text, np.arange(len(paths)), side="right").tolist()

@@ -1,4 +1,4 @@
-"""Which objects of a tree have to be fetched before all of it can be indexed, and fetching them."""
+"""Fetching the missing objects that indexing of a tree needs, in a partial clone."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from ctx.git.promised import fetch_promised
 from ctx.git.repository import Repository
 from ctx.indexing.path_rules import RULE_FILES
 
-Told = Callable[[int], None]
-"""Is told how many objects are fetched now."""
+Announce = Callable[[int], None]
+"""Called with the number of objects before each fetch."""
 
 
 def fetch_lacking(
-    repository: Repository, tree: bytes, files: Callable[[], Iterable[bytes]], told: Told
+    repository: Repository, tree: bytes, files: Callable[[], Iterable[bytes]], announce: Announce
 ) -> int:
-    """Fetch what a tree lacks of trees, then of rule files, then of `files`; each of them in one go.
+    """Fetch the missing subtrees of a tree, then rule files, then `files`, each in bulk.
 
-    `files` gives the blobs that the path rules let in, which are known only when the rule files are here.
-    Gives the number of objects that were fetched. Raises GitFailed.
+    `files` returns the blobs selected by the path rules; it is called when the rule files are present.
+    Returns the number of fetched objects. Raises GitFailed.
     """
     fetched = 0
 
     def fetch(oids: Sequence[bytes]) -> None:
         nonlocal fetched
         if oids:
-            told(len(oids))
+            announce(len(oids))
             fetch_promised(repository, oids)
             fetched += len(oids)
 
     absent, rules = _survey(repository, tree)
-    while absent:  # what is below a tree comes with it
+    while absent:  # fetching a tree brings what is below it
         fetch(absent)
         absent, rules = _survey(repository, tree)
     fetch(repository.objects.absent(rules))
@@ -40,7 +40,7 @@ def fetch_lacking(
 
 
 def _survey(repository: Repository, tree: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The trees that are not here, as far as they are known, and the rule files of the others."""
+    """Return the missing trees found so far, and the rule files of the present ones."""
     absent: list[bytes] = []
     rules: dict[bytes, None] = {}
     met = {tree}

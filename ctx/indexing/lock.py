@@ -1,7 +1,7 @@
-"""One process indexes a repository at a time, and takes over the wishes of the others.
+"""Locks of indexing. One process indexes a repository at a time and serves the requests of the others.
 
-The lock only avoids double work: readers never take it, and everything that is written is written
-atomically under a name that says what it is. `flock` dies with its holder, so no lock is ever stale.
+The lock only avoids double work: readers never take it, and all writes are atomic and content-addressed.
+`flock` ends with its holder, so no lock is ever stale.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _Result = TypeVar("_Result")
 
 _TREE = re.compile("(?:[0-9a-f]{2})+")
 _SILENCE = 20.0
-"""Seconds without a sign of life after which nobody waits for the holder of a tree any more."""
+"""Seconds without a `touch` after which waiting for the holder of a tree lock ends."""
 
 
 class IndexLock:
-    """The lock of a store and the trees that somebody wishes to have covered."""
+    """The lock of a store, and the queue of trees that other processes request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._wishes = os.path.join(store.path, "wishes")
+        self._requests = os.path.join(store.path, "wishes")
         self._handle: int | None = None
         self._stuck: set[bytes] = set()
 
     def acquire(self, wait: float = 0.0) -> bool:
-        """Try to become the one that indexes, for `wait` seconds. Raises `StoreUnusable`."""
+        """Try to take the lock for `wait` seconds; return True if it was taken. Raises `StoreUnusable`."""
         handle = self._open()
         end = time.monotonic() + wait
         try:
@@ -61,13 +61,13 @@ class IndexLock:
             try:
                 return self._store.permissions.open(path, os.O_RDWR)
             except OSError as error:
-                # Another process may remove the index just after its directory has been made.
+                # Another process may remove the index just after its directory was created.
                 if not (may_vanish and isinstance(error, FileNotFoundError)):
                     raise unusable(self._store.path, error) from error
         raise AssertionError("the second round returns or raises")
 
     def release(self) -> None:
-        """Let the next one in."""
+        """Release the lock."""
         if self._handle is not None:
             self._sign("")
             os.close(self._handle)
@@ -82,7 +82,7 @@ class IndexLock:
         self.release()
 
     def holder(self) -> int | None:
-        """The process that holds the lock, as far as it said so; for messages only."""
+        """Return the recorded id of the process that holds the lock, or None; for messages only."""
         try:
             with open(os.path.join(self._store.path, "lock"), encoding="ascii") as file:
                 return int(file.read(32))
@@ -95,36 +95,36 @@ class IndexLock:
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, text.encode("ascii"), 0)
         except OSError:
-            pass  # a full disk: it is for messages only
+            pass  # the disk is full; the text is for messages only
 
-    def wish(self, tree: bytes) -> None:
-        """Ask the process that holds the lock to cover a tree before it ends."""
-        self._store.write_file(os.path.join(self._wishes, tree.hex()), b"")
+    def request(self, tree: bytes) -> None:
+        """Request that the holder of the lock covers a tree before it ends."""
+        self._store.write_file(os.path.join(self._requests, tree.hex()), b"")
 
-    def wishes(self) -> list[bytes]:
-        """The trees that were wished for, but for wishes that were granted and could not be removed."""
+    def requests(self) -> list[bytes]:
+        """Return the requested trees, without served requests that could not be removed."""
         try:
-            names = sorted(os.listdir(self._wishes))
+            names = sorted(os.listdir(self._requests))
         except OSError:
             return []
         trees = [bytes.fromhex(name) for name in names if _TREE.fullmatch(name)]
         return [tree for tree in trees if tree not in self._stuck]
 
-    def granted(self, tree: bytes) -> None:
-        """Forget a wish."""
+    def discard_request(self, tree: bytes) -> None:
+        """Remove a request."""
         try:
-            os.unlink(os.path.join(self._wishes, tree.hex()))
+            os.unlink(os.path.join(self._requests, tree.hex()))
         except FileNotFoundError:
             pass
-        except OSError:  # a directory lies there, or nothing may be removed
+        except OSError:  # it is a directory, or the store is not writable
             self._stuck.add(tree)
 
 
 class TreeLock:
     """The lock of one tree, held while a process covers it or prepares its view. Raises `StoreUnusable`.
 
-    Whoever needs the same tree waits, and then finds it done, or goes on from what a holder that died has
-    stored. A holder that shows no sign of life for some time is not waited for.
+    Other processes wait, and then find the tree done, or continue from what a dead holder has stored.
+    A holder that does not `touch` the lock for some time is not waited for.
     """
 
     def __init__(self, store: Store, tree: bytes) -> None:
@@ -138,7 +138,7 @@ class TreeLock:
             try:
                 touched = os.stat(self._path).st_mtime_ns
             except OSError:
-                touched = 0  # it has just been released
+                touched = 0  # just released
             if touched != seen:
                 seen, since = touched, time.monotonic()
             elif time.monotonic() - since > _SILENCE:
@@ -154,7 +154,7 @@ class TreeLock:
             os.close(self._handle)
 
     def touch(self) -> None:
-        """Show those who wait that the holder is at work."""
+        """Show waiting processes that the holder is still running."""
         if self._handle >= 0:
             os.utime(self._handle)
 
@@ -166,7 +166,7 @@ class TreeLock:
             raise unusable(self._store.path, error) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The holder before may have removed the file that was opened.
+            # The previous holder may have removed the file that was opened.
             if os.path.samestat(os.fstat(handle), os.stat(self._path)):
                 self._handle = handle
                 self.touch()
@@ -188,31 +188,31 @@ _Self = TypeVar("_Self", bound=_Maker)
 def at_work(
     method: Callable[Concatenate[_Self, _Parameters], _Result],
 ) -> Callable[Concatenate[_Self, _Parameters], _Result]:
-    """A method that makes something of what is stored, which collections are told while it runs.
+    """Decorate a method that builds from stored objects, so that no garbage collection runs meanwhile.
 
-    A search may do so without the lock. What it has found or written is not yet named by anything.
+    A search may build without the index lock, and its objects are not yet referred to by anything.
     """
 
     @wraps(method)
-    def telling(self: _Self, /, *arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
+    def wrapper(self: _Self, /, *arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
         handle = -1
         try:
             self._store.prepare()
             handle = _open(self._store)
             fcntl.flock(handle, fcntl.LOCK_SH)
         except (OSError, StoreUnusable):
-            pass  # where nothing may be written nothing is collected either
+            pass  # a store that is not writable is not collected either
         try:
             return method(self, *arguments, **named)
         finally:
             if handle >= 0:
                 os.close(handle)
 
-    return telling
+    return wrapper
 
 
 def nobody_is_at_work(store: Store, wait: float) -> bool:
-    """Whether there is a moment within `wait` seconds at which no process makes anything. Raises OSError."""
+    """Return True if within `wait` seconds no `at_work` method is running. Raises OSError."""
     handle = _open(store)
     end = time.monotonic() + wait
     try:

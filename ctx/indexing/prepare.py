@@ -1,4 +1,4 @@
-"""Making the view of a covered tree from its clusters, the segments at hand and, for words, the blobs."""
+"""Building the view of a covered tree from its clusters, existing segments and, for new terms, the blobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ctx.text.pluralize import counted_and
 
 _PART_BYTES = 1 << 17
 _SMALL_SEGMENTS = 4
-"""So many small segments of like size are merged into one."""
+"""Number of small segments of similar size that are merged into one."""
 _SMALL = segments.TARGET_ROWS // 4
 _GROWTH = 2
 
@@ -38,9 +38,9 @@ def prepare_view(
     are_tips: Tips,
     committed: bool = True,
 ) -> View:
-    """Build and keep the view of a tree.
+    """Build and store the view of a tree.
 
-    Raises `Damaged` when one of its clusters cannot be read, and `BlobsMissing`.
+    Raises `Damaged` if one of its clusters cannot be read, and `BlobsMissing`.
     """
     base = catalog.latest()
     known = known_groups(base)
@@ -51,10 +51,10 @@ def prepare_view(
     located = locate(groups, base, catalog)
     if lacking := located.lacking():
         for group in groups:
-            # A segment got lost that the base view was built on: its clusters say what was in it.
+            # A segment of the base view is lost: read its documents from their clusters.
             if any(key in lacking and key not in fresh for key in group.documents if key is not None):
                 fresh |= clusters.stored(group.key).documents
-        made = _count_anew({key: fresh[key] for key in lacking}, catalog, maker)
+        made = _recount({key: fresh[key] for key in lacking}, catalog, maker)
         located = Located.among(located.keys, [*located.used, *made])
     located = _merged(located, catalog)
     arrays, meta = view.build(
@@ -66,7 +66,7 @@ def prepare_view(
 
 
 def known_groups(base: View | None) -> dict[bytes, Group]:
-    """Return the files of a view by cluster key, without clusters of which blobs may have been missing."""
+    """Return the files of a view by cluster key, without clusters whose blobs may have been missing."""
     if base is None:
         return {}
     found = base.groups()
@@ -76,7 +76,7 @@ def known_groups(base: View | None) -> dict[bytes, Group]:
 
 
 def groups_of(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:
-    """The files of some clusters; their paths are read in one go."""
+    """Return the files of clusters by cluster key; all paths are embedded in one batch."""
     paths = [member.path for stored in clusters.values() for member in stored.members]
     terms, vectors = maker.paths(paths)
     ends = np.searchsorted(terms.text, np.arange(len(paths)), side="right").tolist()
@@ -101,7 +101,7 @@ def groups_of(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]
 
 
 class Located(NamedTuple):
-    """Where documents are: for each of `keys` the number of a segment of `used` and the document, or -1."""
+    """Locations of documents: for each key its index in `used` and that of the document, or -1."""
 
     keys: list[Key]
     used: list[tuple[str, Segment]]
@@ -110,7 +110,7 @@ class Located(NamedTuple):
 
     @classmethod
     def among(cls, keys: list[Key], candidates: Iterable[tuple[str, Segment]]) -> Located:
-        """Look in the candidates one after the other until nothing is left to look for."""
+        """Search the candidates in order until all keys are found."""
         number = np.full(len(keys), -1, dtype=np.int64)
         document = np.full(len(keys), -1, dtype=np.int64)
         used: list[tuple[str, Segment]] = []
@@ -127,24 +127,24 @@ class Located(NamedTuple):
         return cls(keys, used, number, document)
 
     def lacking(self) -> dict[Key, None]:
-        """The documents that no segment has."""
+        """Return the documents that no segment has."""
         return dict.fromkeys(self.keys[i] for i in np.flatnonzero(self.number < 0).tolist())
 
     def places(self) -> dict[Key, tuple[int, int]]:
-        """The segment's number and the document's for each key."""
+        """Return (segment index, document index) by key."""
         return dict(
             zip(self.keys, zip(self.number.tolist(), self.document.tolist(), strict=True), strict=True)
         )
 
 
 def locate(groups: Sequence[Group], base: View | None, catalog: Catalog) -> Located:
-    """Where the documents of these files are, as far as segments have them."""
+    """Return the locations of the documents of these files in segments."""
     keys = dict.fromkeys(key for group in groups for key in group.documents if key is not None)
     return Located.among(list(keys), _candidates(base, catalog))
 
 
 def _candidates(base: View | None, catalog: Catalog) -> Iterator[tuple[str, Segment]]:
-    """The segments of the base view, which have most of what is looked for, then all others."""
+    """Yield the segments of the base view, which have most documents, then all others."""
     if base is not None:
         yield from zip(base.names, base.segments, strict=True)
     for name, segment in catalog.segments():
@@ -152,8 +152,8 @@ def _candidates(base: View | None, catalog: Catalog) -> Iterator[tuple[str, Segm
             yield name, segment
 
 
-def _count_anew(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) -> list[tuple[str, Segment]]:
-    """Segments for documents whose clusters are there but whose words were never counted here."""
+def _recount(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) -> list[tuple[str, Segment]]:
+    """Return new segments for documents with stored clusters whose terms were never counted here."""
     made: list[tuple[str, Segment]] = []
     parts: list[segments.Part] = []
     sources: list[Source] = []
@@ -172,7 +172,7 @@ def _count_anew(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) ->
 
     records = [document.record for document in lacking.values()]
     if missing := maker.absent(list(lacking)):
-        # A fetch brings the clusters of a partial clone without its blobs.
+        # In a partial clone, `fetch` brings clusters without their blobs.
         raise BlobsMissing(
             counted_and(missing, "file", "of this tree is", "of this tree are")
             + " not in this clone, so words cannot be counted: "
@@ -194,7 +194,7 @@ def _count_anew(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) ->
 
 
 def _merged(located: Located, catalog: Catalog) -> Located:
-    """Merge small segments of like size, so that their number grows with the logarithm of the commits."""
+    """Merge small segments of similar size, so that their number is logarithmic in the number of commits."""
     small = sorted(
         (number for number, (_, segment) in enumerate(located.used) if segment.rows < _SMALL),
         key=lambda number: located.used[number][1].rows,

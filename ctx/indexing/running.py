@@ -1,4 +1,4 @@
-"""One run of the index command: cover a tree, do what other processes wish for meanwhile, and report."""
+"""One run of the index command: cover a tree, serve requests of other processes, and report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ctx.session import Session
 
 _OWN_SHARE = 0.1
-"""The part of a run that the index of the package takes, where a remote model embeds too."""
+"""Share of a run for the local index if a remote model embeds too."""
 
 
 def run(
@@ -41,26 +41,26 @@ def run(
         remote = _embed(session, asked.tree, progress, ask_model)
         skipped = _left(remote)
         if remote is None or not (remote.embedded or skipped):
-            # Otherwise somebody waited for a remote model, and there is more to say.
+            # Otherwise the remote model embedded something, which the report shows.
             skipped = ALREADY_INDEXED
         return _report(session, asked, started, skipped, record.totals)._replace(remote=remote)
     take_shared(session, asked.tree, indexing=True)
     lock = IndexLock(session.store)
     if not lock.acquire():
-        lock.wish(asked.tree)
-        # The holder may have looked for wishes for the last time just before.
+        lock.request(asked.tree)
+        # The holder may have read the queue for the last time just before.
         if not lock.acquire():
             return _report(session, asked, started, INDEXING_IN_PROGRESS, Totals())
     embeds = ask_model and bool(session.repository.settings.get("ctx.embedder.url"))
     own = _part(progress, 0.0, _OWN_SHARE) if embeds else progress
     with lock:
         covered = indexer().cover(asked, trigger, jobs=jobs, background=background, progress=own)
-        lock.granted(asked.tree)
-        indexer().grant_wishes(lock, jobs, background)
-    # A wish that came in between is seen by its process, or here.
-    while lock.wishes() and lock.acquire():
+        lock.discard_request(asked.tree)
+        indexer().serve_requests(lock, jobs, background)
+    # A request queued in between is seen by its process, or here.
+    while lock.requests() and lock.acquire():
         with lock:
-            indexer().grant_wishes(lock, jobs, background)
+            indexer().serve_requests(lock, jobs, background)
     rest = _part(progress, _OWN_SHARE, 1.0)
     remote = _embed(session, asked.tree, rest, ask_model) if covered.complete else None
     return _report(
@@ -71,7 +71,7 @@ def run(
 def _embed(
     session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
 ) -> RemoteReport | None:
-    """Have a tree that is indexed embedded by the remote model too, where one is configured."""
+    """Embed an indexed tree with the remote model, if one is configured."""
     if not session.repository.settings.get("ctx.embedder.url") or session.remote_model is None:
         return None
     from ctx.indexing.vectors.indexing import embed_tree
@@ -80,14 +80,14 @@ def _embed(
 
 
 def _left(remote: RemoteReport | None) -> str | None:
-    """Return why nothing was embedded by a remote model, None where that is not so."""
+    """Return the reason for which the remote model was not run, or None."""
     return INDEXING_IN_PROGRESS if remote is not None and remote.elsewhere else None
 
 
 def _part(
     progress: Callable[[Progress], None] | None, start: float, end: float
 ) -> Callable[[Progress], None] | None:
-    """Return what reports a stage of a run that lasts from `start` to `end`, parts of the run in 0..1."""
+    """Return a callback that reports a stage of a run from share `start` to share `end`, in 0..1."""
     if progress is None:
         return None
     report = progress

@@ -1,4 +1,4 @@
-"""Trees of the repository as manifest nodes: the partition's source of entries and path rules."""
+"""Git trees as manifest nodes: the source of entries and path rules for the partition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctx.indexing.path_rules import PathRules
 from ctx.storage.partition import Node, root_node
 
 MOST_ENTRIES = 5_000_000
-"""Files and directories that a tree which repeats itself may have, each counted as often as it is there."""
+"""Maximum number of entries of a tree with repeated subtrees; each occurrence counts."""
 _FEW_REPEATED = 10_000
 _READ_AT_ONCE = 1000
 
@@ -41,10 +41,10 @@ class Trees:
         )
 
     def _bounded(self, root: bytes) -> Callable[[bytes], Sequence[TreeEntry]]:
-        """The entries of trees on a walk from `root`.
+        """Return a function for the entries of trees on a walk from `root`.
 
-        The size of objects bounds what different trees hold. A few objects can name each other so often
-        that no walk ends, so the whole tree is counted as soon as some are met again and again.
+        A few objects can refer to each other so often that a walk takes exponential time. The whole tree is
+        counted as soon as many repeated entries are met.
         """
         met: set[bytes] = set()
         repeated = 0
@@ -80,7 +80,7 @@ class Trees:
 
 
 def check_size(repository: Repository, tree: bytes) -> None:
-    """Raise CtxError where a tree has more than MOST_ENTRIES entries; equal trees are read once a level."""
+    """Raise CtxError if a tree has more than MOST_ENTRIES entries; equal trees are read once a level."""
     level: Mapping[bytes, int] = {tree: 1}
     total = 0
     while level:

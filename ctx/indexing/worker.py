@@ -1,4 +1,4 @@
-"""What a batch of clusters is made by and from, in this process or in another one."""
+"""Workers that build batches of clusters, and the picklable values that they start from."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ctx.storage.views.segments import Key
 
 
 class Task(NamedTuple):
-    """A batch for a worker: clusters to make, and what is known already of blobs in them.
+    """A batch for a worker: clusters to build, and what is already known of their blobs.
 
-    That is a document, or the reason why the content keeps the file out.
+    `known` holds a document, or the reason to skip the file by its content.
     """
 
     clusters: list[Cluster]
@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a worker finds its repository and its store."""
+    """Location of the repository and the store of a worker."""
 
     repository: RepositoryPlace
     descriptor: Descriptor
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 class Worker:
-    """Makes batches in this process."""
+    """Builder of batches in this process."""
 
     def __init__(self, place: Place, store: Store) -> None:
         repository = Repository(place.repository)
@@ -47,5 +47,5 @@ class Worker:
         self._descriptor = str(place.descriptor)
 
     def run(self, task: Task) -> Made:
-        """Make and store the clusters of a batch."""
+        """Build and store the clusters of a batch."""
         return make_batch(task.clusters, task.known, self.maker, self._clusters.write, self._descriptor)

@@ -1,4 +1,4 @@
-"""Spreading batches over processes. Loaded only where there is enough to do for several."""
+"""Distribution of batches over processes. Imported only if there is enough work for several."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkContext, SpawnContext
 
 NICENESS = 10
-"""How far a background run stands back for what the user does."""
+"""Niceness of the workers of a background run."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that ask a process to end."""
+"""Signals that end a process."""
 _PATIENCE = 5.0
 """Seconds that a worker has to end before it is killed."""
 
 
 class _Child:
-    """A worker process, with a pipe of its own: when it is killed, however busy, its pipe says so."""
+    """A worker process with its own pipe, which reports end of file if the process is killed."""
 
     def __init__(self, context: ForkContext | SpawnContext, place: Place, background: bool) -> None:
         self.connection, theirs = context.Pipe()
@@ -40,10 +40,10 @@ class _Child:
 
 
 def _serve(connection: Connection, place: Place, background: bool) -> None:
-    """Take tasks and give results until there are no more: the work of a worker process."""
+    """Run tasks from the connection until it sends None: the main function of a worker process."""
     for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # a terminal sends these to all; the parent decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the parent's way to end is not a worker's
+        signal.signal(number, signal.SIG_IGN)  # a terminal sends these to the whole group; the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # do not run the parent's handler
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if background:
@@ -59,9 +59,9 @@ def _serve(connection: Connection, place: Place, background: bool) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as its parent has ended, however that was.
+    """Exit as soon as the parent process has ended.
 
-    It would wait for work for ever, and hold the lock that it inherited.
+    Otherwise this process would wait for work forever, and hold the lock that it inherited.
     """
     parent = multiprocessing.parent_process()
     assert parent is not None, "a worker is the child of the process that started it"
@@ -72,8 +72,11 @@ def _end_with_parent() -> None:
 def in_processes(
     tasks: Iterable[Task], place: Place, jobs: int, background: bool
 ) -> Iterator[tuple[Task, Made]]:
-    """Run tasks in several processes; results come in the order of the tasks, a few tasks ahead at most."""
-    # A forked child starts at once; elsewhere than on Linux the system's libraries do not survive a fork.
+    """Run tasks in several processes; yield results in the order of the tasks, a few tasks ahead at most.
+
+    Raises CtxError if a worker process was killed.
+    """
+    # Fork starts fast; system libraries other than Linux's do not survive a fork.
     context: ForkContext | SpawnContext = (
         multiprocessing.get_context("fork")
         if sys.platform == "linux"
@@ -93,8 +96,8 @@ def in_processes(
         for child in children:
             child.process.terminate()
         raise CtxError(
-            "a worker process was ended from outside, perhaps for want of memory: run the command again, "
-            "it goes on from what is done; --jobs 1 needs the least memory"
+            "a worker process was killed, perhaps because memory ran out: run the command again, "
+            "it continues from what is done; --jobs 1 needs the least memory"
         ) from None
     except BaseException:
         for child in children:
@@ -111,10 +114,10 @@ def in_processes(
 
 @contextmanager
 def _signals_wait() -> Iterator[None]:
-    """Keep signals that end a process waiting, here and in processes that are started, until the block ends.
+    """Block signals that end a process, here and in started processes, until the block ends.
 
-    A new process has the handlers of its parent until it sets its own, and Python forgets after a fork what
-    was signalled before: a signal in between would be lost.
+    A new process has the handlers of its parent until it sets its own, and Python drops pending signals
+    after a fork: a signal in between would be lost.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
@@ -124,18 +127,18 @@ def _signals_wait() -> Iterator[None]:
 
 
 def _share_out(tasks: Iterable[Task], connections: Sequence[Connection]) -> Iterator[tuple[Task, Made]]:
-    """Keep the workers busy. Raises EOFError or ConnectionError when one of them is gone."""
+    """Keep the workers busy and yield results. Raises EOFError or ConnectionError if one of them is gone."""
     waiting = enumerate(tasks)
     idle = list(connections)
     busy: dict[Connection, tuple[int, Task]] = {}
     done: dict[int, tuple[Task, Made]] = {}
     wanted = 0
     while True:
-        # Before anything is sent: a worker that was slow leaves so much done that there is room for no more.
+        # Yield before sending: results held back by a slow worker may fill the queue.
         while wanted in done:
             yield done.pop(wanted)
             wanted += 1
-        # A task is sent only to one that waits for it, so that nobody waits for the other to read.
+        # Send a task only to an idle worker: otherwise both ends could block on writing.
         while idle and len(busy) + len(done) < 3 * len(connections) and (following := next(waiting, None)):
             busy[idle[-1]] = following
             idle.pop().send(following[1])

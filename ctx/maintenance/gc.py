@@ -110,9 +110,9 @@ def busy(lock: IndexLock) -> str:
 
 def grant(index: OpenIndex, lock: IndexLock) -> None:
     """Cover what others wished for while the lock was held for another purpose."""
-    while lock.wishes() and lock.acquire():
+    while lock.requests() and lock.acquire():
         with lock:
-            index.indexer.grant_wishes(lock, None, False)
+            index.indexer.serve_requests(lock, None, False)
 
 
 def _collect(index: OpenIndex, since: float, drop: str | None, *, dry_run: bool) -> Report:

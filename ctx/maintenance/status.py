@@ -35,7 +35,7 @@ def status(index: OpenIndex) -> Status:
         found,
         _catch_up(index),
         storage(index.repository, index.store),
-        index.store.lent,
+        index.store.alternates,
         tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in Shelf(index.store).list()),
         tuple(models_of(index)),
         "; ".join(_warnings(index)) or None,

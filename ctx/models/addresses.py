@@ -1,4 +1,4 @@
-"""Addresses of services: the method behind a server's address, the origin, and what may be sent in clear."""
+"""Addresses of services: the path of a method, the origin, and the rule about unencrypted requests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _EMBEDDING = {
 
 
 def embedding_address(url: str, dialect: str) -> str:
-    """Where an embedder of this dialect takes texts."""
+    """Return the address of the embedding method of this dialect."""
     return completed(url, _EMBEDDING[dialect])
 
 
 def completed(url: str, method: str) -> str:
-    """The address of a method, given by its path on a server, unless `url` names another one already."""
+    """Return `url` with the path of the method, unless `url` has another path already."""
     path = urlsplit(url).path.rstrip("/")
     if not path:
         return url + method
@@ -34,9 +34,9 @@ def completed(url: str, method: str) -> str:
 
 
 def origin(url: str) -> tuple[str, str, int]:
-    """Return protocol, host and port of an address in one form: what a key is bound to (RFC 6454).
+    """Return protocol, host and port of an address, normalized (RFC 6454). A key is bound to an origin.
 
-    All three are empty for what is no address.
+    Returns ("", "", 0) if `url` is no address.
     """
     try:
         parts = urlsplit(url)
@@ -56,7 +56,7 @@ def is_loopback(url: str) -> bool:
 
 
 def refuse_clear_text(url: str, settings: Settings) -> None:
-    """Raise CtxError for an address to which all would go unencrypted, unless `ctx.allowInsecure` is set."""
+    """Raise CtxError for an unencrypted address of another machine, unless `ctx.allowInsecure` is set."""
     scheme, _, _ = origin(url)
     if scheme == "https" or is_loopback(url) or settings.get_bool("ctx.allowInsecure", False):
         return

@@ -1,9 +1,9 @@
-"""The direction that all vectors of a model share, which has to go so that a sign bit says something.
+"""Removal of the direction common to all vectors of a model, so that sign bits carry information.
 
-In many models there is one (Ethayarajh, 2019): most components then have one sign for all texts, and bits
-keep next to nothing. What is stored as bits is therefore the part of a vector that is across to the mean over
-a few fixed texts (as Mu and Viswanath, 2018, take common directions out). Vectors that were stored with
-different centres do not compare, so the centre is kept, and travels, with the vectors.
+Many models have such a direction (Ethayarajh, 2019): most components then have the same sign for all texts.
+For bits, vectors are therefore projected orthogonally to the mean over a few fixed texts (as Mu and
+Viswanath, 2018, remove common directions). Vectors stored with different centres are not comparable, so the
+centre is stored, and shared, with the vectors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ctx.models.precision import BIT, is_same_answer, truncated
 Floats = npt.NDArray[np.float32]
 
 VERSION = "1"
-"""A part of the descriptor; another one for other texts."""
+"""Part of the descriptor; change it with the texts."""
 
 TEXTS = (
     "def total(prices):\n    return sum(price.amount for price in prices if not price.void)",
@@ -38,29 +38,29 @@ TEXTS = (
     "it('shows an error when the password is wrong', () => {\n  expect(login()).toBe(false);\n});",
     '<form method="post">\n  <input name="email" type="email">\n  <button>Send</button>\n</form>',
 )
-"""Of many languages and kinds; they are sent once, before anything else is embedded."""
+"""Fixed texts of many languages and kinds; sent once, before any other text is embedded."""
 
 
 class Reference(NamedTuple):
-    """What a model said to fixed texts: `probe` (dimensions,) of unit length, and the `centre` (dimensions,).
+    """Answer of a model to fixed texts: `probe` (dimensions,) of unit length, and `centre` (dimensions,).
 
-    The centre is zero where no bits are stored.
+    The centre is zero unless vectors are stored as bits.
     """
 
     probe: Floats
     centre: Floats
 
     def agrees(self, other: Reference) -> bool:
-        """Whether vectors that were stored with the one compare with those stored with the other."""
+        """Return True if vectors stored with both references are comparable."""
         centres = [truncated(one.centre[None], len(one.centre))[0] for one in (self, other)]
         without = not self.centre.any() and not other.centre.any()
         return is_same_answer(self.probe, other.probe) and (without or is_same_answer(*centres))
 
 
 def centred(vectors: Floats, reference: Reference, precision: str) -> Floats:
-    """Unit vectors (n, dimensions) as they are stored and compared: for bits what is across to the centre.
+    """Return unit vectors (n, dimensions) as stored and compared; for bits, orthogonal to the centre.
 
-    Only its direction counts, so that a model without a common one loses next to nothing.
+    Only the direction of the centre is used, so a model without a common direction loses little.
     """
     if precision != BIT:
         return vectors

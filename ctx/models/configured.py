@@ -1,4 +1,4 @@
-"""The remote models of one open repository: the one that is configured, and any other by its settings."""
+"""The remote models of one open repository: the configured one, and others by their settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctx.storage.store import Store
 
 
 class Models:
-    """What was opened of remote models is kept for the next question, as long as no setting changes."""
+    """Cache of open remote models; emptied when a setting changes."""
 
     def __init__(self, repository: Repository, store: Store) -> None:
         self.repository = repository
@@ -19,15 +19,15 @@ class Models:
 
     @property
     def configured(self) -> RemoteModel | None:
-        """The embedder that is configured now, with what it has made here. Raises UsageError."""
+        """The configured embedder with its stored vectors, or None. Raises UsageError."""
         settings = embedder_settings(self.repository.settings)
         return None if settings is None else self.of(settings)
 
     def of(self, settings: EmbedderSettings) -> RemoteModel:
-        """What is here of the model with these settings."""
+        """Return the model with these settings, cached."""
         now = self.repository.settings.digest
         if now != self._under:
-            # Proxies, certificates and whether anything may be sent are settings too.
+            # Proxies, certificates and permissions are settings too.
             self.close()
             self._under = now
         if settings not in self._models:
@@ -35,6 +35,6 @@ class Models:
         return self._models[settings]
 
     def close(self) -> None:
-        """Close the connections of all of them."""
+        """Close the connections of all models."""
         while self._models:
             self._models.popitem()[1].close()

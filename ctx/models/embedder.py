@@ -1,4 +1,4 @@
-"""An embedder behind HTTP: requests and answers of each dialect, batches, and what is wrong with a vector."""
+"""Client of an embedding service: requests and answers of each dialect, batches, checks of vectors."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ctx.text.pluralize import counted
 
 PROBE = "def probe(text):\n    return 'git-ctx asks whether it is still the same model'"
 _CHARACTERS = 3
-"""A token of code has about so many characters, for cutting what a model cannot read."""
+"""Characters of code for each token, estimated; for truncating texts."""
 _SHORTEST = 64
 Floats = npt.NDArray[np.float32]
 
 
 class RemoteEmbedder:
-    """Turns texts into vectors by asking a service. `embed_documents` may be called by several threads."""
+    """Client of an embedding service. `embed_documents` may be called by several threads."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class RemoteEmbedder:
         patience: Patience | None = None,
         **service: Any,
     ) -> None:
-        """`patience` as in `Service`."""
+        """Initialize; `patience` as in `Service`."""
         self.settings = wanted
         self._is_patient = patience is None
         self._most = sys.maxsize
         self.cut: set[bytes] = set()
-        """Hashes of texts of which only the beginning was read, since they were too long for the model."""
+        """Hashes of texts that were truncated because they were too long for the model."""
         what = "the text of queries" if for_queries else "the text of the indexed files"
         purpose = "query embedding" if for_queries else "embedding"
         url = embedding_address(wanted.query_url if for_queries else wanted.url, wanted.dialect)
@@ -70,29 +70,29 @@ class RemoteEmbedder:
         self._service.close()
 
     def stop(self) -> None:
-        """Send nothing more; what is under way may end."""
+        """Send no more requests; pending ones may end."""
         self._service.stop()
 
     def account(self) -> None:
-        """Write down what was sent, and keep the connections."""
+        """Write the ledger; keep the connections."""
         self._service.account()
 
     @property
     def url(self) -> str:
-        """The whole address that is asked."""
+        """Full address of the service."""
         return self._service.url
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """The vectors of documents as they are, (n, dimensions) float32 of unit length.
+        """Return the vectors of documents, not centred, (n, dimensions) float32 of unit length.
 
-        Raises `ServiceFailed`, also for an answer that holds no such vectors.
+        Raises `ServiceFailed`, also for an answer without such vectors.
         """
         wanted = self.settings
         given = [wanted.document_prefix + text for text in texts]
         return self._embed(given, wanted.document_task)
 
     def embed_query(self, text: str, scope: str = "") -> Floats:
-        """The vector of a question, (dimensions,), with the model's instruction; `scope` is a directory."""
+        """Return the vector (dimensions,) of a query with its instruction; `scope` is a directory."""
         wanted = self.settings
         asked = with_path(scope, text, wanted.path_cap) if scope and wanted.path_header else text
         if wanted.instruction:
@@ -101,7 +101,7 @@ class RemoteEmbedder:
         return vector
 
     def check(self, known: Reference | None) -> Reference:
-        """What the model says to fixed texts. Raises `ServiceFailed` where that is not as it was."""
+        """Return the model's answer to fixed texts. Raises `ServiceFailed` if it differs from `known`."""
         wanted = self.settings
         more = TEXTS if known is None and wanted.precision == BIT else ()
         texts = [wanted.document_prefix + text for text in more]
@@ -118,7 +118,7 @@ class RemoteEmbedder:
         return known
 
     def _embed(self, texts: Sequence[str], task: str) -> Floats:
-        """One request, or several where the service will not take so much, or not in time."""
+        """Embed in one request, or in several if the service rejects the size or is too slow."""
         most = self._most
         if len(texts) > most:
             starts = range(0, len(texts), most)
@@ -126,7 +126,7 @@ class RemoteEmbedder:
         try:
             return self._asked(texts, task)
         except TooSlow:
-            # It is as slow with the next ones.
+            # Following requests are limited too.
             self._most = min(self._most, (len(texts) + 1) // 2)
             return self._embed(texts, task)
         except TooLarge as error:
@@ -136,7 +136,7 @@ class RemoteEmbedder:
             return self._cut(texts[0], task, error)
 
     def _cut(self, text: str, task: str, error: TooLarge) -> Floats:
-        """The vector of the beginning of a text that is too long, shorter and shorter until it is taken."""
+        """Return the vector of a truncated text; truncate repeatedly until the service accepts it."""
         limit = min(len(text) // 2, self.settings.context * _CHARACTERS)
         while limit >= _SHORTEST:
             try:
@@ -178,7 +178,7 @@ class RemoteEmbedder:
 
 
 def request(wanted: EmbedderSettings, texts: Sequence[str], task: str) -> dict[str, Any]:
-    """The body of a request."""
+    """Return the body of a request."""
     if wanted.dialect == TEI:
         return {"inputs": list(texts), "normalize": True, "truncate": False}
     body: dict[str, Any] = {"model": wanted.model, "input": list(texts)}
@@ -215,12 +215,12 @@ def vectors_of(answer: Any, dialect: str) -> Floats:
 
 
 def tokens_of(texts: Sequence[str]) -> int:
-    """About how many tokens texts have, for an estimate of what they cost."""
+    """Return the estimated number of tokens of texts, for an estimate of the cost."""
     return sum(math.ceil(len(text) / _CHARACTERS) for text in texts)
 
 
 def refuse_threshold(precision: str) -> None:
-    """Raises UsageError where a score has no meaning by itself."""
+    """Raise UsageError: scores of this precision have no absolute meaning."""
     raise UsageError(
         f"scores of vectors kept as {precision} only order the hits of one answer: --min-score needs a "
         "reranker, or ctx.embedder.precision int8, f16 or f32"

@@ -1,15 +1,15 @@
-"""The names of the files that lie beside the vectors of a remote model, or how they begin.
+"""Names, or prefixes of names, of the files beside the vectors of a remote model.
 
-Whoever writes one of them and whoever takes stock of the store read them here.
+Used by their writers and by the inventory of the store.
 """
 
 PROBE = "probe-0"
-"""What the model said to fixed texts."""
+"""Answer of the model to fixed texts."""
 MODEL = "model-0"
-"""How the model is asked."""
+"""Settings of requests to the model."""
 CUT = "cut-0"
-"""Texts that were too long."""
+"""Hashes of truncated texts."""
 CONFIRMED = "confirmed-"
-"""When the model at an address was last found to be the same."""
+"""Prefix: the modification time is that of the last successful check of an address."""
 ARRIVED = "arrived-"
-"""Vectors whose clusters are not whole yet."""
+"""Prefix: journal of vectors whose clusters are not complete."""

@@ -1,9 +1,9 @@
 """Requests to a model service over HTTP: time limits, retries, and size limits on answers.
 
-A request has a minute from its first byte to the last byte of the answer. A failure that may pass (a lost
-connection, 408, 425, 429, 5xx) is tried again after each of `WAITS`, or after as long as the server asks
-for. A rate limit makes every request of the process wait. Redirects are never followed: text and key go to
-the configured address or nowhere.
+A request has a minute from its first byte to the last byte of the answer. A transient failure (a lost
+connection, 408, 425, 429, 5xx) is retried after each of `WAITS`, or after the delay that the server requests.
+A rate limit delays every request of the process. Redirects are never followed: text and key are sent only to
+the configured address.
 """
 
 from __future__ import annotations
@@ -33,36 +33,36 @@ if TYPE_CHECKING:
     import httpx
 
 TIMEOUT = 60.0
-"""Seconds for one request, to the last byte of its answer."""
+"""Timeout of one request in seconds, to the last byte of its answer."""
 WAITS = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
-"""Seconds before each further try."""
+"""Seconds before each retry."""
 _JITTER = 0.1
-"""Each wait is longer by up to this part of itself, so that clients do not come back all at once."""
+"""Maximum relative increase of each wait, so that clients do not retry all at once."""
 _CONNECT = 20.0
 _LONGEST_ASKED = 600.0
-"""Seconds that a server may ask us to wait at most."""
+"""Maximum delay in seconds that a server may request."""
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LARGEST_ANSWER = 256 << 20
 _LARGEST_PER_TEXT = 1 << 20
-"""Bytes of an answer for each text of the request, and as much again for the rest of it."""
+"""Maximum bytes of an answer for each text of the request, and once more for the rest of it."""
 _SHOWN = 300
-"""Characters of a service's own words that are shown."""
+"""Maximum number of characters of a service's message that are shown."""
 
 
 class TooLarge(Exception):
-    """The service will not take so much in one request; the caller sends less."""
+    """The service rejected the size of a request; the caller sends less."""
 
 
 class TooSlow(Exception):
-    """The service has not answered in time for so much in one request; the caller sends less."""
+    """The service did not answer a request of this size in time; the caller sends less."""
 
 
 class Silent(ServiceFailed):
-    """The service has not answered at all, however often it was asked."""
+    """The service did not answer any of the attempts."""
 
 
 class _Late(Exception):
-    """An answer was not complete when its time was over."""
+    """An answer was not complete within its time limit."""
 
 
 class _Answer(NamedTuple):
@@ -74,9 +74,9 @@ class _Answer(NamedTuple):
 
 
 class Patience:
-    """The seconds that one search may wait for models, for all of them together.
+    """Time budget of one search for all requests to models together, in seconds.
 
-    Only the time in which at least one request is under way counts. May be used by several threads.
+    Only time with at least one pending request counts. May be used by several threads.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -87,7 +87,7 @@ class Patience:
         self._lock = threading.Lock()
 
     def left(self) -> float:
-        """Return the seconds that are left, at or below 0 when the time is over."""
+        """Return the remaining seconds, at or below 0 if the time is over."""
         with self._lock:
             running = time.monotonic() - self._since if self._under_way else 0.0
             return self.seconds - self._spent - running
@@ -109,7 +109,7 @@ class Patience:
 
 
 class Service:
-    """One address with one purpose; may be used by several threads at once."""
+    """Client of one address for one purpose; may be used by several threads at once."""
 
     def __init__(
         self,
@@ -125,10 +125,10 @@ class Service:
         at_once: int = 64,
         sleep: Callable[[float], object] | None = None,
     ) -> None:
-        """`what` says what is sent, in a few words for people; `at_once` bounds the requests under way.
+        """Initialize; `what` describes the sent data for the user; `at_once` bounds concurrent requests.
 
-        With `patience` a user waits for an answer that can do without the service: there is one further try,
-        and all ends when the time is over. Raises CtxError where the settings forbid to send anything there.
+        With `patience` a user is waiting, and the service is optional: there is one retry, and all requests
+        end when the time is over. Raises CtxError if the settings forbid sending to this address.
         """
         settings.refuse_offline(host_of(url))
         refuse_clear_text(url, settings)
@@ -154,22 +154,22 @@ class Service:
         return other
 
     def close(self) -> None:
-        """Close the connections and write down what was sent."""
+        """Close the connections and write the ledger."""
         self._client.close()
         self.account()
 
     def stop(self) -> None:
-        """Send nothing more: what is under way may end, and what waits for another try has failed."""
+        """Send no more requests: pending ones may end, and those that wait for a retry fail."""
         self._stopped.set()
 
     def account(self) -> None:
-        """Write down what was sent."""
+        """Write the ledger."""
         self._ledger.write()
 
     def post(self, body: Any, texts: int, *, divisible: bool = False) -> Any:
-        """Return the JSON answer to a JSON request; `texts` is how many texts the request holds.
+        """Return the JSON answer to a JSON request; `texts` is the number of texts in the request.
 
-        Raises `TooLarge`, and `ServiceFailed` with the service's own words; `TooSlow` for what is divisible.
+        Raises `TooLarge`, `ServiceFailed` with the service's message, and `TooSlow` if `divisible`.
         """
         if self._patience is None:
             return self._post(body, texts, divisible)
@@ -217,7 +217,7 @@ class Service:
         raise kind(self._failed(self._given_up(failure, tries), 0))
 
     def _given_up(self, failure: str, tries: int) -> str:
-        """Return why the service is not asked any more."""
+        """Return the reason for giving up."""
         if not tries:
             return "it was not asked, since the time for models was over (ctx.modelTimeout)"
         often = f"{tries} times" if tries > 1 else "once"
@@ -226,7 +226,7 @@ class Service:
         return f"{failure} ({often})"
 
     def _time_left(self) -> float:
-        """Return the seconds that a request may take now."""
+        """Return the current timeout of a request in seconds."""
         if self._patience is None:
             return self._timeout
         return min(self._timeout, self._patience.left())
@@ -255,7 +255,7 @@ class Service:
             self._ledger.add(self.url, self._purpose, len(content), texts)
             exchange = _Exchange(self._client, request, most)
             exchange.start()
-            # A server that has begun to answer is free for the next request.
+            # Release the slot once the server begins to answer.
             exchange.begun.wait(limit)
         return exchange.result(end - time.monotonic())
 
@@ -277,14 +277,14 @@ class Service:
 
 
 class _Exchange(threading.Thread):
-    """One request in a thread of its own, since no time limit of a socket bounds a whole answer.
+    """One request in its own thread, because socket timeouts do not bound a whole answer.
 
-    Looking up a name has no limit, and one for reading begins again with each byte. When the time is over
-    the thread is left alone: it ends with the next piece of the answer, or when the connection closes.
+    Name resolution has no timeout, and that for reading restarts with each byte. After the time limit the
+    thread is abandoned: it ends with the next piece of the answer, or when the connection closes.
     """
 
     def __init__(self, client: httpx.Client, request: httpx.Request, most: int) -> None:
-        """`most` is the largest body in bytes, compressed or not."""
+        """Initialize; `most` is the maximum size of the body in bytes, compressed and decompressed."""
         super().__init__(name="git-ctx request", daemon=True)
         self._client = client
         self._request = request
@@ -311,7 +311,7 @@ class _Exchange(threading.Thread):
             self._done.set()
 
     def result(self, seconds: float) -> _Answer:
-        """Return the answer. Raises `_Late` where it is not complete in time, and what the thread raised."""
+        """Return the answer. Raises `_Late` if it is not complete in time, and the error of the thread."""
         if not self._done.wait(max(seconds, 0.0)):
             self._is_left = True
             raise _Late
@@ -349,9 +349,9 @@ def backoff(attempt: int, jitter: float) -> float:
 
 
 def _client(url: str, settings: Settings) -> httpx.Client:
-    """Return a client with the proxy and the certificates that git uses; TLS is always verified.
+    """Return a client with the proxy and the certificates of git; TLS is always verified.
 
-    What goes to this machine itself never goes through a proxy.
+    Requests to this machine itself never use a proxy.
     """
     import httpx
 
@@ -362,7 +362,7 @@ def _client(url: str, settings: Settings) -> httpx.Client:
         proxy = f"http://{proxy}"
     try:
         verify = _certificates((url, proxy or ""), settings.get("http.sslCAInfo"))
-        # With a transport of its own a client does not look for proxies in the environment.
+        # With its own transport a client ignores proxies in the environment.
         transport = httpx.HTTPTransport(verify=verify) if is_loopback(url) else None
         return httpx.Client(proxy=proxy or None, verify=verify, transport=transport, follow_redirects=False)
     except (OSError, ValueError) as error:
@@ -374,7 +374,7 @@ def _certificates(addresses: Sequence[str], file: str | None) -> ssl.SSLContext 
     import ssl
 
     if not file and not any(address.startswith("https:") for address in addresses):
-        # To read all certificates takes longer than a query; with none, nothing that has to be verified is.
+        # Loading all certificates takes longer than a query; without https: none are needed.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if not file:
         return True
@@ -390,7 +390,7 @@ def _json(answer: _Answer, url: str) -> Any:
 
 
 def _words(answer: _Answer) -> str:
-    """Return what a service says is wrong, on one line of at most `_SHOWN` characters."""
+    """Return the error message of a service, on one line of at most `_SHOWN` characters."""
     text = answer.content.decode("utf-8", "replace")
     with suppress(Damaged), Decoding("an answer"):
         found = json.loads(answer.content)
@@ -422,7 +422,7 @@ def _is_length(said: str) -> bool:
 
 
 def _asked(answer: _Answer) -> float | None:
-    """Return the seconds that the server asks us to wait (RFC 9110, Retry-After)."""
+    """Return the delay in seconds that the server requests (RFC 9110, Retry-After), or None."""
     value = answer.headers.get("Retry-After", "").strip()
     try:
         wait = float(value)

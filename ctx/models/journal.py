@@ -1,8 +1,8 @@
-"""Vectors that have come back while their clusters are not whole: a run that is killed does not lose them.
+"""Journal of received vectors whose clusters are not complete, so that a killed run does not lose them.
 
-Two files take turns, so that they stay small: what was written long ago is in clusters by now. A record is
-the hash of a text, its vector and a checksum; what follows the first one that is not whole is cut off. Only
-the process that is alone in asking the model (`ctx.indexing.vectors.indexing.alone`) changes them.
+Two files are used in turn, which bounds their size: old vectors are in clusters by then. A record is the hash
+of a text, its vector and a checksum; the file is truncated at the first damaged record. Only the process that
+holds the lock of `ctx.indexing.vectors.indexing.alone` changes them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store
 
 _TURN = 8 << 20
-"""Bytes after which the other file is begun anew."""
+"""Bytes after which the other file is started."""
 _SUM = 4
 
 
-class Arrived:
-    """The vectors of one descriptor that have arrived; `add` may be called by several threads."""
+class Journal:
+    """Journal of one descriptor; `add` may be called by several threads."""
 
     def __init__(self, store: Store, folder: str, vector_bytes: int) -> None:
         self._store = store
@@ -37,8 +37,8 @@ class Arrived:
         self._turn = 0
         self._lock = threading.Lock()
 
-    def read(self, *, mend: bool) -> dict[bytes, bytes]:
-        """The vectors by the hashes of their texts; `mend` cuts off what is not whole."""
+    def read(self, *, repair: bool) -> dict[bytes, bytes]:
+        """Return the vectors by the hashes of their texts; `repair` truncates at the first damaged record."""
         found: dict[bytes, bytes] = {}
         size = HASH_BYTES + self._width
         for path in self._paths:
@@ -54,13 +54,13 @@ class Arrived:
                     break
                 found[record[:HASH_BYTES]] = record[HASH_BYTES:]
                 whole = at + size + _SUM
-            if mend and whole < len(data):
+            if repair and whole < len(data):
                 with suppress(OSError):
                     os.truncate(path, whole)
         return found
 
     def add(self, hashes: Sequence[bytes], vectors: npt.NDArray[np.uint8]) -> None:
-        """Keep vectors (n, vector bytes); where nothing may be written they are not."""
+        """Append vectors (n, vector bytes); do nothing if the store is not writable."""
         records = []
         for hashed, vector in zip(hashes, vectors, strict=True):
             record = hashed + vector.tobytes()
@@ -82,7 +82,7 @@ class Arrived:
                 os.close(handle)
 
     def clear(self) -> None:
-        """Forget them: all are in clusters."""
+        """Remove the journal; all vectors are in clusters."""
         for path in self._paths:
             with suppress(OSError):
                 os.unlink(path)

@@ -1,7 +1,7 @@
-"""What was sent where: a note before the first byte, and a sum that the user can read.
+"""Ledger of sent data: a notice before the first byte, and sums that the user can read.
 
-One JSON line an event in the user's state directory (XDG), for all repositories; no text that was sent is
-in it.
+One JSON line for each event in the user's state directory (XDG), for all repositories. It never contains a
+sent text.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ctx.storage.regular_files import open_regular, without_waiting
 from ctx.text.escaping import printable
 
 _EVERY = 1.0
-"""Seconds after which what was counted is written down."""
+"""Seconds between writes of the counts."""
 
 
 class Sent(NamedTuple):
-    """What one repository has sent to one host for one purpose; `first` and `last` in seconds since 1970."""
+    """Sums for one repository, host and purpose; `first` and `last` in seconds since 1970."""
 
     repository: str
     host: str
@@ -37,7 +37,7 @@ class Sent(NamedTuple):
 
 
 class Ledger:
-    """The ledger of one repository. `tell` is given the sentence for people before anything is sent."""
+    """The ledger of one repository. `tell` is called with a notice for the user before anything is sent."""
 
     def __init__(self, repository: str, tell: Callable[[str], None] | None = None) -> None:
         self._repository = repository
@@ -49,7 +49,7 @@ class Ledger:
         self._written = -_EVERY
 
     def announce(self, url: str, purpose: str, what: str) -> None:
-        """Say once what goes to a host, before it goes."""
+        """Show a notice before the first request for a purpose to a host."""
         host = host_of(url)
         if self._known is None:
             self._known = {
@@ -60,7 +60,7 @@ class Ledger:
             self._tell(f"note: {what} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
 
     def add(self, url: str, purpose: str, size: int, texts: int) -> None:
-        """Count one request; a process that is killed has written down all but what its last second sent."""
+        """Count one request. A killed process loses at most the counts of its last second."""
         with self._lock:
             sums = self._pending.setdefault((host_of(url), purpose), [0, 0, 0])
             for place, more in enumerate((1, size, texts)):
@@ -70,7 +70,7 @@ class Ledger:
             self.write()
 
     def write(self) -> None:
-        """Write down what was counted; where nothing may be written it is told instead."""
+        """Write the counts; show a notice if the file is not writable."""
         with self._lock:
             pending, self._pending = self._pending, {}
             self._written = time.monotonic()
@@ -99,7 +99,7 @@ class Ledger:
             self._tell(f"note: what was sent cannot be written down in {self._path}: {error.strerror}")
 
     def read(self) -> list[Sent]:
-        """The sums of all repositories, by repository, host and purpose; lines that are none are left out."""
+        """Return the sums by repository, host and purpose; unreadable lines are skipped."""
         sums: dict[tuple[str, str, str], Sent] = {}
         try:
             with open_regular(self._path) as file:
@@ -128,12 +128,12 @@ class Ledger:
 
 
 def host_of(url: str) -> str:
-    """Host and port of an address."""
+    """Return host and port of an address."""
     return urlsplit(url).netloc
 
 
 def state_directory() -> str:
-    """Where this user's state lies (XDG Base Directory Specification)."""
+    """Return the state directory of this user (XDG Base Directory Specification)."""
     base = os.environ.get("XDG_STATE_HOME")
     if not base or not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".local", "state")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import exp
 
 _ENOUGH = 60.0
-"""Beyond this the value is 0 or 1 as far as anybody can see, and far beyond it has no number."""
+"""Input is clamped to this range: beyond it the value is practically 0 or 1, and exp could overflow."""
 
 
 def logistic(value: float) -> float:
-    """What a sum of evidence makes of itself in 0..1."""
+    """Return the logistic function of a score, in 0..1."""
     return 1.0 / (1.0 + exp(-max(-_ENOUGH, min(_ENOUGH, value))))

@@ -1,21 +1,21 @@
-"""The path of a document, capped, as a remote model reads it in front of the text.
+"""The shortened path of a document, which a remote model reads before the text.
 
-Both ends of a path say something: the first directories which part of the project it is, the last ones and
-the name what the file is about. What is cut is the middle.
+Both ends of a path are informative: the first directories identify the part of the project, the last ones and
+the name the topic of the file. So the middle is removed.
 """
 
 from __future__ import annotations
 
 CAP = 96
-"""Characters of a path that are shown to a model unless the user says otherwise."""
+"""Default maximum number of characters of a path."""
 _GAP = "…"
 
 
 def cap_path(path: str, limit: int = CAP) -> str:
-    """A path of at most `limit` characters that keeps both ends.
+    """Return a path of at most `limit` characters that keeps both ends.
 
-    The longest run of leading directories that fits, `…`, the parent and the name; without its directories
-    where these two alone are too long, and then with its own middle cut where the name is.
+    It is the longest run of leading directories that fits, `…`, the parent and the name. If parent and name
+    alone are too long, it is the name, itself shortened in the middle if needed.
     """
     if len(path) <= limit:
         return path
@@ -35,5 +35,5 @@ def cap_path(path: str, limit: int = CAP) -> str:
 
 
 def with_path(path: str, text: str, limit: int = CAP) -> str:
-    """A text under the header that names its file, or a query under the directory it is restricted to."""
+    """Return a text with a header that names its file, or a query with its directory."""
     return f"Filepath: {cap_path(path, limit)}\n---\n{text}"

@@ -1,8 +1,8 @@
-"""How the vectors of a remote model are stored, and how they are compared with a query.
+"""Storage formats of the vectors of a remote model, and their comparison with a query.
 
-`bit`: one bit a dimension, at or above zero is a one. `int8`: the unit vector times 127 over its largest
+`bit`: one bit a dimension, 1 if at or above zero. `int8`: the unit vector times 127 over its largest
 component, so that its length has to be divided out. `f16` and `f32`: IEEE 754, little-endian. Scores of
-bits order the hits of one answer and mean nothing else; those of the others are cosines.
+bits only order the hits of one answer; those of the other formats are cosines.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ BIT, INT8, F16, F32 = "bit", "int8", "f16", "f32"
 Floats = npt.NDArray[np.float32]
 
 _BLOCK = 1 << 18
-"""Numbers of stored vectors that are widened to float32 at once, so that memory does not grow with them."""
+"""Components of stored vectors that are converted to float32 at once, to bound the memory."""
 
 _SAME = 0.98
-"""Two answers of one model to one text agree at least so much, whatever the machine and the batch."""
+"""Minimum cosine of two answers of one model to one text, on any machine and in any batch."""
 
 
 def check_form(dimensions: int, precision: str) -> None:
-    """Raises UsageError for vectors that cannot be stored."""
+    """Raise UsageError for vectors that cannot be stored."""
     if precision not in BITS_A_DIMENSION:
-        raise UsageError(f"the precision {precision!r} is none of {', '.join(BITS_A_DIMENSION)}")
+        raise UsageError(f"the precision {precision!r} is not one of {', '.join(BITS_A_DIMENSION)}")
     if dimensions < 8 or dimensions % 8:
         raise UsageError(f"{dimensions} dimensions cannot be stored: give a multiple of 8")
 
 
 def is_absolute(precision: str) -> bool:
-    """Whether a score of such vectors means something outside its answer."""
+    """Return True if scores of this precision are comparable between answers."""
     return precision != BIT
 
 
 def truncated(vectors: Floats, dimensions: int) -> Floats:
-    """The first dimensions of each vector, at unit length again (Matryoshka, Kusupati et al. 2022)."""
+    """Return the first dimensions of each vector at unit length (Matryoshka, Kusupati et al. 2022)."""
     kept = vectors[:, :dimensions].astype(np.float64)
     lengths = np.sqrt(np.square(kept).sum(axis=1, keepdims=True))
     scaled: Floats = (kept / np.maximum(lengths, 1e-12)).astype(np.float32)
@@ -48,7 +48,7 @@ def truncated(vectors: Floats, dimensions: int) -> Floats:
 
 
 def encode_vectors(vectors: Floats, precision: str) -> npt.NDArray[np.uint8]:
-    """Unit vectors (n, dimensions) as they are stored, (n, bytes) uint8."""
+    """Return unit vectors (n, dimensions) in stored form, (n, bytes) uint8."""
     if precision == BIT:
         bits: npt.NDArray[np.uint8] = np.packbits(vectors >= 0, axis=1)
         return bits
@@ -63,10 +63,10 @@ def encode_vectors(vectors: Floats, precision: str) -> npt.NDArray[np.uint8]:
 
 
 def similarities(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -> Floats:
-    """How near stored vectors (n, bytes) are to a query (dimensions,) of unit length, (n,) in -1..1.
+    """Return cosines of stored vectors (n, bytes) with a unit query (dimensions,), as (n,) in -1..1.
 
-    Against bits the query keeps its numbers (asymmetric): each bit counts as plus or minus one over the root
-    of the dimensions, which is what a unit vector of these signs has.
+    The comparison with bits is asymmetric: the query keeps its numbers, and each bit counts as plus or minus
+    one over the root of the dimensions, as in a unit vector of these signs.
     """
     found = np.empty(len(stored), dtype=np.float32)
     for rows in _blocks(len(stored), len(query)):
@@ -90,7 +90,7 @@ def _cosines(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -> Fl
 
 
 def _blocks(count: int, width: int) -> Iterator[slice]:
-    """Yield slices of `count` rows of `width` numbers that are small enough to be widened at once."""
+    """Yield slices of `count` rows of `width` numbers with at most `_BLOCK` numbers each."""
     most = max(1, _BLOCK // max(width, 1))
     return (slice(at, at + most) for at in range(0, count, most))
 
@@ -98,9 +98,9 @@ def _blocks(count: int, width: int) -> Iterator[slice]:
 def roughly(
     stored: npt.NDArray[np.uint8], query: Floats, precision: str
 ) -> npt.NDArray[np.int64] | npt.NDArray[np.float32]:
-    """How near stored vectors are, (n,), higher is nearer, as quickly as can be: for choosing candidates.
+    """Return fast approximate similarities (n,), higher is nearer, for the selection of candidates.
 
-    Bits are compared as bits (minus the Hamming distance); the others as `similarities` does.
+    For bits it is minus the Hamming distance; for the others the result of `similarities`.
     """
     if precision != BIT:
         return similarities(stored, query, precision)
@@ -117,21 +117,21 @@ def roughly(
 def nearest(
     stored: npt.NDArray[np.uint8], query: Floats, precision: str, count: int
 ) -> npt.NDArray[np.int64]:
-    """The places of about `count` vectors that are roughly nearest; all that tie with the last one are in."""
+    """Return the indices of the approximately nearest `count` vectors, and of ties with the last one."""
     if len(stored) <= count:
         return np.arange(len(stored))
     return highest(roughly(stored, query, precision), count)
 
 
 def highest(values: npt.NDArray[np.int64] | Floats, count: int) -> npt.NDArray[np.int64]:
-    """The places of the `count` highest values, and of all that tie with the last of them."""
+    """Return the indices of the `count` highest values, and of ties with the last one."""
     if len(values) <= count:
         return np.arange(len(values))
     return np.flatnonzero(values >= np.partition(values, len(values) - count)[len(values) - count])
 
 
 def are_vectors(stored: bytes, dimensions: int, precision: str) -> bool:
-    """Whether stored vectors are such as `encode_vectors` makes: none of zeros, every component a number."""
+    """Return True if no stored vector is zero and all components are finite."""
     if precision == BIT or not stored:
         return True
     kind = {INT8: "i1", F16: "<f2", F32: "<f4"}[precision]
@@ -140,15 +140,15 @@ def are_vectors(stored: bytes, dimensions: int, precision: str) -> bool:
 
 
 def is_same_answer(one: Floats, other: Floats) -> bool:
-    """Whether two unit vectors, (dimensions,) each, can be what one model says to one text."""
+    """Return True if two unit vectors (dimensions,) can be answers of one model to one text."""
     return len(one) == len(other) and float(one @ other) >= _SAME
 
 
 def agree(stored: npt.NDArray[np.uint8], vectors: Floats, precision: str) -> bool:
-    """Whether stored vectors (n, bytes) are those of a model that gives `vectors` (n, dimensions) now.
+    """Return True if stored vectors (n, bytes) match the current `vectors` (n, dimensions) of a model.
 
-    A vector that is turned by the angle that `is_same_answer` allows changes about such a part of its bits as
-    that angle is of half a circle; twice that is let through, since it varies from text to text.
+    Rotating a vector by the angle that `is_same_answer` allows changes a share of its bits that is about the
+    angle divided by pi. Twice that is accepted, because it varies between texts.
     """
     if precision == BIT:
         differing = np.bitwise_count(stored ^ encode_vectors(vectors, BIT)).sum(axis=1)

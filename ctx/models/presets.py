@@ -1,6 +1,6 @@
-"""What is published about well-known embedding models: how they are asked, how wide, how much they read.
+"""Published settings of well-known embedding models: prompts, dimensions, context lengths and prices.
 
-Sources are the models' own pages. A preset is a set of defaults: every value can be set beside it.
+Sources are the models' own pages. A preset is a set of defaults: every value can be overridden.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ OPENAI, TEI, OLLAMA, JINA, VOYAGE = "openai", "tei", "ollama", "jina", "voyage"
 DIALECTS = (OPENAI, TEI, OLLAMA, JINA, VOYAGE)
 
 CODE_QUESTION = "Given a question about coding, retrieval code or passage that can solve user's question"
-"""The instruction that goes with the Qwen3 models here."""
+"""Query instruction of the Qwen3 models."""
 
 
 class Preset(NamedTuple):
-    """Defaults of one model. `context` in tokens; `price` in dollars for a million tokens, 0: it is free.
+    """Defaults of one model. `context` in tokens; `price` in dollars for a million tokens, 0 if free.
 
-    `instruction` wraps a query as `Instruct: …\\nQuery: …`; prefixes are put in front as they are; tasks
+    `instruction` wraps a query as `Instruct: …\\nQuery: …`; prefixes are prepended unchanged; tasks
     are fields of the jina and voyage dialects.
     """
 

@@ -1,7 +1,7 @@
-"""Remote models that were configured earlier and still have vectors here, so that a change is no outage.
+"""Previously configured remote models with stored vectors, which serve queries while a new one is indexed.
 
-What has to be known to put a question to such a model is kept beside its vectors, but no address and no key:
-it is asked only where the configuration of today names an address at which it has answered before.
+The settings for queries to such a model are stored beside its vectors, but no address and no key: requests
+are sent only to configured addresses at which it has answered before.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _TYPES: dict[str, type] = {
     "path_cap": int,
     "context": int,
 }
-"""What is kept, by its name in `EmbedderSettings`."""
+"""Stored settings, by the names in `EmbedderSettings`."""
 
 
 def remember(store: Store, folder: str, settings: EmbedderSettings) -> None:
-    """Keep what a question to this model needs, unless it is kept; where nothing may be written it is not."""
+    """Store the settings for queries to this model; do nothing if the store is not writable."""
     path = os.path.join(folder, MODEL)
     values = {name: getattr(settings, name) for name in _TYPES}
     if _read(path) == (values, settings.named):
@@ -54,7 +54,7 @@ def remember(store: Store, folder: str, settings: EmbedderSettings) -> None:
 
 
 def recalled(store: Store, descriptor: str) -> dict[str, Any] | None:
-    """Return what is kept of a model by its descriptor, with the names of `EmbedderSettings`."""
+    """Return the stored settings of a model by the names of `EmbedderSettings`, or None."""
     found = _read(os.path.join(store.path, "views", descriptor, MODEL))
     if found is None:
         return None
@@ -70,24 +70,24 @@ def recalled(store: Store, descriptor: str) -> dict[str, Any] | None:
 def stored_as(
     store: Store, settings: EmbedderSettings, name: Callable[[EmbedderSettings], str]
 ) -> EmbedderSettings:
-    """Return the settings under whose name (the descriptor) vectors of the same texts are stored here.
+    """Return the settings whose descriptor has stored vectors of the same texts.
 
-    These are the given ones, unless there are vectors only under another name that an earlier version or
-    another preset has given them.
+    These are the given settings, unless only vectors with another descriptor exist, written by an earlier
+    version or with another preset.
     """
     if recalled(store, name(settings)) is not None:
         return settings
     for descriptor in _by_age(store):
         values = recalled(store, descriptor)
         other = settings if values is None else settings._replace(named=values["named"])
-        # The name holds all that the vectors of documents depend on.
+        # The descriptor includes everything that document vectors depend on.
         if name(other) == descriptor:
             return other
     return settings
 
 
 def former_models(models: Models, now: RemoteModel) -> Iterator[RemoteModel]:
-    """The models that may be asked in place of the one that is configured, that used last first."""
+    """Yield earlier models that can replace the configured one, the last used first."""
     wanted = now.settings
     for model, known in _earlier(models, now):
         if known:
@@ -96,12 +96,12 @@ def former_models(models: Models, now: RemoteModel) -> Iterator[RemoteModel]:
 
 
 def unreachable_models(models: Models, now: RemoteModel) -> Iterator[RemoteModel]:
-    """Earlier models of which no address is configured any more; what is yielded is not to be asked."""
+    """Yield earlier models without a configured address; never send requests to them."""
     return (model for model, known in _earlier(models, now) if not known)
 
 
 def _earlier(models: Models, now: RemoteModel) -> Iterator[tuple[RemoteModel, list[str]]]:
-    """Each model that is not that of now, and which of the addresses of now it has answered at."""
+    """Yield each earlier model, with the configured addresses at which it has answered."""
     settings = now.settings
     addresses = (settings.url, settings.query_url, *former_addresses(models.repository.settings))
     for descriptor in _by_age(models.store):
@@ -111,7 +111,7 @@ def _earlier(models: Models, now: RemoteModel) -> Iterator[tuple[RemoteModel, li
 
 
 def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> RemoteModel | None:
-    """The model that has a descriptor, where what is kept makes just that, and it is known by its answers."""
+    """Return the model of a descriptor, None unless its stored settings match and its reference is stored."""
     values = recalled(models.store, descriptor)
     if values is None or values["dialect"] not in DIALECTS:
         return None
@@ -124,7 +124,7 @@ def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> R
 
 
 def _by_age(store: Store) -> list[str]:
-    """The descriptors of all models, that of the folder that was written into last first."""
+    """Return the descriptors of all models, the most recently written first."""
     views = os.path.join(store.path, "views")
     found: list[tuple[float, str]] = []
     with suppress(OSError):
@@ -136,7 +136,7 @@ def _by_age(store: Store) -> list[str]:
 
 
 def _read(path: str) -> tuple[dict[str, Any], tuple[str, str, str] | None] | None:
-    """Return the settings that are kept, and those of queries in the name where they are kept apart."""
+    """Return the stored settings, and the query settings of the descriptor if stored separately."""
     try:
         with open_regular(path) as file:
             _, meta = decode(file.read())

@@ -1,4 +1,4 @@
-"""What an embedder is to the rest of the program."""
+"""Interface of embedders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctx.text.vocabulary import Counts
 
 
 class Batch(NamedTuple):
-    """Chunks to embed: their token counts and, made only when called, their normalised texts."""
+    """Chunks to embed: their token counts and, computed on call, their normalised texts."""
 
     size: int
     rows: Counts
@@ -20,13 +20,13 @@ class Batch(NamedTuple):
 
 
 class Embedder(Protocol):
-    """Turns chunks and queries into vectors of one descriptor."""
+    """Embedder of chunks and queries under one descriptor."""
 
     def row(self, word: str) -> int:
-        """The number that `Batch.rows` has for a lower-case word."""
+        """Return the row number of a lower-case word in `Batch.rows`."""
 
     def embed_documents(self, batch: Batch) -> npt.NDArray[np.uint8]:
-        """The stored vectors of a batch, (size, vector bytes) uint8."""
+        """Return the stored vectors of a batch, (size, vector bytes) uint8."""
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
-        """The vector of a query, (dimensions,) float32 of unit length; zeros for a text without words."""
+        """Return the vector of a query, (dimensions,) float32 of unit length; zeros without words."""

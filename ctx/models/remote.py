@@ -1,4 +1,4 @@
-"""The remote model of a repository: its descriptor, where what it made is stored, and how it is asked."""
+"""The remote model of a repository: its descriptor, its stored vectors and its client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctx.git.repository import Repository
 from ctx.models.addresses import embedding_address
 from ctx.models.centre import Reference
 from ctx.models.file_names import CONFIRMED, PROBE
-from ctx.models.journal import Arrived
+from ctx.models.journal import Journal
 from ctx.models.ledger import Ledger
 from ctx.models.previous import remember, stored_as
 from ctx.models.settings import EmbedderSettings
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
     from ctx.storage.views.view import View
 
 _CONFIRMED_FOR = 86400.0
-"""Seconds for which a model that has answered as before is not asked again."""
+"""Seconds for which a successful check of a model is valid."""
 _KEPT = 4
-"""Views of which it is kept where their vectors are."""
+"""Number of views whose derived values are cached."""
 
 Kept = TypeVar("Kept")
 
 
 def descriptor_of(settings: EmbedderSettings) -> Descriptor:
-    """Return the name under which the vectors of an embedder are stored."""
+    """Return the descriptor of the vectors of an embedder."""
     version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}.{settings.form}"
     return Descriptor(SCOPE, settings.model_id, settings.dimensions, settings.precision, version)
 
 
 class RemoteModel:
-    """What one repository has of one remote model."""
+    """One remote model in one repository, with its stored vectors."""
 
     def __init__(self, repository: Repository, store: Store, settings: EmbedderSettings) -> None:
         self._repository = repository
@@ -66,13 +66,13 @@ class RemoteModel:
         self.clusters = ClusterStore(store, self.descriptor)
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
-        self.arrived = Arrived(store, self._folder, self.vector_bytes)
+        self.journal = Journal(store, self._folder, self.vector_bytes)
         self.cut = CutTexts(store, self._folder)
         self._near: dict[int, tuple[View, Any]] = {}
         self._remembered = False
 
     def kept_for(self, view: View, make: Callable[[], Kept]) -> Kept:
-        """Return what `make` gives for a view, made once for a process that answers many questions."""
+        """Return the result of `make` for a view, cached for later queries of this process."""
         known = self._near.get(id(view))
         if known is None or known[0] is not view:
             made = make()
@@ -83,23 +83,23 @@ class RemoteModel:
         return kept
 
     def has_answered(self, url: str) -> bool:
-        """Whether this model was found at an address before."""
+        """Return True if this model has answered at an address before."""
         return os.path.exists(self._confirmation(embedding_address(url, self.settings.dialect)))
 
     @cached_property
     def ledger(self) -> Ledger:
-        """Where it is written down what was sent."""
+        """Ledger of sent data."""
         return Ledger(os.path.realpath(self._repository.common_dir))
 
     def rows_of(self, stored: Stored) -> npt.NDArray[np.uint8]:
-        """The vectors of a stored cluster, (chunks, vector bytes)."""
+        """Return the vectors of a stored cluster, (chunks, vector bytes) uint8."""
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         return np.frombuffer(vectors, dtype=np.uint8).reshape(-1, self.vector_bytes)
 
     def embedder(self, *, for_queries: bool = False, patience: Patience | None = None) -> RemoteEmbedder:
-        """Return the service, for documents or for queries; close it. `patience` as in `Service`.
+        """Return a client, for documents or for queries; close it after use. `patience` as in `Service`.
 
-        Raises CtxError where nothing may be sent.
+        Raises CtxError if the settings forbid requests.
         """
         from ctx.models.embedder import RemoteEmbedder
 
@@ -114,16 +114,16 @@ class RemoteModel:
 
     @cached_property
     def query_embedder(self) -> RemoteEmbedder:
-        """The service for queries; its connections are kept until `close`. Raises CtxError."""
+        """Client for queries; its connections are kept until `close`. Raises CtxError."""
         return self.embedder(for_queries=True)
 
     def close(self) -> None:
-        """Close what was opened for queries."""
+        """Close the client for queries."""
         if "query_embedder" in self.__dict__:
             self.query_embedder.close()
 
     def check(self, embedder: RemoteEmbedder) -> Reference:
-        """Compare what the model says to fixed texts with what it said first. Raises `ServiceFailed`."""
+        """Compare the model's answer to fixed texts with its first one. Raises `ServiceFailed`."""
         known = self.reference
         found = embedder.check(known)
         if known is None:
@@ -133,7 +133,7 @@ class RemoteModel:
         return found
 
     def check_query(self, embedder: RemoteEmbedder) -> Reference:
-        """The same for an address that queries go to, once a day, also where nothing may be written."""
+        """Check the address for queries once a day, also if the store is not writable."""
         known = self.reference
         self._remember()
         try:
@@ -157,13 +157,13 @@ class RemoteModel:
         self._store.write_file(self._confirmation(url), encode({}, {"format": 1}))
 
     def _confirmation(self, url: str) -> str:
-        """The file whose age says when the model at an address was last found to be the same."""
+        """Return the path of the file whose modification time is that of the last check of an address."""
         digest = blake2b(url.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
         return os.path.join(self._folder, f"{CONFIRMED}{digest}")
 
     @property
     def reference(self) -> Reference | None:
-        """What the model said to fixed texts when it was first asked."""
+        """First answer of the model to fixed texts, or None."""
         try:
             with Decoding("what a model said"), open_regular(os.path.join(self._folder, PROBE)) as file:
                 arrays, _ = decode(file.read())

@@ -1,8 +1,8 @@
-"""Rerankers behind HTTP: they read the query and the text of each candidate, and give each a score.
+"""Clients of reranking services, which score the text of each candidate for a query.
 
-`cohere` is what Cohere, Jina, Voyage and vLLM speak, `tei` the Text Embeddings Inference of Hugging Face;
-`pointwise` asks a chat model one yes-or-no question a candidate (as Qwen3-Reranker was trained), `listwise`
-asks it once to grade all of them from 0 to 3, where 0 is left out.
+`cohere` is the API of Cohere, Jina, Voyage and vLLM, `tei` that of Hugging Face Text Embeddings Inference;
+`pointwise` asks a chat model one yes-or-no question per candidate (as Qwen3-Reranker was trained), `listwise`
+asks it once to grade all candidates from 0 to 3, and drops those with 0.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _PATHS = {
 }
 _CONCURRENCY = 8
 _LONGEST = 4000
-"""Characters of a candidate that are sent."""
+"""Maximum number of characters of a candidate that are sent."""
 _LONGEST_QUERY = 500
-"""Characters of a proposed query that are used."""
+"""Maximum number of characters of a proposed query."""
 _JUDGE = (
     "Judge whether the Document meets the requirements based on the Query and the Instruct provided. "
     'Note that the answer can only be "yes" or "no".'
@@ -51,9 +51,9 @@ _GRADED = re.compile(r"^\D{0,4}(\d+)\D{1,3}([0-3])\s*$", re.MULTILINE)
 def rerank(
     service: Service, settings: ServiceSettings, query: str, texts: Sequence[str]
 ) -> list[float | None]:
-    """A score in 0..1 for each text, None for one that does not belong in the answer.
+    """Return a score in 0..1 for each text, None for a text to drop.
 
-    Raises `ServiceFailed`, also for an answer that grades not all of them.
+    Raises `ServiceFailed`, also for an answer without a score for every text.
     """
     texts = [text[:_LONGEST] for text in texts]
     try:
@@ -69,7 +69,7 @@ def rerank(
 
 
 def full_address(url: str, dialect: str) -> str:
-    """The address of the method where only that of the server, or of its API, is given."""
+    """Return the address of the reranking method; `url` may be that of the server or of its API."""
     return completed(url, _PATHS[dialect])
 
 
@@ -89,7 +89,7 @@ def _scored(service: Service, settings: ServiceSettings, query: str, texts: list
     if any(score is None for score in scores):
         raise ValueError("not every text has a score")
     if any(score is not None and not 0.0 <= score <= 1.0 for score in scores):
-        # Some models give the number before the sigmoid.
+        # Some models return logits.
         scores = [logistic(score or 0.0) for score in scores]
     return scores
 
@@ -133,7 +133,7 @@ def _graded(service: Service, settings: ServiceSettings, query: str, texts: list
     grades = {int(number): int(grade) for number, grade in _GRADED.findall(answer)}
     if not grades:
         raise ValueError("no grades")
-    # Equal grades keep the order that they came in.
+    # Equal grades keep their order.
     return [
         None if not grades.get(number, 1) else grades.get(number, 1) / 3 - 0.01 * number / len(texts)
         for number in range(1, len(texts) + 1)
@@ -141,7 +141,10 @@ def _graded(service: Service, settings: ServiceSettings, query: str, texts: list
 
 
 def expand(service: Service, settings: ServiceSettings, query: str, texts: Sequence[str]) -> list[str]:
-    """At most `settings.pool` further queries that a chat model proposes after it has seen the first hits."""
+    """Return at most `settings.pool` further queries that a chat model proposes from the first hits.
+
+    Raises `ServiceFailed`.
+    """
     seen = "\n\n".join(text[:800] for text in texts)
     body = {
         "model": settings.model,

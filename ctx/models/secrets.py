@@ -1,8 +1,8 @@
-"""Keys of services, through git's own credential helpers or an environment variable.
+"""API keys of services, from git's credential helpers or environment variables.
 
-A key is never written by git-ctx, and never stands in a setting, an argument of a process, a message or a
-log. It is bound to an origin (protocol, host, port): that of the setting which its variable belongs to, or
-that for which a credential helper has it.
+git-ctx never stores a key, and never puts one in a setting, an argument of a process, a message or a log. A
+key is bound to an origin (protocol, host, port): that of the setting of its variable, or that of the
+credential.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ctx.git.settings import Settings
 from ctx.models.addresses import origin
 
 VARIABLE = "GIT_CTX_API_KEY"
-"""The environment variable with the key for the host of `ctx.embedder.url`."""
+"""Environment variable with the key for the origin of `ctx.embedder.url`."""
 _OF_SERVICES = {"reranker": "GIT_CTX_RERANKER_API_KEY", "expander": "GIT_CTX_EXPANDER_API_KEY"}
-"""The variables with the keys for the hosts of `ctx.reranker.url` and `ctx.expander.url`."""
+"""Environment variables with the keys for the origins of `ctx.reranker.url` and `ctx.expander.url`."""
 _USER = "git-ctx"
 
 
 def variable_for(purpose: str) -> str:
-    """Return the name of the variable that has the key of a service with this purpose."""
+    """Return the name of the variable with the key of a service of this purpose."""
     return _OF_SERVICES.get(purpose, VARIABLE)
 
 
 def key_for(directory: str, settings: Settings, purpose: str, url: str) -> str | None:
-    """Return the key for an address, None where there is none; nobody is asked.
+    """Return the key for an address, None if there is none; never prompts the user.
 
     Raises CtxError for a key that cannot be sent.
     """
@@ -50,14 +50,14 @@ def key_for(directory: str, settings: Settings, purpose: str, url: str) -> str |
 
 
 def _sendable(key: str, source: str) -> str:
-    # The HTTP library would show what it refuses.
+    # The HTTP library would show an invalid key in its error.
     if not key.isascii() or not key.isprintable():
         raise CtxError(f"the key from {source} has characters that no HTTP header may have")
     return key
 
 
 def remember(directory: str, url: str, key: str) -> None:
-    """Hand a key to the credential helpers. Raises CtxError where there are none that could keep it."""
+    """Store a key with the credential helpers. Raises CtxError if there are none, or they refuse it."""
     helpers = process.run(directory, ["config", "--get-urlmatch", "credential.helper", url])
     if helpers.returncode or not helpers.stdout.strip():
         raise CtxError(
@@ -69,7 +69,7 @@ def remember(directory: str, url: str, key: str) -> None:
 
 
 def forget(directory: str, url: str) -> None:
-    """Have the credential helpers forget the key for an address."""
+    """Erase the key for an address from the credential helpers."""
     _credential(directory, "reject", url)
 
 
@@ -80,7 +80,7 @@ def _credential(
     lines = [f"protocol={parts.scheme}", f"host={parts.netloc}", f"username={_USER}"]
     if key is not None:
         lines.append(f"password={key}")
-    # git asks on the terminal or in a window where no helper knows: a search must never do that.
+    # git would prompt for an unknown key: a search must never do that.
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
     text = "\n".join(lines) + "\n\n"
     return process.run(

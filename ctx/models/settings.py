@@ -1,4 +1,4 @@
-"""The remote models that a repository is configured to use, from `git config`."""
+"""Settings of the remote models of a repository, from `git config`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ RERANK_DIALECTS = ("cohere", "tei", "pointwise", "listwise")
 
 
 class EmbedderSettings(NamedTuple):
-    """How to ask an embedder. `context` and `price` as in `Preset`; `path_cap` in characters.
+    """Settings of an embedder. `context` and `price` as in `Preset`; `path_cap` in characters.
 
-    `named` are the instruction, prefix and task of queries under which vectors are stored: those of the
-    preset, or those of settings under which an earlier version has stored them. They name vectors only, so
-    that what is set for queries may change.
+    `named` are the instruction, prefix and task of queries in the descriptor of stored vectors: those of the
+    preset, or those of an earlier version. Only the descriptor uses them, so that the settings of queries can
+    change.
     """
 
     url: str
@@ -53,7 +53,7 @@ class EmbedderSettings(NamedTuple):
 
     @property
     def form(self) -> str:
-        """Eight hexadecimal digits for all that stored vectors depend on besides model, text and path."""
+        """Hash, 8 hexadecimal digits, of everything that vectors depend on besides model, text and path."""
         instruction, query_prefix, query_task = self.named
         parts = (
             instruction,
@@ -68,14 +68,14 @@ class EmbedderSettings(NamedTuple):
 
     @property
     def model_id(self) -> str:
-        """The model's name as a part of a descriptor, which is the name of a directory."""
+        """Name of the model in a descriptor, which is a directory name."""
         return re.sub(r"[^a-z0-9.]+", "-", self.model.rpartition("/")[2].lower()).strip("-.") or "model"
 
 
 class ServiceSettings(NamedTuple):
-    """How to ask a reranker or an expander; `pool` is how many candidates, or new queries.
+    """Settings of a reranker or an expander; `pool` is the number of candidates or of new queries.
 
-    Candidates that a reranker gives less than `min_score`, in 0..1, are left out.
+    Candidates with a reranker score below `min_score`, in 0..1, are dropped.
     """
 
     url: str
@@ -86,7 +86,7 @@ class ServiceSettings(NamedTuple):
 
 
 def embedder_settings(settings: Settings) -> EmbedderSettings | None:
-    """The configured embedder, None where there is none. Raises UsageError for values that cannot be."""
+    """Return the configured embedder, or None. Raises UsageError for invalid values."""
     url = settings.get("ctx.embedder.url")
     if not url:
         return None
@@ -137,14 +137,14 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
 
 
 def former_addresses(settings: Settings) -> list[str]:
-    """Addresses at which models that were configured earlier may still be asked. Raises UsageError."""
+    """Return the addresses for earlier models (`ctx.embedder.formerUrl`). Raises UsageError."""
     return [address(url) for url in settings.get_all("ctx.embedder.formerUrl")]
 
 
 def service_settings(
     settings: Settings, kind: str, dialects: tuple[str, ...], pool: int
 ) -> ServiceSettings | None:
-    """The service at `ctx.<kind>.url`, None where none is configured. Raises UsageError."""
+    """Return the service at `ctx.<kind>.url`, or None. Raises UsageError."""
     url = settings.get(f"ctx.{kind}.url")
     if not url:
         return None
@@ -164,7 +164,7 @@ def reranker_settings(settings: Settings) -> ServiceSettings | None:
 
 
 def expander_settings(settings: Settings) -> ServiceSettings | None:
-    """The configured chat model that proposes further queries; its pool is how many."""
+    """Return the configured chat model for query expansion; `pool` is the number of queries."""
     return service_settings(settings, "expander", (OPENAI,), 3)
 
 
@@ -174,9 +174,9 @@ def model_timeout(settings: Settings) -> float:
 
 
 def address(url: str) -> str:
-    """Return an address that git-ctx may ask.
+    """Return a valid address of a service, without trailing slashes.
 
-    Raises UsageError for one that is not HTTP, has a password in it, or could be read in two ways.
+    Raises UsageError for an address that is not HTTP, contains a password, or is ambiguous.
     """
     shown = "what is configured" if "@" in url else repr(url)
     if not re.match(r"https?://[^/]", url):

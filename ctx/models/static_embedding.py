@@ -1,9 +1,9 @@
-"""The embedded model: a table with one vector for each word.
+"""The static embedding model in the package: a table with one vector for each word.
 
-A text is the sum over its distinct words of (1 + ln count) x row, normalised. A word's row has one length
-in documents and another in queries ("where", "function" say little in a question). All sums are taken over
-whole numbers (held in float64, where they are exact below 2**53), so that every machine, numerical
-library and order of addition gives the same bits. docs/model.md says where the table comes from.
+The vector of a text is the sum over its distinct words of (1 + ln count) x row, normalised. A row has one
+length in documents and another in queries, where words such as "where" or "function" mean little. All sums
+are over whole numbers (in float64, exact below 2**53), so that every machine, numerical library and order of
+addition gives the same bits. docs/model.md describes the origin of the table.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _ROW_UNIT = 4096.0
 _WEIGHT_UNIT = 256.0
 _MAX_COUNT = 1024
 _BLOCK = 512
-"""Words that are summed at once: their rows should stay in the processor's cache."""
+"""Number of words summed at once; their rows should fit in the processor's cache."""
 
 
 class WordTable:
-    """The table, mapped into memory; rows are turned into whole numbers when first needed."""
+    """Memory-mapped word table; rows are converted to whole numbers on first use."""
 
     def __init__(self, path: str = _FILE) -> None:
         arrays, meta = map_file(path)
@@ -52,18 +52,18 @@ class WordTable:
         self._adding = Lock()
 
     def row(self, word: str) -> int:
-        """The row of a lower-case word; unknown ones share hashed rows."""
+        """Return the row of a lower-case word; unknown words share hashed rows."""
         found = self._known.get(word)
         if found is None:
             return self._first_bucket + crc32(word.encode("utf-8", "surrogatepass")) % self._buckets
         return found
 
     def embed_documents(self, batch: Batch) -> npt.NDArray[np.uint8]:
-        """Sign bits of the sums, (size, DIMENSIONS / 8) uint8."""
+        """Return the sign bits of the sums, (size, DIMENSIONS / 8) uint8."""
         return sign_bits(self.sums(batch.rows, batch.size))
 
     def sums(self, counts: Counts, texts: int) -> npt.NDArray[np.float64]:
-        """Sums for a batch of texts, (texts, DIMENSIONS) float64 whole numbers, from counts of rows.
+        """Return sums for a batch of texts, (texts, DIMENSIONS) float64 whole numbers, from counts of rows.
 
         A text without words is all zeros.
         """
@@ -84,7 +84,7 @@ class WordTable:
     def _table_for(
         self, words: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Whole numbers for these rows, and where each of them is: for a few files not all are unpacked."""
+        """Return rows as whole numbers, and the index of each word; small batches unpack only their rows."""
         if self._whole is None and len(words) < len(self._vectors):
             distinct, place = np.unique(words, return_inverse=True)
             return self._rows(distinct, self._scales), place
@@ -93,15 +93,15 @@ class WordTable:
         return self._whole, words
 
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
-        """The vector of a question, (DIMENSIONS,) float32 of unit length; zeros where there is no word."""
+        """Return the vector of a query, (DIMENSIONS,) float32 of unit length; zeros without words."""
         return unit(self.weighted_sum(self.rows_of(text), self.query_scales))
 
     def embed_text(self, text: str) -> npt.NDArray[np.float32]:
-        """The vector of a text as documents have it, in the same form; its signs are the stored ones."""
+        """Return the vector of a document text, (DIMENSIONS,) float32; its signs are the stored bits."""
         return unit(self.weighted_sum(self.rows_of(text), self._scales))
 
     def rows_of(self, text: str) -> dict[int, int]:
-        """How often a text has each row: the words are cut as those of documents are."""
+        """Return the counts of rows in a text, tokenized in the same way as documents."""
         count: dict[int, int] = {}
         for token in tokens(text):
             # As in indexed text, what begins with a digit has no vector.
@@ -113,7 +113,7 @@ class WordTable:
     def weighted_sum(
         self, count: Mapping[int, int], scales: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.float64]:
-        """The sum for one text, (DIMENSIONS,) float64 whole numbers, without unpacking the whole table."""
+        """Return the sum for one text, (DIMENSIONS,) float64 whole numbers, without unpacking the table."""
         if not count:
             return np.zeros(DIMENSIONS)
         weights = self._weights[np.minimum(np.array(list(count.values())), _MAX_COUNT)]
@@ -121,14 +121,13 @@ class WordTable:
         return summed
 
     def word_vectors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """The vectors of single words, (n, DIMENSIONS) whole numbers; lengths are weights in documents."""
+        """Return vectors of single words, (n, DIMENSIONS) whole numbers; lengths are weights in documents."""
         return self._rows(rows, self._scales)
 
     def unit_vectors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """The vectors of single words, (n, DIMENSIONS), of nearly unit length.
+        """Return vectors of single words, (n, DIMENSIONS) float64, of nearly unit length.
 
-        They are rounded, so that sums of products are exact, and kept: paths have the same few words again
-        and again.
+        They are rounded, so that sums of products are exact, and cached, because words of paths recur.
         """
         place = self._unit_place[rows]
         if len(place) and place.min() < 0:
@@ -144,7 +143,7 @@ class WordTable:
             length = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
             rounded = np.rint(vectors / np.maximum(length, 1.0) * _ROW_UNIT) / _ROW_UNIT
             first = len(self._unit_vectors)
-            # The vectors before their places: another thread may read at any moment.
+            # Assign vectors before their indices: another thread may read at any time.
             self._unit_vectors = np.concatenate([self._unit_vectors, rounded])
             self._unit_place[new] = first + np.arange(len(new))
 
@@ -158,16 +157,16 @@ class WordTable:
 
 @lru_cache(maxsize=1)
 def word_table() -> WordTable:
-    """The table of this process."""
+    """Return the table, loaded once per process."""
     return WordTable()
 
 
 def unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """A vector at unit length as float32; zeros stay zeros."""
+    """Return a vector at unit length as float32; zeros stay zeros."""
     length = float(np.sqrt(np.square(vector).sum()))
     return (vector / length if length else vector).astype(np.float32)
 
 
 def sign_bits(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.uint8]:
-    """One bit a component, (n, dimensions / 8) uint8: at or above zero is a one, the first one highest."""
+    """Return one bit a component, (n, dimensions / 8) uint8: 1 at or above zero, most significant first."""
     return np.packbits(vectors >= 0, axis=-1)

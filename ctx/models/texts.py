@@ -1,4 +1,4 @@
-"""What a remote model is to read of the chunks of a cluster, and the names by which equal texts are known."""
+"""Texts of the chunks of a cluster for a remote model, and their hashes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctx.text.contents import to_text
 
 
 def texts_of(stored: Stored, reader: Repository, settings: EmbedderSettings) -> list[str]:
-    """The text of each chunk of each file of a cluster. Raises `Damaged` where a file is not here."""
+    """Return the text of each chunk of each file of a cluster. Raises `Damaged` if a blob is missing."""
     members = [
         (member, document)
         for member, document in zip(stored.members, stored.of_members, strict=True)
@@ -36,5 +36,5 @@ def texts_of(stored: Stored, reader: Repository, settings: EmbedderSettings) -> 
 
 
 def text_hash(text: str) -> bytes:
-    """The `HASH_BYTES` by which a text is known."""
+    """Return the hash of a text, `HASH_BYTES` long."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).digest()

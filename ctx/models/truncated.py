@@ -1,4 +1,4 @@
-"""Texts that were too long for a remote model, which has read only how they begin, by their hashes."""
+"""Hashes of texts that were truncated because they were too long for a remote model."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store
 
 REASON = "cut"
-"""Under this name the nodes of a remote model count such texts, beside what is left out."""
+"""Key of the count of such texts in the `skipped` totals of a remote model's nodes."""
 
 
 class CutTexts:
-    """The texts of one descriptor of which a part was read."""
+    """The truncated texts of one descriptor."""
 
     def __init__(self, store: Store, folder: str) -> None:
         self._store = store
         self._path = os.path.join(folder, CUT)
 
     def read(self) -> set[bytes]:
-        """Their hashes."""
+        """Return their hashes."""
         try:
             with open_regular(self._path) as file:
                 arrays, _ = decode(file.read())
@@ -37,7 +37,7 @@ class CutTexts:
         return {row.tobytes() for row in arrays["text"]}
 
     def add(self, hashes: Collection[bytes]) -> None:
-        """Note some more; where nothing may be written they are not noted."""
+        """Add hashes; do nothing if the store is not writable."""
         known = self.read()
         if known.issuperset(hashes):
             return

@@ -74,10 +74,10 @@ def verify_remote(index: OpenIndex, revision: str | None, sample: int, seed: int
     model = index.remote_model
     if model is None:
         return None
-    from ctx.indexing.vectors.cluster_map import Pairs
+    from ctx.indexing.vectors.cluster_map import ClusterMap
     from ctx.indexing.vectors.comparing import differing as differing_from
 
-    every = [pair.remote for pair in Pairs(index, model).every(index.resolve(revision).tree)]
+    every = [pair.remote for pair in ClusterMap(index, model).every(index.resolve(revision).tree)]
     absent = set(model.clusters.absent(every))
     keys = [key for key in every if key not in absent]
     if sample < len(keys):

@@ -1,1 +1,1 @@
-"""The index on disk: what is stored of a tree, under which key, and how it is read back."""
+"""The index on disk: stored objects, their keys, and reading them back."""

@@ -7,7 +7,7 @@
     16  msgpack   {"meta": …, "arrays": [[name, dtype, shape, offset], …]}
     …   arrays, each at a multiple of 64 from the start of the file
 
-Numbers are little-endian. What does not fit this description is `Damaged`: the caller makes it anew.
+Numbers are little-endian. Other bytes raise `Damaged`, and the caller rebuilds the file.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _VERSION = 1
 _ALIGN = 64
 _DTYPES = frozenset({"|u1", "|i1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4"})
 ANY = -1
-"""In an expected shape: as long as you like."""
+"""Any length, in an expected shape."""
 
 
 def encode(arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> bytes:
-    """The bytes of a file with these arrays and a msgpack-able description."""
+    """Return the bytes of a file with these arrays and a description that msgpack can encode."""
     table: list[list[Any]] = []
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    # Offsets are as wide as can be while the header's length is found out.
+    # Offsets of maximal width, to determine the length of the header.
     for name, array in plain.items():
         table.append([name, array.dtype.str, list(array.shape), 0xFFFFFFFF])
     start = _aligned(_HEAD.size + len(msgpack.packb({"meta": meta, "arrays": table})) + 8 * len(table))
@@ -61,9 +61,9 @@ def encode(arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> b
 
 @Decoding("an array file")
 def decode(data: bytes | mmap.mmap) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays (views into `data`, read-only) and the description. Raises `Damaged`.
+    """Return the arrays (read-only views into `data`) and the description. Raises `Damaged`.
 
-    All of it is checked, which takes half a millisecond a megabyte.
+    The checksum is always verified, which takes half a millisecond per megabyte.
     """
     magic, length, checksum, version = _HEAD.unpack_from(data, 0)
     if magic != _MAGIC or version != _VERSION or length > len(data):
@@ -82,7 +82,7 @@ def decode(data: bytes | mmap.mmap) -> tuple[Arrays, dict[str, Any]]:
 
 
 def expect(arrays: Mapping[str, npt.NDArray[Any]], kinds: Mapping[str, tuple[str, tuple[int, ...]]]) -> None:
-    """Raises `Damaged` unless each array is there with its type, and its shape beyond the first axis."""
+    """Raise `Damaged` unless each array exists with its dtype, and its shape after the first axis."""
     for name, (dtype, tail) in kinds.items():
         found = arrays.get(name)
         if found is None or found.ndim != 1 + len(tail) or found.dtype != dtype:
@@ -92,7 +92,7 @@ def expect(arrays: Mapping[str, npt.NDArray[Any]], kinds: Mapping[str, tuple[str
 
 
 def map_file(path: str) -> tuple[Arrays, dict[str, Any]]:
-    """Map a file into memory. Raises `Damaged`, and OSError when there is none."""
+    """Map a file into memory. Raises `Damaged`, and OSError if there is none."""
     with open_regular(path) as file:
         try:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

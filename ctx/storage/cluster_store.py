@@ -1,4 +1,4 @@
-"""The stored clusters of one descriptor, by key: what other programs may use without knowing the files."""
+"""The stored clusters of one descriptor, by key; the interface that hides the files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctx.storage.store import Store
 from ctx.storage.views.segments import Key
 
 _KEPT = 4096
-"""Clusters whose records are kept by a process that answers many questions: some ten megabytes."""
+"""Number of clusters whose records a process caches: about ten megabytes."""
 
 
 class ClusterStore:
@@ -26,19 +26,19 @@ class ClusterStore:
         self._records: dict[bytes, dict[Key, bytes]] = {}
 
     def absent(self, keys: Iterable[bytes]) -> list[bytes]:
-        """Those of the keys that have no file here; a file may still prove damaged when it is read."""
+        """Return the keys without a file here; existing files may still be damaged."""
         return [key for key in keys if not self._store.has(self._area, key.hex())]
 
     def use(self, key: bytes) -> bool:
-        """Keep a cluster from being collected; whether it has a file here."""
+        """Protect a cluster from garbage collection; return True if it has a file here."""
         return self._store.touch(self._area, key.hex())
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the payload of a cluster, or None where there is none that can be trusted."""
+        """Return the payload of a cluster, or None if it is missing or damaged."""
         return self._store.read(self._area, key.hex())
 
     def partial(self, key: bytes) -> Stored | None:
-        """Return a cluster of which blobs were missing when it was made, None where there is none."""
+        """Return a cluster that was built with missing blobs, or None."""
         payload = self._store.read(self._partial, key.hex())
         if payload is None or not self._store.touch(self._partial, key.hex()):
             return None
@@ -48,18 +48,18 @@ class ClusterStore:
             return None
 
     def put(self, key: bytes, payload: bytes) -> None:
-        """Store a cluster from elsewhere. Raises `Damaged` unless the payload is what the key promises."""
+        """Store a cluster from another store. Raises `Damaged` unless the payload matches the key."""
         self.decoded(key, payload)
         self.write(key, payload)
 
     def write(self, key: bytes, payload: bytes, partial: bool = False) -> None:
-        """Store a cluster that was just made, `partial` where blobs are missing. Raises `StoreUnusable`."""
+        """Store a new cluster, `partial` if blobs are missing. Raises `StoreUnusable`."""
         self._store.write(self._partial if partial else self._area, key.hex(), payload)
 
     def stored(self, key: bytes, *, thorough: bool = False) -> Stored:
-        """Return a cluster, else what is here of it; `thorough` looks into its records too.
+        """Return a complete or else a partial cluster; `thorough` checks its records too.
 
-        Raises `Damaged`, also where there is none.
+        Raises `Damaged`, also if there is none.
         """
         return self.decoded(key, self._whole_or_partial(key), thorough=thorough)
 
@@ -70,7 +70,7 @@ class ClusterStore:
         return payload
 
     def decoded(self, key: bytes, payload: bytes, *, thorough: bool = True) -> Stored:
-        """A payload from elsewhere. Raises `Damaged` unless it is what the key promises."""
+        """Return a decoded payload. Raises `Damaged` unless it matches the key."""
         wanted = self._descriptor
         return decode_cluster(
             payload,
@@ -82,7 +82,7 @@ class ClusterStore:
         )
 
     def record(self, key: bytes, document: Key) -> bytes:
-        """The record of one document of a cluster; those read last are kept. Raises `Damaged`."""
+        """Return the record of one document of a cluster, cached. Raises `Damaged`."""
         if key not in self._records:
             payload = self._whole_or_partial(key)
             if len(self._records) >= _KEPT:
@@ -94,11 +94,11 @@ class ClusterStore:
             raise Damaged("a cluster lacks a document that its tree has") from None
 
     def forget(self) -> None:
-        """Forget the records that are kept: they may be of clusters that were made anew since."""
+        """Clear the cache of records: clusters may have been rebuilt since."""
         self._records.clear()
 
     def keys(self) -> Iterator[bytes]:
-        """The keys of all stored clusters, in no order."""
+        """Yield the keys of all stored clusters, in no order."""
         for name in self._store.names(self._area):
             try:
                 yield bytes.fromhex(name)
@@ -106,6 +106,6 @@ class ClusterStore:
                 continue
 
     def size(self, key: bytes) -> int:
-        """Bytes of a cluster's file. Raises OSError where there is none."""
+        """Return the size of a cluster's file in bytes. Raises OSError if there is none."""
         name = key.hex()
         return os.path.getsize(self._store.find(self._area, name) or self._store.file(self._area, name))

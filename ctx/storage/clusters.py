@@ -17,11 +17,11 @@ from ctx.storage.views.segments import Key
 from ctx.text.contents import MISSING
 
 HASH_BYTES = 8
-"""Bytes of a text's hash, by which equal texts of chunks are known."""
+"""Bytes of the hash of a chunk's text, which identifies equal texts."""
 
 
 class Document(NamedTuple):
-    """What is stored of one document: its record, the hash of the text of each chunk, vectors."""
+    """A stored document: its record, the concatenated hashes of its chunks' texts, and their vectors."""
 
     record: bytes
     hashes: bytes
@@ -29,10 +29,10 @@ class Document(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A decoded cluster. `skips` has the reason for each member that its content kept out, else None.
+    """A decoded cluster. `skips` has for each member the reason to skip it by its content, or None.
 
-    `of_members` has the document of each member, None where there is a skip. They differ between members with
-    one blob where the model reads the path too (`Descriptor.by_member`).
+    `of_members` has the document of each member, None if it is skipped. Members with the same blob have
+    different documents if the model reads the path too (`Descriptor.by_member`).
     """
 
     members: tuple[Member, ...]
@@ -42,7 +42,7 @@ class Stored(NamedTuple):
 
 
 def contents(stored: Stored) -> dict[Key, Document | str]:
-    """Return what is known of each blob of a cluster: its document, or why its content keeps it out."""
+    """Return for each blob of a cluster its document, or the reason to skip it by its content."""
     skipped = {
         document_key(member): skip
         for member, skip in zip(stored.members, stored.skips, strict=True)
@@ -52,7 +52,7 @@ def contents(stored: Stored) -> dict[Key, Document | str]:
 
 
 def document_key(member: Member) -> Key:
-    """Members with equal keys have equal documents."""
+    """Return the key of a member's document; members with equal keys have equal documents."""
     return member.oid, member.language or ""
 
 
@@ -62,7 +62,7 @@ def encode_cluster(
     skips: Sequence[str | None],
     documents: dict[Key, Document],
 ) -> bytes:
-    """The payload of a cluster; `documents` has one for every member without a skip, and may have more."""
+    """Return the payload of a cluster; `documents` has one for every member that is not skipped."""
     wanted = dict.fromkeys(
         document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
     )
@@ -72,7 +72,10 @@ def encode_cluster(
 def encode_members(
     descriptor: str, members: Sequence[Member], skips: Sequence[str | None], kept: Sequence[Document]
 ) -> bytes:
-    """The payload of a cluster of a model that reads paths too: a document for each member without a skip."""
+    """Return the payload of a cluster with a document for each member that is not skipped.
+
+    For models that read the path too (`Descriptor.by_member`).
+    """
     return _packed(descriptor, members, skips, kept)
 
 
@@ -104,9 +107,9 @@ def decode_cluster(
     thorough: bool = True,
     by_member: bool = False,
 ) -> Stored:
-    """Raises `Damaged` unless the payload is the cluster of this key and everything in it fits together.
+    """Return a decoded cluster. Raises `Damaged` unless the payload is consistent and matches the key.
 
-    Records are looked into only where it is `thorough`: whoever needs one finds out when decoding it.
+    Records are decoded only with `thorough`; otherwise damage in them is found when they are used.
     """
     name, files, records, hashes, vectors = msgpack.unpackb(payload)
     if not (isinstance(hashes, bytes) and isinstance(vectors, bytes) and all(map(_is_file, files))):
@@ -152,7 +155,7 @@ def _is_file(found: Any) -> bool:
 
 @Decoding("a cluster")
 def cluster_records(payload: bytes) -> dict[Key, bytes]:
-    """The record of each document of a cluster whose payload was checked before. Raises `Damaged`."""
+    """Return the record of each document of a cluster, without checking the key. Raises `Damaged`."""
     _, files, records, *_ = msgpack.unpackb(payload)
     keys = dict.fromkeys((oid, language or "") for _, _, oid, language, skip in files if skip is None)
     if not set(map(type, records)) <= {bytes}:

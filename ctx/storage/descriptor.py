@@ -1,8 +1,8 @@
-"""What every stored value depends on besides its input, spelt out in one place.
+"""Descriptor: everything that stored values depend on besides their input.
 
-A cluster key is a hash over the descriptor and the members, so whatever changes the bytes of a cluster must
-change the descriptor: its version has those of the cluster's layout, of the chunker and of the grammars.
-The words layer is not in it: counting words anew never costs an embedding.
+A cluster key is a hash of the descriptor and the members, so any change of the bytes of a cluster must change
+the descriptor. Its version includes those of the cluster layout, the chunker and the grammars, but not that
+of term counting: counting terms again never requires new embeddings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLUSTER_VERSION = 1
 
 
 class Descriptor(NamedTuple):
-    """Written `CODE_BLOCKS-<model>-<dimensions>-<precision>-<version>`."""
+    """A descriptor, written as `CODE_BLOCKS-<model>-<dimensions>-<precision>-<version>`."""
 
     scope: str
     embed_model_id: str
@@ -34,13 +34,13 @@ class Descriptor(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Descriptor:
-        """A written descriptor; the name of a model may hold dashes itself. Raises ValueError."""
+        """Parse a written descriptor; the name of the model may contain dashes. Raises ValueError."""
         scope, _, rest = text.partition("-")
         model, dimensions, precision, version = rest.rsplit("-", 3)
         return cls(scope, model, int(dimensions), precision, version)
 
     def as_dict(self) -> dict[str, str | int]:
-        """The descriptor as JSON shows it."""
+        """Return the descriptor in JSON form."""
         return {
             "scope": self.scope,
             "embedModelId": self.embed_model_id,
@@ -51,16 +51,16 @@ class Descriptor(NamedTuple):
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of one stored vector."""
+        """Size of one stored vector in bytes."""
         return vector_bytes(self.dimensions, self.precision)
 
     @property
     def by_member(self) -> bool:
-        """Whether vectors are stored for each file, not for each document: the model reads the path too."""
+        """True if vectors are stored for each file, not for each document: the model reads the path too."""
         return self.embed_model_id != MODEL_ID
 
 
 def embedded_model() -> Descriptor:
-    """The descriptor of the model inside the package."""
+    """Return the descriptor of the model inside the package."""
     version = f"{CLUSTER_VERSION}.{chunking.VERSION}+{grammar_version()}"
     return Descriptor(SCOPE, MODEL_ID, DIMENSIONS, PRECISION, version)

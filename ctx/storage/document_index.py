@@ -1,8 +1,8 @@
-"""In which stored cluster a document is: no blob that any tree had is cut again for another one.
+"""Index from documents to the stored clusters that contain them, so that blobs are not chunked twice.
 
-One file for each descriptor, appended to while clusters are made or fetched. It is a hint, believed only
-after a look into the cluster, so what is lost or wrong in it costs work and never an answer. Where there is
-none it is made from the clusters.
+One file for each descriptor, appended to while clusters are built or fetched. It is a hint that is verified
+in the cluster: a missing or wrong entry costs work, but never correctness. If the file is missing, it is
+built from the clusters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ctx.storage.store import Store
 from ctx.storage.views.segments import Key
 
 AREA = "documents"
-"""The area of the store: a file for each descriptor, by its name."""
+"""Area of the store: one file for each descriptor, by its name."""
 _RECORD = np.dtype([("document", "<u8"), ("cluster", "u1", 20)])
 _HEAD = b"CTXD\1".ljust(_RECORD.itemsize, b"\0")
 
@@ -35,11 +35,11 @@ class DocumentIndex:
 
     def __init__(self, store: Store, descriptor: str) -> None:
         self._store = store
-        places = [os.path.join(path, AREA, descriptor) for path in (store.path, *store.lent)]
+        places = [os.path.join(path, AREA, descriptor) for path in (store.path, *store.alternates)]
         self._path, self._all = places[0], places
 
     def clusters_of(self, keys: Iterable[Key]) -> dict[Key, bytes]:
-        """For each of these documents that is known, the key of the cluster that had it last."""
+        """Return for each known document the key of the last cluster that had it."""
         wanted = {_hash(key): key for key in keys}
         if not wanted:
             return {}
@@ -56,13 +56,13 @@ class DocumentIndex:
         return found
 
     def add(self, found: Mapping[Key, bytes], clusters: ClusterStore) -> None:
-        """Note in which clusters documents are, where that can be written."""
+        """Add the clusters of documents; do nothing if the store is not writable."""
         if not found:
             return
         data = b"".join(_record(key, cluster) for key, cluster in found.items())
         try:
             if _is_whole(self._path):
-                # One write at the end of the file: two processes do not mix their records.
+                # A single append, so that records of two processes are not mixed.
                 with open(self._path, "ab", buffering=0, opener=without_waiting) as file:
                     file.write(data)
             else:
@@ -71,7 +71,7 @@ class DocumentIndex:
             return
 
     def renew(self, clusters: ClusterStore) -> None:
-        """Make it anew after a collection: a document may live on in other clusters than that which is noted.
+        """Rebuild the index after garbage collection: a document may remain only in other clusters.
 
         Raises `StoreUnusable`.
         """
@@ -81,12 +81,12 @@ class DocumentIndex:
             self.drop()
 
     def drop(self) -> None:
-        """Forget all of it."""
+        """Remove the index."""
         self._store.remove_file(self._path)
 
 
 def _of_clusters(clusters: ClusterStore) -> bytes:
-    """A record of each document of all clusters that are stored."""
+    """Return the records of the documents of all stored clusters."""
     found: dict[bytes, bytes] = {}
     for cluster in list(clusters.keys()):
         try:
@@ -108,7 +108,7 @@ def _record(key: Key, cluster: bytes) -> bytes:
 
 
 def _is_whole(path: str) -> bool:
-    """Whether there is a file that can be appended to."""
+    """Return True if the file exists and can be appended to."""
     try:
         with open_regular(path) as file:
             return file.read(len(_HEAD)) == _HEAD and not os.fstat(file.fileno()).st_size % len(_HEAD)
@@ -124,6 +124,6 @@ def _read(path: str) -> Records | None:
         return None
     if not data.startswith(_HEAD):
         return None
-    # Another process may be about to write the last one.
+    # Another process may be writing the last record.
     count = len(data) // len(_HEAD) - 1
     return np.frombuffer(data, dtype=_RECORD, count=count, offset=len(_HEAD))

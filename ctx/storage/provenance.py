@@ -1,4 +1,4 @@
-"""Noting beside a snapshot for which commit it serves, who made it, and how much was made."""
+"""Log lines of snapshots: commit, user, and amount of work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def log_snapshot(
     totals: Totals,
     made: tuple[int, int] = (0, 0),
 ) -> None:
-    """Add a line to the log of a tree's snapshot, unless another store lends it. Raises `StoreUnusable`.
+    """Add a line to the log of a tree's snapshot, unless it is in an alternate. Raises `StoreUnusable`.
 
     `totals` are those of the tree, of which `made` clusters and chunks are new.
     """

@@ -1,7 +1,7 @@
 """The structure of one document: its chunks without their text, as bytes.
 
-A document is one blob read as one language. Its record is a function of these two and of the chunker's
-version alone, holds no path and no source text, and is stored as it is in clusters and in segments.
+A document is one blob read as one language. Its record depends only on these two and the chunker's version,
+contains no path and no source text, and is stored unchanged in clusters and in segments.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ctx.errors import Damaged, Decoding
 from ctx.types import KINDS, Chunk, Position
 
 TEST = 0x80
-"""The bit of a stored kind that marks a test."""
+"""Bit of a stored kind that marks a test."""
 _FIELDS = 9
 _NEWLINE = 10
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
 
 class Record(NamedTuple):
-    """A decoded record. The lists run over the chunks, in the order of their places."""
+    """A decoded record. The lists have one item for each chunk, in order of position."""
 
     size: int
     lines: int
@@ -37,10 +37,10 @@ class Record(NamedTuple):
 def encode_record(
     text: bytes, chunks: list[Chunk], size: int, place: Callable[[int], int] | None = None
 ) -> bytes:
-    """The bytes of the record of a document.
+    """Return the record of a document as bytes.
 
-    `text` is what the chunks' offsets refer to, `size` the size of the blob in bytes. Where the blob is not
-    the text itself (UTF-16), `place` takes an offset in the text to the one in the blob.
+    The chunks' offsets refer to `text`; `size` is the size of the blob in bytes. If the blob is not the text
+    itself (UTF-16), `place` maps an offset in the text to one in the blob.
     """
     newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _NEWLINE)
     starts = [chunk.start for chunk in chunks]
@@ -66,7 +66,7 @@ def encode_record(
 
 @Decoding("a document record")
 def decode_record(data: bytes) -> Record:
-    """Raises `Damaged` for bytes that are no record."""
+    """Return a decoded record. Raises `Damaged`."""
     size, lines, starts, lengths, firsts, spans, kinds, symbols, names = msgpack.unpackb(
         data, unicode_errors="surrogatepass"
     )
@@ -81,7 +81,7 @@ def decode_record(data: bytes) -> Record:
         raise Damaged("a document record holds a value of a wrong type")
     positions = _positions(starts, lengths, firsts, spans)
     if not len(positions) == len(kinds) == len(symbols) == len(names):
-        raise Damaged("a document record does not say everything of each chunk")
+        raise Damaged("a document record has lists of different lengths")
     return Record(
         size,
         lines,
@@ -94,7 +94,7 @@ def decode_record(data: bytes) -> Record:
 
 
 class Measure(NamedTuple):
-    """What the totals of a directory need of a record."""
+    """The fields of a record for the totals of a directory."""
 
     size: int
     lines: int
@@ -103,7 +103,7 @@ class Measure(NamedTuple):
 
 @Decoding("a document record")
 def measure(data: bytes) -> Measure:
-    """Size, lines and number of chunks, at a tenth of what decoding all of it costs. Raises `Damaged`."""
+    """Return size, lines and number of chunks, at a tenth of the cost of decoding. Raises `Damaged`."""
     size, lines, *_, kinds, _symbols, _names = msgpack.unpackb(data, unicode_errors="surrogatepass")
     _check_size(size, lines)
     if not isinstance(kinds, bytes):
@@ -113,7 +113,7 @@ def measure(data: bytes) -> Measure:
 
 @Decoding("a document record")
 def stored_kinds(data: bytes) -> bytes:
-    """The kind of each chunk as it is stored, with the bit of tests. Raises `Damaged`."""
+    """Return the stored kind of each chunk, including the `TEST` bit. Raises `Damaged`."""
     _, _, _, _, _, _, kinds, _, _ = msgpack.unpackb(data, unicode_errors="surrogatepass")
     if not isinstance(kinds, bytes):
         raise Damaged("a document record holds a value of a wrong type")
@@ -122,9 +122,9 @@ def stored_kinds(data: bytes) -> bytes:
 
 @Decoding("a document record", msgpack.UnpackException)
 def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
-    """Position, symbol, kind and whether it is a test, of one chunk. Raises `Damaged`.
+    """Return position, symbol, kind and test flag of one chunk. Raises `Damaged`.
 
-    The names come last and are most of a record. Only those of one chunk are made into strings.
+    The names come last and are most of a record; only those of one chunk are decoded.
     """
     fields = msgpack.Unpacker(max_buffer_size=max(1, len(data)), unicode_errors="surrogatepass")
     fields.feed(data)
@@ -146,7 +146,7 @@ def _differences(starts: list[int], ends: list[int]) -> list[int]:
 
 
 def _gaps(starts: list[int], ends: list[int]) -> list[int]:
-    """From the end of each chunk to the start of the next one."""
+    """Return the distance from the end of each chunk to the start of the next one."""
     return [start - end for start, end in zip(starts, [0, *ends], strict=False)]
 
 
@@ -161,13 +161,13 @@ def _positions(gaps: list[int], lengths: list[int], line_gaps: list[int], spans:
 
 
 def _check_places(size: Any, lines: Any, gaps: Any, lengths: Any, line_gaps: Any, spans: Any) -> None:
-    """Raise `Damaged` unless these are chunks one after the other, within the bytes and lines of a blob."""
+    """Raise `Damaged` unless the chunks are in order and within the bytes and lines of the blob."""
     _check_size(size, lines)
     columns = (gaps, lengths, line_gaps, spans)
     if any(not isinstance(column, list) or not set(map(type, column)) <= {int} for column in columns):
-        raise Damaged("a document record has places that are no whole numbers")
+        raise Damaged("a document record has positions that are not whole numbers")
     if not len(gaps) == len(lengths) == len(line_gaps) == len(spans):
-        raise Damaged("a document record does not say everything of each chunk")
+        raise Damaged("a document record has lists of different lengths")
     # Chunks may share a line, but no byte.
     if gaps and (
         min(gaps) < 0
@@ -181,7 +181,7 @@ def _check_places(size: Any, lines: Any, gaps: Any, lengths: Any, line_gaps: Any
 
 
 def _check_size(size: Any, lines: Any) -> None:
-    """Raise `Damaged` unless a blob can have this many bytes and lines."""
+    """Raise `Damaged` unless a blob can have these numbers of bytes and lines."""
     if not (type(size) is int and type(lines) is int and 0 <= lines <= size):
         raise Damaged("a document record has a size or a number of lines that no blob has")
 
@@ -189,13 +189,13 @@ def _check_size(size: Any, lines: Any) -> None:
 _SAME_SYMBOL = 0
 _SAME_PREFIX = 1
 _MOST_LETTERS = 64 << 20
-"""Letters of all symbols of a document: one long prefix can stand before many names."""
+"""Maximum length of all symbols of a document together: one long prefix can precede many names."""
 
 
 def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
-    """Symbols without what the names or the chunk before say already.
+    """Return the symbols without parts that the names or the previous chunk have already.
 
-    0: the symbol of the chunk before. 1: its prefix and the chunk's first name. Bytes: a new prefix (UTF-8),
+    0: the previous symbol. 1: the previous prefix and the chunk's first name. Bytes: a new prefix (UTF-8),
     before the first name. A string: the whole symbol, which has no prefix.
     """
     packed: list[int | str | bytes] = []
@@ -218,7 +218,7 @@ def _pack_symbols(chunks: list[Chunk]) -> list[int | str | bytes]:
 
 
 def _symbol_at(packed: list[int | str | bytes], names: msgpack.Unpacker, place: int) -> str:
-    """The symbol of one chunk, read backwards from it; the list of names is what comes next in `names`."""
+    """Return the symbol of one chunk, read backwards from it; `names` is positioned at the list of names."""
     while place >= 0 and packed[place] == _SAME_SYMBOL:
         place -= 1
     if place < 0:
@@ -227,7 +227,7 @@ def _symbol_at(packed: list[int | str | bytes], names: msgpack.Unpacker, place: 
     if isinstance(value, str):
         return value
     if value != _SAME_PREFIX and not isinstance(value, bytes):
-        raise Damaged("a document record has a symbol that is none")
+        raise Damaged("a document record has an invalid symbol")
     before = place
     while before >= 0 and isinstance(packed[before], int):
         before -= 1
@@ -238,7 +238,7 @@ def _symbol_at(packed: list[int | str | bytes], names: msgpack.Unpacker, place: 
         names.skip()
     own = names.unpack()
     if not (isinstance(own, list) and isinstance(own[0], str)):
-        raise Damaged("a document record has a name that is none")
+        raise Damaged("a document record has an invalid name")
     name: str = own[0]
     return (prefix.decode("utf-8", "surrogatepass") if isinstance(prefix, bytes) else "") + name
 
@@ -252,7 +252,7 @@ def _unpack_symbols(packed: list[int | str | bytes], names: list[list[str]]) -> 
             symbol, prefix = value, ""
         elif value != _SAME_SYMBOL:
             if value != _SAME_PREFIX and not isinstance(value, bytes):
-                raise Damaged("a document record has a symbol that is none")
+                raise Damaged("a document record has an invalid symbol")
             if isinstance(value, bytes):
                 prefix = value.decode("utf-8", "surrogatepass")
             letters += len(prefix) + len(own[0])

@@ -1,4 +1,4 @@
-"""Opening what should be a regular file, where anybody may have put something else."""
+"""Safe opening of regular files, where the path may be a pipe or another special file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 
 def open_regular(path: str) -> BinaryIO:
-    """A regular file for reading. Raises OSError, where a pipe lies there too: it might never answer."""
+    """Open a regular file for reading. Raises OSError, also for a pipe, which could block forever."""
     file = open(path, "rb", opener=without_waiting)  # noqa: SIM115  the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -18,5 +18,5 @@ def open_regular(path: str) -> BinaryIO:
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """An opener for `open` that does not wait for the other end of a pipe."""
+    """Opener for `open` that does not wait for the other end of a pipe."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)

@@ -1,7 +1,7 @@
-"""Whether the index of a repository comes from sharing, and the rule by which that is decided.
+"""The `ctx.storage` setting: where the index of a repository comes from.
 
-`ctx.storage` says `local` (nothing is ever fetched on the way), `shared` (indexing asks the remote first) or
-`auto`: shared from the first fetch on that brought something, which is noted beside the index.
+It is `local` (nothing is fetched automatically), `shared` (indexing fetches from the remote first) or `auto`:
+shared after the first fetch that brought something, which is recorded beside the index.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from ctx.storage.store import Store
 
 AUTO, LOCAL, SHARED = "auto", "local", "shared"
 _ASKED_AGAIN = 600.0
-"""Seconds after which a remote is asked again for the vectors of a tree that it lacked."""
+"""Seconds before the vectors of a tree are requested again from a remote that had none."""
 
 
 def setting(repository: Repository) -> str:
-    """What `ctx.storage` says. Raises UsageError for what is none of the three."""
-    wish = repository.config("ctx.storage") or AUTO
-    if wish not in (AUTO, LOCAL, SHARED):
-        raise UsageError(f"ctx.storage is {wish!r}: set it to auto, local or shared with `git config`")
-    return wish
+    """Return the value of `ctx.storage`. Raises UsageError for an invalid value."""
+    value = repository.config("ctx.storage") or AUTO
+    if value not in (AUTO, LOCAL, SHARED):
+        raise UsageError(f"ctx.storage is {value!r}: set it to auto, local or shared with `git config`")
+    return value
 
 
 def storage(repository: Repository, store: Store) -> str:
-    """LOCAL or SHARED."""
-    wish = setting(repository)
-    if wish != AUTO:
-        return wish
+    """Return LOCAL or SHARED."""
+    value = setting(repository)
+    if value != AUTO:
+        return value
     try:
         with open_regular(_note(store)) as file:
             return SHARED if file.read(16).strip() == SHARED.encode() else LOCAL
@@ -41,22 +41,22 @@ def storage(repository: Repository, store: Store) -> str:
 
 
 def may_fetch(repository: Repository, *, indexing: bool) -> bool:
-    """Whether the user has allowed that a remote is asked without a command: `indexing`, or on a search."""
-    wish = setting(repository)
-    if wish == LOCAL or not repository.settings.remotes or repository.settings.is_offline:
+    """Return True if automatic fetches from a remote are permitted, for `indexing` or for a search."""
+    value = setting(repository)
+    if value == LOCAL or not repository.settings.remotes or repository.settings.is_offline:
         return False
-    return repository.settings.get_bool("ctx.autoFetch", False) or (indexing and wish == SHARED)
+    return repository.settings.get_bool("ctx.autoFetch", False) or (indexing and value == SHARED)
 
 
 def decide(store: Store) -> None:
-    """Note that this index came from a remote."""
+    """Record that this index came from a remote."""
     store.write_file(_note(store), f"{SHARED}\n".encode())
 
 
 def asked_lately(store: Store, tree: bytes) -> bool:
-    """Whether a remote was asked for what a tree lacks a short while ago; if not, it counts as asked now.
+    """Return True if a tree was recently requested from a remote; if not, record a request now.
 
-    What a remote model has not embedded stays lacking for long, and a search must not ask for it each time.
+    Vectors that a remote does not have stay missing for long, and a search must not request them each time.
     """
     path = os.path.join(store.path, "asked")
     try:
@@ -65,7 +65,7 @@ def asked_lately(store: Store, tree: bytes) -> bool:
                 if file.read(200).strip() == tree.hex().encode():
                     return True
     except OSError:
-        pass  # nobody has asked, or nothing can be read here
+        pass  # no request was recorded, or the file is not readable
     with suppress(StoreUnusable):
         store.write_file(path, f"{tree.hex()}\n".encode())
     return False

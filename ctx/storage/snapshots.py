@@ -1,9 +1,9 @@
-"""Snapshots: what covers one tree under one descriptor.
+"""Snapshots: manifests of the stored clusters of a tree under one descriptor.
 
-A snapshot is a Merkle manifest. A node stands for a directory and names its clusters and the nodes below
-it by key, so an unchanged directory is referred to and not listed again. A node is written after all that
-it names, so a node that can be read means that its directory is covered. The file of a tree, which names
-the root's node, is written last. Beside it a log says for which commits and by what it was made.
+A snapshot is a Merkle manifest. A node represents a directory and refers to its clusters and the nodes below
+it by key, so an unchanged directory is not listed again. A node is written after everything that it refers
+to, so a directory with a readable node is covered. The file of a tree, which refers to the root node, is
+written last. A log beside it records commits and triggers.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _KEY_BYTES = 20
 
 
 TREE_BYTES = 21
-"""The payload of a tree file: the key of the root node, PARTITION_VERSION."""
+"""Size of the payload of a tree file: the key of the root node, and PARTITION_VERSION."""
 
 
 class Totals(NamedTuple):
-    """Sums over a directory and all below it. `size` in bytes; `languages` maps a language to its lines."""
+    """Sums over a directory, recursively. `size` in bytes; `languages` maps a language to its lines."""
 
     clusters: int = 0
     files: int = 0
@@ -44,7 +44,7 @@ class Totals(NamedTuple):
     skipped: dict[str, int] = {}  # noqa: RUF012  as above
 
     def plus(self, other: Totals) -> Totals:
-        """The sum of both."""
+        """Return the sum of both."""
         return Totals(
             self.clusters + other.clusters,
             self.files + other.files,
@@ -57,7 +57,7 @@ class Totals(NamedTuple):
 
 
 class NodeRecord(NamedTuple):
-    """A stored node: keys of the nodes below it and of its own clusters, totals of everything below."""
+    """A stored node: keys of the nodes below it and of its own clusters, and recursive totals."""
 
     nodes: list[bytes]
     clusters: list[bytes]
@@ -65,9 +65,9 @@ class NodeRecord(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """A tree of which blobs are missing: its clusters in the order of the manifest, why files are left out.
+    """A tree with missing blobs: its clusters in the order of the manifest, and counts of skipped files.
 
-    `missing` are those blobs, `packs` is `Repository.packs` at the time when they were looked for.
+    `missing` are those blobs; `packs` is `Repository.packs` when their absence was checked.
     """
 
     clusters: list[bytes]
@@ -78,7 +78,7 @@ class Partial(NamedTuple):
 
 @Decoding("a list of missing blobs")
 def decode_partial(payload: bytes) -> Partial:
-    """Raises `Damaged` unless the payload is one of this version, everything in it of its type."""
+    """Return a decoded `Partial`. Raises `Damaged` for another version or invalid types."""
     version, clusters, skipped, missing, packs = msgpack.unpackb(payload)
     sound = (
         version == PARTITION_VERSION
@@ -94,15 +94,15 @@ def decode_partial(payload: bytes) -> Partial:
 
 @Decoding("a node")
 def decode_node(payload: bytes) -> NodeRecord:
-    """Raises `Damaged` unless the payload is that of a node, everything in it of its type."""
+    """Return a decoded node. Raises `Damaged` for invalid types."""
     nodes, clusters, values = msgpack.unpackb(payload)
     totals = Totals(*values)
     if not (isinstance(nodes, list) and isinstance(clusters, list)):
-        raise Damaged("a node does not list what it names")
+        raise Damaged("a node has no lists of keys")
     if any(not isinstance(key, bytes) or len(key) != _KEY_BYTES for key in [*nodes, *clusters]):
-        raise Damaged("a node names something by what is no key")
+        raise Damaged("a node refers to an invalid key")
     if not (all(map(_is_count, totals[:5])) and all(map(_counts, totals[5:]))):
-        raise Damaged("a node holds totals that are none")
+        raise Damaged("a node has invalid totals")
     return NodeRecord(nodes, clusters, totals)
 
 
@@ -127,7 +127,7 @@ class Snapshots:
         self._log = os.path.join(store.path, "snapshots", descriptor, "log")
 
     def node(self, key: bytes) -> NodeRecord | None:
-        """A node, or None when there is none that can be read."""
+        """Return a node, or None if it is missing or damaged."""
         payload = self._store.read(self._nodes, key.hex())
         if payload is None:
             return None
@@ -137,30 +137,30 @@ class Snapshots:
             return None
 
     def has_node(self, key: bytes) -> bool:
-        """Whether there is a node that can be read."""
+        """Return True if there is a readable node."""
         return self.node(key) is not None
 
     def use_node(self, key: bytes) -> bool:
-        """Keep a node and all below it from being collected; whether it is there to be relied upon."""
+        """Protect a node and all below it from garbage collection; return True if it is readable."""
         return self.has_node(key) and self._store.touch(self._nodes, key.hex())
 
     def write_node(self, key: bytes, record: NodeRecord) -> None:
-        """Store a node; everything that it names is stored already."""
+        """Store a node; everything that it refers to must be stored already."""
         self._store.write(self._nodes, key.hex(), msgpack.packb(record))
 
     def tree(self, tree: bytes) -> bytes | None:
-        """The key of the root node of a covered tree, or None; also where another version cut it."""
+        """Return the key of the root node of a covered tree; None also for another partition version."""
         payload = self._store.read(self._trees, tree.hex())
         if payload is None or len(payload) != TREE_BYTES or payload[20] != PARTITION_VERSION:
             return None
         return payload[:20]
 
     def write_tree(self, tree: bytes, root: bytes) -> None:
-        """Say that a tree is covered: the last step of making a snapshot."""
+        """Mark a tree as covered: the last step of writing a snapshot."""
         self._store.write(self._trees, tree.hex(), root + bytes([PARTITION_VERSION]))
 
     def partial(self, tree: bytes) -> Partial | None:
-        """Return what is known of a tree of which blobs are missing, None where there is nothing."""
+        """Return the stored state of a tree with missing blobs, or None."""
         payload = self._store.read(self._partial, tree.hex())
         if payload is None:
             return None
@@ -169,18 +169,18 @@ class Snapshots:
         return None
 
     def write_partial(self, tree: bytes, partial: Partial) -> None:
-        """Note what is known of a tree of which blobs are missing."""
+        """Store the state of a tree with missing blobs."""
         self._store.write(self._partial, tree.hex(), msgpack.packb((PARTITION_VERSION, *partial)))
 
     def forget_partial(self) -> None:
-        """Forget all trees of which blobs were missing: clusters have come from elsewhere."""
+        """Remove the state of all trees with missing blobs, after clusters were fetched."""
         for name in list(self._store.names(self._partial)):
             self._store.remove(self._partial, name)
 
     def still_lacks(self, tree: bytes, repository: Repository) -> Partial | None:
-        """Return what is known of a tree, None unless the blobs that were missing are missing still.
+        """Return the state of a tree with missing blobs, or None if some are present now.
 
-        It counts as used now.
+        Marks it as used.
         """
         partial = self.partial(tree)
         if partial is None or not self._store.touch(self._partial, tree.hex()):
@@ -195,17 +195,17 @@ class Snapshots:
         return partial
 
     def owns(self, tree: bytes) -> bool:
-        """Whether the snapshot of a tree lies in this store, and not in one that is only read."""
+        """Return True if the snapshot of a tree is in this store, not in an alternate."""
         return self._store.owns(self._trees, tree.hex())
 
     def covered(self, tree: bytes) -> NodeRecord | None:
-        """The root node of a tree that has a snapshot, or None; the snapshot counts as used now."""
+        """Return the root node of a tree with a snapshot, or None; mark the snapshot as used."""
         root = self.tree(tree)
         record = None if root is None else self.node(root)
         return record if record is not None and self._store.touch(self._trees, tree.hex()) else None
 
     def trees(self) -> Iterator[bytes]:
-        """The covered trees, in no order."""
+        """Yield the covered trees, in no order."""
         for name in self._store.names(self._trees):
             try:
                 yield bytes.fromhex(name)
@@ -213,7 +213,7 @@ class Snapshots:
                 continue
 
     def latest(self) -> tuple[bytes, bytes | None] | None:
-        """Tree and commit of the snapshot with the latest committer time."""
+        """Return tree and commit of the snapshot with the latest committer time, or None."""
         best: tuple[int, bytes, bytes | None] | None = None
         for tree in self.trees():
             for entry in self.log(tree):
@@ -223,9 +223,9 @@ class Snapshots:
         return best and (best[1], best[2])
 
     def cluster_keys(self, root: bytes) -> list[bytes]:
-        """The clusters below a node in the order of the manifest.
+        """Return the clusters below a node in the order of the manifest.
 
-        Raises `Damaged` where a node is lacking, and where one is met twice: a node holds its path.
+        Raises `Damaged` for a missing node, and for one that occurs twice, because a node includes its path.
         """
         found: list[bytes] = []
         met: set[bytes] = set()
@@ -234,14 +234,14 @@ class Snapshots:
             key = open_.pop()
             record = self.node(key)
             if record is None or key in met:
-                raise Damaged("a manifest node is missing, or below itself")
+                raise Damaged("a manifest node is missing or below itself")
             met.add(key)
             found += record.clusters
             open_ += reversed(record.nodes)
         return found
 
     def log(self, tree: bytes) -> list[Provenance]:
-        """Why and when a snapshot was made, oldest first; lines that cannot be read are left out."""
+        """Return the log of a snapshot, oldest line first; unreadable lines are skipped."""
         found: list[Provenance] = []
         try:
             with open_regular(os.path.join(self._log, tree.hex())) as file:
@@ -260,7 +260,7 @@ class Snapshots:
         line = entry._asdict() | {"commit": entry.commit.hex() if entry.commit else None}
         try:
             self._store.permissions.make_directories(self._log)
-            # One short write in append mode: two processes do not mix their lines.
+            # A single append, so that lines of two processes are not mixed.
             path = os.path.join(self._log, tree.hex())
             with open(path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
                 file.write(json.dumps(line) + "\n")

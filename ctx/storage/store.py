@@ -1,8 +1,8 @@
-"""The object store: named, immutable bytes in files that are whole or not there.
+"""The object store: named, immutable payloads in files that are written atomically.
 
-All lies below `<git common dir>/ctx/`. Reading takes no lock. A damaged or foreign file is a miss. The stores
-of repositories that this one borrows objects from are read as well; nothing there is ever changed.
-docs/format.md has the layout of the directory and the bytes of the files.
+All files are below `<git common dir>/ctx/`. Reading takes no lock. A damaged or foreign file counts as
+missing. The stores of alternates (repositories that this one borrows objects from) are read too, but never
+changed. docs/format.md describes the layout of the directory and the files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ctx.storage.regular_files import open_regular, without_waiting
 
 LAYOUT = 1
 DIRECTORY = "ctx"
-"""The name of a store within the common git directory."""
+"""Name of the store directory within the common git directory."""
 MAX_PAYLOAD = 64 << 20
 
 _HEAD = struct.Struct("<4sBBHI16s")
@@ -33,15 +33,15 @@ _NAME_LETTERS = (40, 64)
 _WORTH_COMPRESSING = 200
 _LEVEL = 9
 _ABANDONED = 3600.0
-"""Seconds after which nobody writes a temporary file any more."""
+"""Seconds after which a temporary file counts as abandoned."""
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
-    "# This directory holds the index of git-ctx, which can be made anew at any time.\n"
+    "# This directory holds the index of git-ctx, which can be rebuilt at any time.\n"
 )
 
 
 def encode_object(name: str, payload: bytes, *, level: int = _LEVEL) -> bytes:
-    """The file that holds a payload: head, digest of name and payload, payload as zstd (RFC 8878) or raw.
+    """Return the file of a payload: header, digest of name and payload, payload as zstd (RFC 8878) or raw.
 
     The payload is the same on every machine; versions of zstd may differ in the bytes of a file.
     """
@@ -61,16 +61,16 @@ def encode_object(name: str, payload: bytes, *, level: int = _LEVEL) -> bytes:
 
 @Decoding("an object", zstandard.ZstdError)
 def decode_object(name: str, data: bytes, most: int = MAX_PAYLOAD) -> bytes:
-    """The payload of a file that was written under this name.
+    """Return the payload of a file that was written under this name.
 
-    Raises `Damaged`, also for what was written under another one; never makes more than `most` bytes.
+    Raises `Damaged`, also for a file of another name; never decompresses more than `most` bytes.
     """
     magic, layout, coding, _, size, digest = _HEAD.unpack_from(data)
     if magic != _MAGIC or layout != LAYOUT or size > most or coding not in (_RAW, _ZSTD):
         raise Damaged("an object is not of this version")
     payload = data[_HEAD.size :]
     if coding == _ZSTD:
-        # zstd believes the size that the frame states, and makes room for it.
+        # zstd allocates the size that the frame states.
         if zstandard.frame_content_size(payload) != size:
             raise Damaged("an object is not as large as it says")
         payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size)
@@ -84,22 +84,22 @@ def _digest(name: str, payload: bytes) -> bytes:
 
 
 class Store:
-    """The files of one repository's index. Nothing is made on disk before the first write."""
+    """The store of one repository. Nothing is created on disk before the first write."""
 
     def __init__(
-        self, common_dir: str, lenders: Sequence[str] = (), permissions: Permissions = UMASK
+        self, common_dir: str, alternates: Sequence[str] = (), permissions: Permissions = UMASK
     ) -> None:
-        """`lenders` are the common directories of repositories whose stores are read too."""
+        """Initialize; `alternates` are the common directories of repositories whose stores are read too."""
         self.permissions = permissions
         self.path = os.path.join(common_dir, DIRECTORY)
-        lent = [os.path.join(lender, DIRECTORY) for lender in lenders]
-        self.lent = [path for path in lent if _layout(path) == str(LAYOUT)]
+        stores = [os.path.join(path, DIRECTORY) for path in alternates]
+        self.alternates = [path for path in stores if _layout(path) == str(LAYOUT)]
         self.may_use_memory = False
-        """Whether what cannot be written is kept in this process instead: a search must still answer."""
+        """True if payloads that cannot be written are kept in memory, so that a search still succeeds."""
         self._memory: dict[str, bytes] = {}
 
     def read(self, area: str, name: str) -> bytes | None:
-        """A payload, or None where there is none that can be trusted."""
+        """Return a payload, or None if it is missing or damaged."""
         if self._memory and (kept := self._memory.get(self.file(area, name))) is not None:
             return kept
         for path in self._files(area, name):
@@ -111,23 +111,23 @@ class Store:
         return None
 
     def has(self, area: str, name: str) -> bool:
-        """Whether there is a file of that name; its content is checked when it is read."""
+        """Return True if there is a file of that name; its content is checked on reading."""
         return self.file(area, name) in self._memory or self.find(area, name) is not None
 
     def find(self, area: str, name: str) -> str | None:
-        """Where there is a file of that name, here or in a store that is only read."""
+        """Return the path of the file of that name, here or in an alternate, or None."""
         return next(filter(os.path.exists, self._files(area, name)), None)
 
     def owns(self, area: str, name: str) -> bool:
-        """Whether there is a file of that name in this store itself."""
+        """Return True if there is a file of that name in this store itself."""
         path = self.file(area, name)
         return path in self._memory or os.path.exists(path)
 
     def write(self, area: str, name: str, payload: bytes) -> None:
-        """Store a payload under its name, whole or not at all."""
+        """Store a payload under its name, atomically. Raises `StoreFull` and `StoreUnusable`."""
         path = self.file(area, name)
         if self._memory:
-            # What names an object that is only in memory must not be found without it.
+            # An object on disk must not refer to one that is only in memory.
             self._memory[path] = payload
             return
         try:
@@ -138,7 +138,7 @@ class Store:
             self._memory[path] = payload
 
     def insist_on_disk(self) -> None:
-        """Forget what was kept in memory, and keep nothing there from now on."""
+        """Discard payloads in memory, and keep none there from now on."""
         self.may_use_memory = False
         self._memory.clear()
 
@@ -154,7 +154,7 @@ class Store:
                 file.write(data)
             try:
                 os.replace(temporary, path)
-            except FileNotFoundError:  # a collection has just removed the directory, which was empty
+            except FileNotFoundError:  # garbage collection has just removed the empty directory
                 self.permissions.make_directories(os.path.dirname(path))
                 os.replace(temporary, path)
         except BaseException as error:
@@ -165,9 +165,9 @@ class Store:
             raise
 
     def touch(self, area: str, name: str) -> bool:
-        """Make a file young, so that a collection leaves it; whether there is one.
+        """Renew the modification time, which protects from collection; return True if the file exists.
 
-        One that another store lends stays as it is: what relies on it makes it again should it go there.
+        A file in an alternate is not changed; if it is removed there, it is rebuilt when needed.
         """
         path = self.file(area, name)
         if path in self._memory:
@@ -179,29 +179,29 @@ class Store:
         return True
 
     def remove(self, area: str, name: str) -> None:
-        """Forget a payload; nothing happens where there is none."""
+        """Remove a payload, if there is one."""
         _remove(self.file(area, name))
 
     def remove_file(self, path: str) -> None:
-        """Remove a file that `write_file` wrote; nothing happens where there is none."""
+        """Remove a file of `write_file`, if there is one."""
         _remove(path)
 
     def names(self, area: str) -> Iterator[str]:
-        """The names stored in an area, in no order: 20 or 32 bytes each. Other files are not ours."""
+        """Yield the names stored in an area, 20 or 32 bytes each in hex, in no order; skip other files."""
         for folder, _, files in os.walk(os.path.join(self.path, area)):
             spread = os.path.basename(folder) if len(os.path.basename(folder)) == 2 else ""
             yield from (spread + file for file in files if len(spread + file) in _NAME_LETTERS)
 
     def file(self, area: str, name: str) -> str:
-        """Where a name lies. Names are spread over 256 directories by their first two letters."""
+        """Return the path of a name. Names are spread over 256 directories by their first two letters."""
         return os.path.join(self.path, area, name[:2], name[2:])
 
     def _files(self, area: str, name: str) -> Iterator[str]:
-        for path in (self.path, *self.lent):
+        for path in (self.path, *self.alternates):
             yield os.path.join(path, area, name[:2], name[2:])
 
     def prepare(self) -> None:
-        """Make the directory and what marks it, where they are not there."""
+        """Create the directory with its tag and version files, if missing. Raises `StoreUnusable`."""
         if _layout(self.path) == str(LAYOUT) and os.path.isdir(os.path.join(self.path, "tmp")):
             return
         try:
@@ -215,7 +215,7 @@ class Store:
             raise unusable(self.path, error) from error
 
     def sweep(self) -> None:
-        """Remove what killed processes left half written."""
+        """Remove abandoned temporary files of killed processes."""
         folder = os.path.join(self.path, "tmp")
         try:
             for name in os.listdir(folder):
@@ -226,9 +226,9 @@ class Store:
             pass
 
     def check_layout(self) -> None:
-        """Raises `StoreUnusable` where another program has laid the directory out in another way."""
+        """Raise `StoreUnusable` if the directory has the layout of another version."""
         found = _layout(self.path)
-        # What is no number was damaged; the objects say their layout themselves.
+        # Not a number: the file is damaged, but every object states its layout.
         if found.isdigit() and found != str(LAYOUT):
             raise StoreUnusable(
                 f"{self.path} has layout {found!r}, this program knows layout {LAYOUT}: "
@@ -236,7 +236,7 @@ class Store:
             )
 
     def size(self) -> int:
-        """Bytes of all files below the directory."""
+        """Return the size of all files below the directory in bytes."""
         total = 0
         for folder, _, files in os.walk(self.path):
             for name in files:
@@ -256,17 +256,17 @@ def _layout(path: str) -> str:
 
 
 def unusable(path: str, error: OSError) -> StoreUnusable:
-    """The error for the user when the store cannot be written."""
+    """Return the error for a store that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreFull(f"no room left for the index in {path}: free some space, then run the command again")
     return StoreUnusable(
-        f"the index in {path} cannot be written ({error.strerror or error}): mend its permissions, "
+        f"the index in {path} cannot be written ({error.strerror or error}): fix its permissions, "
         "or remove it and run the command again"
     )
 
 
 def _for_everybody(path: str, flags: int) -> int:
-    # The kernel takes the umask off. To read it a process must set it, which other threads would notice.
+    # The kernel applies the umask; reading it requires setting it, which affects other threads.
     return os.open(path, flags | os.O_CLOEXEC, 0o666)
 
 

@@ -1,13 +1,13 @@
-"""Embedders: from text to vectors. The word table is inside the package; others plug in beside it."""
+"""Name and dimensions of the embedding model in the package, and the sizes of stored vectors."""
 
 MODEL_ID = "wordtable-2"
 DIMENSIONS = 128
-"""Of the model inside the package; here, so that its name is known without what computes with it."""
+"""Dimensions of the model in the package; defined here so that numpy is not imported."""
 
 BITS_A_DIMENSION = {"bit": 1, "int8": 8, "f16": 16, "f32": 32}
-"""The precisions in which a vector can be stored."""
+"""Bits for each dimension, by precision."""
 
 
 def vector_bytes(dimensions: int, precision: str) -> int:
-    """Bytes of one stored vector."""
+    """Return the size of one stored vector in bytes."""
     return dimensions * BITS_A_DIMENSION[precision] // 8

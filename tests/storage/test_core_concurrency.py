@@ -62,7 +62,7 @@ def test_many_processes_index_and_search_at_once(make_repo: Callable[..., Repo],
     assert ask(repo.path, FEW, [()]) == fresh(repo, tmp_path)
     with ctx.open(repo.path) as one, ctx.open(other.path) as two:
         assert one.index().skipped == two.index().skipped == ALREADY_INDEXED
-        assert IndexLock(one.store).wishes() == []
+        assert IndexLock(one.store).requests() == []
 
 
 def times_made(path: Path) -> float:
@@ -166,11 +166,11 @@ def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., 
             assert run.status == 0
             said = [json.loads(line) for line in run.out.splitlines()]
             assert {"type": "skipped", "reason": INDEXING_IN_PROGRESS}.items() <= said[-1].items()
-            assert lock.wishes() == [second]
+            assert lock.requests() == [second]
             assert holder.snapshots.tree(second) is None
         assert holder.index("HEAD~").tree == first
         assert holder.snapshots.tree(second) is not None
-        assert lock.wishes() == []
+        assert lock.requests() == []
         assert [entry.trigger for entry in holder.snapshots.log(second)] == ["wish"]
         assert holder.index().skipped == ALREADY_INDEXED
 

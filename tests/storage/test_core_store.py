@@ -129,7 +129,7 @@ def test_the_directory_is_marked_for_backup_programs(store: Store) -> None:
 def test_what_cannot_be_written_is_kept_in_memory_if_that_is_allowed(tmp_path: Path) -> None:
     (tmp_path / "ctx").write_text("in the way")
     store = Store(str(tmp_path))
-    with pytest.raises(StoreUnusable, match="mend its permissions"):
+    with pytest.raises(StoreUnusable, match="fix its permissions"):
         store.write("objects/d", NAME, b"one")
     store.may_use_memory = True
     store.write("objects/d", NAME, b"one")
@@ -229,12 +229,12 @@ def test_one_holds_the_lock_and_its_wishes_are_kept(store: Store) -> None:
     assert first.acquire()
     assert not second.acquire()
     assert not second.acquire(0.05)
-    second.wish(b"t" * 20)
-    second.wish(b"s" * 32)
-    assert first.wishes() == [b"s" * 32, b"t" * 20]
-    first.granted(b"s" * 32)
-    first.granted(b"s" * 32)
-    assert second.wishes() == [b"t" * 20]
+    second.request(b"t" * 20)
+    second.request(b"s" * 32)
+    assert first.requests() == [b"s" * 32, b"t" * 20]
+    first.discard_request(b"s" * 32)
+    first.discard_request(b"s" * 32)
+    assert second.requests() == [b"t" * 20]
     first.release()
     first.release()
     with second:

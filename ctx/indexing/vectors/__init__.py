@@ -1,1 +1,1 @@
-"""Vectors of configured models: embedding what a tree lacks, and keeping what was paid for."""
+"""Vectors of configured models: embedding missing texts, and reusing vectors already paid for."""

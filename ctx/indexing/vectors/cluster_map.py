@@ -1,6 +1,6 @@
-"""The clusters of a tree under two descriptors: that of the package, which has cut the files, and a model's.
+"""The clusters of a tree under two descriptors: that of the package, which has chunked it, and a model's.
 
-Both partitions are the same, since they know no descriptor but in their keys.
+Both partitions are the same, because the descriptor affects only the keys.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class Pair(NamedTuple):
     remote: bytes
 
 
-class Pairs:
-    """The trees of one repository as one remote model has them."""
+class ClusterMap:
+    """Map of clusters of the local descriptor to those of a remote model."""
 
     def __init__(self, session: Session, model: RemoteModel) -> None:
         self._session = session
         self._model = model
 
     def roots(self, tree: bytes) -> tuple[Node, Node]:
-        """The node of a whole tree under both descriptors."""
+        """Return the root nodes of a tree under both descriptors."""
         repository = self._session.reader
         return (
             Trees(repository, str(self._session.descriptor)).root(tree),
@@ -39,7 +39,7 @@ class Pairs:
         )
 
     def directories(self, tree: bytes) -> Iterator[tuple[tuple[Node, Node], list[Pair]]]:
-        """Each directory of a tree as its nodes and clusters under both descriptors, the upper ones first."""
+        """Yield the nodes and clusters of each directory under both descriptors, parents first."""
         open_ = [self.roots(tree)]
         while open_:
             local, remote = open_.pop()
@@ -49,14 +49,14 @@ class Pairs:
             yield (local, remote), [Pair(mine.key, theirs.key) for mine, theirs in pairs]
 
     def every(self, tree: bytes) -> list[Pair]:
-        """All clusters of a tree."""
+        """Return all clusters of a tree."""
         return [pair for _, pairs in self.directories(tree) for pair in pairs]
 
     def lacking(self, tree: bytes) -> list[Pair]:
-        """The clusters of a tree that the model has no vectors for."""
+        """Return the clusters of a tree without vectors of the model."""
         return self.absent(self.every(tree))
 
     def absent(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Those of some clusters that the model has no vectors for."""
+        """Return the given clusters without vectors of the model."""
         absent = set(self._model.clusters.absent(pair.remote for pair in pairs))
         return [pair for pair in pairs if pair.remote in absent]

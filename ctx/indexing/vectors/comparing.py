@@ -1,4 +1,4 @@
-"""Whether a remote model still gives the vectors that are stored, by asking it again."""
+"""Comparison of stored vectors with the current answers of a remote model."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def differing(session: Session, model: RemoteModel, keys: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """Those of some clusters that the model embeds otherwise now, and those whose files are not here.
+    """Return the clusters that the model embeds differently now, and those whose files are missing.
 
-    Every text is sent again. Raises `ServiceFailed`.
+    Sends every text again. Raises `ServiceFailed`.
     """
     different: list[bytes] = []
     impossible: list[bytes] = []

@@ -1,7 +1,7 @@
-"""Having the texts of clusters embedded: full batches over clusters, several requests at once.
+"""Embedding the texts of clusters: full batches across clusters, several concurrent requests.
 
-A bounded number of requests is under way. A cluster is stored as soon as its last vector is there, and a run
-that is alone keeps at once what comes back, so that one that is stopped goes on where it was.
+The number of concurrent requests is bounded. A cluster is stored as soon as its last vector arrives, and an
+exclusive run journals every answer, so that an interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.indexing.vectors.cluster_map import Pair
-from ctx.indexing.vectors.pending import Batch, Seen, Waiting
+from ctx.indexing.vectors.pending import Batch, PendingCluster, SentTexts
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.centre import Reference, centred
 from ctx.models.embedder import RemoteEmbedder, tokens_of
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from ctx.session import Session
 
 _UNIT = 32
-"""Clusters whose vectors are written into one search-ready file."""
+"""Number of clusters whose vectors are written into one vector file."""
 _THREADS = 2
-"""For each request that may be under way: while one answer is being read, another one is waited for."""
+"""Threads for each concurrent request, so that one can wait while another reads an answer."""
 _AHEAD = 4
-"""Batches for each request that may be under way, so that none waits for texts."""
+"""Queued batches for each concurrent request, so that none waits for texts."""
 
 Vectors = npt.NDArray[np.uint8]
 
 
 class RemoteProgress(NamedTuple):
-    """How far the embedding is; `cost` in dollars, an estimate by the length of the texts.
+    """Progress of embedding; `cost` in dollars is an estimate by the length of the texts.
 
-    `share` is the part of the clusters that is done, in 0..1; of one that is under way its vectors count.
+    `share` is the finished part of the clusters, in 0..1; unfinished ones count by their vectors.
     """
 
     clusters_done: int
@@ -53,7 +53,7 @@ class RemoteProgress(NamedTuple):
 
 
 class RemoteCovered(NamedTuple):
-    """What covering a tree took; `cut` texts were too long and read in part."""
+    """Result of covering a tree; `cut` texts were too long and were truncated."""
 
     new_clusters: int
     embedded_chunks: int
@@ -62,7 +62,7 @@ class RemoteCovered(NamedTuple):
 
 
 class Embedding:
-    """One run over clusters of a tree that the model has no vectors for."""
+    """One run over clusters of a tree without vectors of the model."""
 
     def __init__(
         self,
@@ -74,29 +74,29 @@ class Embedding:
         *,
         is_alone: bool,
     ) -> None:
-        """`is_alone`: this process is the one that may change what has arrived (`ctx.models.journal`)."""
+        """Initialize; `is_alone` is True if this process may write the journal (`ctx.models.journal`)."""
         self._session = session
         self._model = model
         self._embedder = embedder
         self._progress = progress
         self._known = KnownVectors(session, model, tree)
         self._is_alone = is_alone
-        self._seen = Seen(model.arrived.read(mend=is_alone))
+        self._sent = SentTexts(model.journal.read(repair=is_alone))
         self._ready: dict[bytes, Vectors] = {}
         self._total = self._done = self._chunks = self._embedded = self._tokens = 0
         self._worth = 0.0
 
     def run(self, missing: Sequence[Pair]) -> RemoteCovered:
-        """Store these clusters. Raises `ServiceFailed`, `Damaged`; what has come back is kept."""
+        """Embed and store these clusters. Raises `ServiceFailed`, `Damaged`; received vectors are kept."""
         settings = self._model.settings
         self._total = len(missing)
-        self._tell()
+        self._report()
         under_way: deque[tuple[Batch, Future[Vectors]]] = deque()
         reference: Reference | None = None
         with ThreadPoolExecutor(_THREADS * settings.concurrency) as pool:
             try:
                 for item in self._batches(missing):
-                    if isinstance(item, Waiting):
+                    if isinstance(item, PendingCluster):
                         self._chunks += len(item.vectors)
                         self._worth += 1 - item.lacking / max(len(item.vectors), 1)
                         if not item.lacking:
@@ -110,7 +110,7 @@ class Embedding:
                 while under_way:
                     self._take(*under_way.popleft())
             except BaseException:
-                # An answer that is on its way is paid for, and kept; nothing else is sent.
+                # Pending answers are already paid for and kept; nothing else is sent.
                 self._embedder.stop()
                 for _, future in under_way:
                     future.cancel()
@@ -119,28 +119,30 @@ class Embedding:
                 self._model.files.add(self._ready)
                 self._model.cut.add(self._embedder.cut)
         if self._is_alone:
-            self._model.arrived.clear()
+            self._model.journal.clear()
         return RemoteCovered(
             len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.cut)
         )
 
-    def _batches(self, missing: Sequence[Pair]) -> Iterator[Waiting | Batch]:
-        """Every cluster, and full batches of the texts that have to be embedded, across clusters."""
-        seen = self._seen
+    def _batches(self, missing: Sequence[Pair]) -> Iterator[PendingCluster | Batch]:
+        """Yield every cluster, and full batches of new texts across clusters."""
+        sent = self._sent
         batch = Batch([], [], [])
         for pair in missing:
             stored = self._session.clusters.stored(pair.local)
             found = texts_of(stored, self._session.reader, self._model.settings)
             hashes = list(map(text_hash, found))
             known = self._known.of(stored, hashes)
-            waiting = Waiting(pair, stored, hashes, [known.get(one) or seen.vector(one) for one in hashes])
+            waiting = PendingCluster(
+                pair, stored, hashes, [known.get(one) or sent.vector(one) for one in hashes]
+            )
             yield waiting
             for place, vector in enumerate(waiting.vectors):
-                if vector is not None or seen.joined(hashes[place], (waiting, place)):
+                if vector is not None or sent.join_pending(hashes[place], (waiting, place)):
                     continue
                 batch.texts.append(found[place])
                 batch.hashes.append(hashes[place])
-                batch.owners.append(seen.asked(hashes[place], (waiting, place)))
+                batch.owners.append(sent.add_pending(hashes[place], (waiting, place)))
                 if len(batch.texts) == self._model.settings.batch:
                     yield batch
                     batch = Batch([], [], [])
@@ -148,18 +150,18 @@ class Embedding:
             yield batch
 
     def _ask(self, batch: Batch, reference: Reference) -> Vectors:
-        """The vectors of a batch, in a thread of their own; a run that is alone keeps them on disk first."""
+        """Return the vectors of a batch; runs in a thread. An exclusive run journals them first."""
         precision = self._model.settings.precision
         found = centred(self._embedder.embed_documents(batch.texts), reference, precision)
         vectors = encode_vectors(found, precision)
         if self._is_alone:
-            self._model.arrived.add(batch.hashes, vectors)
+            self._model.journal.add(batch.hashes, vectors)
         return vectors
 
     def _take(self, batch: Batch, future: Future[Vectors]) -> None:
-        """Hand the vectors of a batch to those who wait for them."""
+        """Assign the vectors of a batch to the waiting clusters."""
         for hashed, owners, vector in zip(batch.hashes, batch.owners, future.result(), strict=True):
-            self._seen.arrived(hashed, vector.tobytes())
+            self._sent.store(hashed, vector.tobytes())
             for waiting, place in owners:
                 waiting.vectors[place] = vector.tobytes()
                 waiting.lacking -= 1
@@ -168,15 +170,15 @@ class Embedding:
                     self._finish(waiting)
         self._embedded += len(batch.texts)
         self._tokens += tokens_of(batch.texts)
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         cost = self._tokens * self._model.settings.price / 1e6
         share = min(1.0, self._worth / max(self._total, 1))
         self._progress(RemoteProgress(self._done, self._total, self._embedded, self._tokens, cost, share))
 
-    def _finish(self, waiting: Waiting) -> None:
-        """Write a cluster whose vectors are all there."""
+    def _finish(self, waiting: PendingCluster) -> None:
+        """Write a cluster whose vectors are complete."""
         width = self._model.vector_bytes
         every = b"".join(vector or bytes(width) for vector in waiting.vectors)
         kept: list[Document] = []

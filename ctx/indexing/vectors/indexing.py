@@ -1,7 +1,7 @@
-"""Covering a tree with the vectors of a remote model, on top of its index by the model of the package.
+"""Covering a tree with vectors of a remote model, on top of its index by the model of the package.
 
-That index has cut the files already. Missing texts are embedded (`ctx.indexing.vectors.embedding`), then the
-nodes and the snapshot of the tree are written, and its vectors are made search-ready.
+That index has chunked the files already. Missing texts are embedded (`ctx.indexing.vectors.embedding`), then
+the nodes and the snapshot of the tree are written, and its vectors are collected in vector files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, ServiceFailed
-from ctx.indexing.vectors.cluster_map import Pair, Pairs
+from ctx.indexing.vectors.cluster_map import ClusterMap, Pair
 from ctx.indexing.vectors.embedding import Embedding, RemoteCovered, RemoteProgress, Vectors
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.remote import RemoteModel
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 def embed_tree(
     session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
 ) -> RemoteReport | None:
-    """Cover a tree that is indexed locally; None where no model is configured.
+    """Cover a tree that is indexed locally; return None if no model is configured.
 
-    Without `may_ask` the model is not asked: a tree of which all vectors are stored gets its snapshot, for
-    another one nothing is done, and the report is None.
+    Without `may_ask` no request is sent: a tree whose vectors are all stored gets its snapshot; for any other
+    tree nothing is done, and the report is None.
     """
     model = session.remote_model
     if model is None:
@@ -56,19 +56,19 @@ def embed_tree(
         if not mine:
             return RemoteReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
         if may_ask:
-            # What somebody else has paid for is asked for first.
+            # Fetch vectors that others have shared before paying for them.
             take_shared(session, tree, indexing=True)
         try:
             covered = VectorIndexer(session, model).cover(tree, step)
         except ServiceFailed as error:
-            kept = "what has come back is kept, `git ctx index` goes on from there"
+            kept = "the vectors received so far are kept; `git ctx index` continues from there"
             raise ServiceFailed(f"{error}\n{kept}") from error
     return RemoteReport(model.settings.model, covered.embedded_chunks, covered.reused_chunks, covered.cut)
 
 
 @contextmanager
 def alone(store: Store) -> Iterator[bool]:
-    """Yield True if this process is the one that asks the model: two would pay twice."""
+    """Yield True if this process holds the lock for embedding; two processes would pay twice."""
     store.prepare()
     try:
         handle = store.permissions.open(os.path.join(store.path, "remote.lock"), os.O_RDWR)
@@ -86,17 +86,17 @@ def alone(store: Store) -> Iterator[bool]:
 
 
 class VectorIndexer:
-    """Makes and finds the vectors that one remote model has for the trees of one repository."""
+    """Indexer of the trees of one repository with one remote model."""
 
     def __init__(self, session: Session, model: RemoteModel) -> None:
         self._session = session
         self._model = model
-        self.pairs = Pairs(session, model)
+        self.pairs = ClusterMap(session, model)
 
     def to_ask(self, tree: bytes, pairs: Sequence[Pair], most: int) -> int:
-        """How many texts of these clusters would have to be sent; counting ends above `most`.
+        """Return the number of texts of these clusters to send; counting ends above `most`.
 
-        Raises `Damaged` where the tree is not indexed, or a file of it is not here.
+        Raises `Damaged` if the tree is not indexed, or a file of it is missing.
         """
         known = KnownVectors(self._session, self._model, tree)
         asked: set[bytes] = set()
@@ -118,16 +118,16 @@ class VectorIndexer:
         *,
         patience: Patience | None = None,
     ) -> RemoteCovered:
-        """Embed what a tree lacks that is indexed locally; `patience` is that of a search, if one waits.
+        """Embed the missing clusters of a locally indexed tree; `patience` is that of a waiting search.
 
-        Raises `ServiceFailed`; what is done is kept.
+        Raises `ServiceFailed`; finished clusters are kept.
         """
         directories = list(self.pairs.directories(tree))
         every = [pair for _, pairs in directories for pair in pairs]
         missing = [pair for pair in every if not self._model.clusters.use(pair.remote)]
         covered = self.embed(tree, missing, progress, patience=patience)
         if self._session.snapshots.tree(tree) is not None:
-            # A tree of uncommitted files has no snapshot; its clusters are kept all the same.
+            # A tree of uncommitted files has no snapshot, but its clusters are kept.
             cut = self._model.cut.read()
             for node, pairs in reversed(directories):
                 self._write_node(node, pairs, cut)
@@ -147,9 +147,9 @@ class VectorIndexer:
         *,
         patience: Patience | None = None,
     ) -> RemoteCovered:
-        """Have these clusters of a tree embedded. Raises `ServiceFailed`; what is done is kept.
+        """Embed these clusters of a tree. Raises `ServiceFailed`; finished clusters are kept.
 
-        Where a search waits, a run that is `alone` may be under way elsewhere.
+        With `patience`, a run of another process that holds the `alone` lock may be in progress.
         """
         if not missing:
             return RemoteCovered(0, 0, 0, 0)
@@ -167,7 +167,7 @@ class VectorIndexer:
             embedder.close()
 
     def restore(self, pairs: Sequence[Pair]) -> None:
-        """Make search-ready again what is stored of these clusters."""
+        """Write the stored vectors of these clusters into vector files again."""
         found: dict[bytes, Vectors] = {}
         for pair in pairs:
             try:
@@ -193,7 +193,7 @@ class VectorIndexer:
         self._model.snapshots.write_node(remote.key, NodeRecord(*below, totals))
 
     def _hashes(self, pair: Pair) -> list[bytes]:
-        """The hashes of the texts of a cluster that is stored."""
+        """Return the hashes of the texts of a stored cluster."""
         documents = filter(None, self._model.clusters.stored(pair.remote).of_members)
         found = b"".join(document.hashes for document in documents)
         return [found[at : at + HASH_BYTES] for at in range(0, len(found), HASH_BYTES)]

@@ -1,6 +1,6 @@
-"""Vectors that a remote model has given for equal texts before: those of a file earlier, or of its blob.
+"""Reuse of stored vectors of a remote model for equal texts: of earlier versions of a file, or of its blob.
 
-A text costs money, so they are looked for before it is sent.
+Embedding a text costs money, so stored vectors are searched first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ctx.session import Session
 
 _BASES = 4
-"""Earlier trees that are looked through."""
+"""Number of earlier trees that are searched."""
 
 
 class KnownVectors:
-    """What is stored of one model besides the clusters of `tree` itself."""
+    """Stored vectors of one model, other than the clusters of `tree` itself."""
 
     def __init__(self, session: Session, model: RemoteModel, tree: bytes) -> None:
         self._session = session
@@ -32,7 +32,7 @@ class KnownVectors:
         self._of_paths: dict[bytes, dict[bytes, bytes]] = {}
 
     def of(self, stored: Stored, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Vectors by the hashes of their texts, for those of a cluster that are known."""
+        """Return the known vectors of a cluster by the hashes of their texts."""
         known: dict[bytes, bytes] = {}
         for clusters in self._having(stored):
             if all(one in known for one in hashes):
@@ -41,14 +41,14 @@ class KnownVectors:
         return known
 
     def _having(self, stored: Stored) -> Iterator[set[bytes]]:
-        """Local clusters that may have texts of a new one: those of its paths earlier, then of its blobs."""
+        """Yield local clusters that may have equal texts: of equal paths in earlier trees, then of blobs."""
         for base in self._bases:
             yield self._earlier(stored, base)
         documents = DocumentIndex(self._session.store, str(self._session.descriptor))
         yield set(documents.clusters_of(map(document_key, stored.members)).values())
 
     def _vectors_of(self, clusters: Collection[bytes]) -> dict[bytes, bytes]:
-        """Vectors by the hash of their text, from some clusters of the local descriptor."""
+        """Return the vectors of the given local clusters by the hashes of their texts."""
         known: dict[bytes, bytes] = {}
         width = self._model.vector_bytes
         for key in clusters:

@@ -44,7 +44,7 @@ class Catalog:
         self._store = store
         self.group = f"{descriptor}-w{words_version}"
         self._folder = os.path.join(store.path, "views", self.group)
-        self._alternates = [os.path.join(path, "views", self.group) for path in store.lent]
+        self._alternates = [os.path.join(path, "views", self.group) for path in store.alternates]
         self._segments: dict[str, Segment] = {}
         self._views: dict[bytes, View] = {}
 
