@@ -140,7 +140,7 @@ class Coverage(NamedTuple):
     """How much of a tree an answer knows, in files; `skipped` maps a reason to a number.
 
     `scanned` files are not indexed and were only looked through by words; `uncovered` ones were not looked
-    at.
+    at. Of `without_words` ones the text is not in this clone: symbols, paths and vectors find them.
     """
 
     complete: bool
@@ -149,6 +149,7 @@ class Coverage(NamedTuple):
     skipped: dict[str, int]
     scanned: int = 0
     uncovered: int = 0
+    without_words: int = 0
 
 
 class Uncommitted(NamedTuple):

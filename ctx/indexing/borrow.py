@@ -7,7 +7,7 @@ uncovered, which the answer says. Such a view stays in memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ctx.chunking import chunk
 from ctx.errors import Damaged
@@ -26,6 +26,8 @@ from ctx.storage.views.view import Group, View
 from ctx.text.contents import content_skip, decode
 
 _PART_BYTES = 1 << 18
+_DOCUMENTS = 64
+"""Documents without text that are counted at once."""
 
 
 def borrow_view(
@@ -64,13 +66,16 @@ def borrow_view(
     located = locate(groups, base, catalog)
     # A row without a record (its cluster was not stored) cannot be shown, so it is as good as lacking.
     lacking = list(dict.fromkeys([key for key in unstored if key not in known] + list(located.lacking())))
-    scanned, records, reasons = _scan(lacking, maker, budget)
+    documents = {key: document for stored in read.values() for key, document in stored.documents.items()}
+    textless = _without_text(lacking, documents | dict(known), maker)
+    found_in = {segment.key(document) for segment in textless for document in range(segment.documents)}
+    scanned, records, reasons = _scan([key for key in lacking if key not in found_in], maker, budget)
     for reason in reasons.values():
         skipped[reason] = skipped.get(reason, 0) + 1
     without = set(lacking)
     places = {key: place for key, place in located.places().items() if key not in without}
     used = [segment for _, segment in located.used]
-    for segment in scanned:
+    for segment in [*scanned, *textless]:
         keys = [segment.key(document) for document in range(segment.documents)]
         places |= {key: (len(used), document) for document, key in enumerate(keys)}
         used.append(segment)
@@ -79,7 +84,7 @@ def borrow_view(
     arrays, meta = view.build(shown, places, [""] * len(used), tree, skipped, True)
     made = View(arrays, meta, used)
     made.records = {key: document.record for key, document in known.items()} | records
-    made.scanned, made.uncovered = len(records), len(uncovered)
+    made.scanned, made.uncovered, made.without_words = len(records), len(uncovered), len(found_in)
     return made
 
 
@@ -109,6 +114,24 @@ def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list
             open_ += reversed(content.nodes)
             _add(skipped, content.skipped)
     return found
+
+
+def _without_text(keys: Sequence[Key], documents: Mapping[Key, Document], maker: Maker) -> list[Segment]:
+    """Segments of the documents that are stored but whose blobs are not here."""
+    stored = [key for key in keys if key in documents]
+    sizes = maker.sizes([oid for oid, _ in stored])
+    absent = [key for key, size in zip(stored, sizes, strict=True) if size is None]
+    made: list[Segment] = []
+    parts: list[segments.Part] = []
+    for start in range(0, len(absent), _DOCUMENTS):
+        part = maker.without_text([(key, documents[key]) for key in absent[start : start + _DOCUMENTS]])
+        if parts and sum(len(one.lengths) for one in parts) + len(part.lengths) > segments.TARGET_ROWS:
+            made.append(Segment(*segments.build(parts)))
+            parts = []
+        parts.append(part)
+    if parts:
+        made.append(Segment(*segments.build(parts)))
+    return made
 
 
 def _scan(
