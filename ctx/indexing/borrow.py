@@ -16,7 +16,7 @@ from ctx.indexing.prepare import groups_of, known_groups, locate
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, Stored, document_key
 from ctx.storage.partition import Cluster, Node
-from ctx.storage.records import encode_record
+from ctx.storage.records import encode_record, measure
 from ctx.storage.snapshots import Snapshots
 from ctx.storage.views import segments, view
 from ctx.storage.views.catalog import Catalog
@@ -26,8 +26,6 @@ from ctx.storage.views.view import Group, View
 from ctx.text.contents import content_skip, decode
 
 _PART_BYTES = 1 << 18
-_DOCUMENTS = 64
-"""Documents without text that are counted at once."""
 
 
 def borrow_view(
@@ -122,15 +120,22 @@ def _without_text(keys: Sequence[Key], documents: Mapping[Key, Document], maker:
     sizes = maker.sizes([oid for oid, _ in stored])
     absent = [key for key, size in zip(stored, sizes, strict=True) if size is None]
     made: list[Segment] = []
-    parts: list[segments.Part] = []
-    for start in range(0, len(absent), _DOCUMENTS):
-        part = maker.without_text([(key, documents[key]) for key in absent[start : start + _DOCUMENTS]])
-        if parts and sum(len(one.lengths) for one in parts) + len(part.lengths) > segments.TARGET_ROWS:
-            made.append(Segment(*segments.build(parts)))
-            parts = []
-        parts.append(part)
-    if parts:
-        made.append(Segment(*segments.build(parts)))
+    batch: list[tuple[Key, Document]] = []
+    rows = 0
+
+    def close() -> None:
+        if batch:
+            made.append(Segment(*segments.build([maker.without_text(batch)])))
+        batch.clear()
+
+    for key in absent:
+        more = measure(documents[key].record).chunks
+        if rows + more > segments.TARGET_ROWS:
+            close()
+            rows = 0
+        batch.append((key, documents[key]))
+        rows += more
+    close()
     return made
 
 
