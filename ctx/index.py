@@ -88,10 +88,18 @@ class Index(OpenIndex):
         where it names one, the other is what `overlay` says. `states` are those to answer with (ADDED,
         MODIFIED, REMOVED of `ctx.types`), all by default.
         """
-        from ctx.search.answering import Question, answer, check, refuse_beside_range
+        from ctx.search.answering import (
+            Question,
+            answer,
+            check,
+            check_least_score,
+            refuse_beside_range,
+        )
 
         check(query, limit, "hit")
         self.forget_submodules()
+        if wishes is not None:
+            check_least_score(wishes.min_score)
         question = Question(query, limit, paths, languages, content, wishes)
         if within is None:
             return answer(self, question, revision, branch, overlay, recurse_submodules, progress, announce)

@@ -138,7 +138,8 @@ def by_score(hit: Hit) -> tuple[float, bytes, int]:
 class Coverage(NamedTuple):
     """Number of files and chunks that an answer covers; `skipped` maps a reason to a number of files.
 
-    `scanned` files are not indexed and were only searched by terms; `uncovered` ones were not searched.
+    `scanned` files are not indexed and were only searched by terms; `uncovered` ones were not searched. The
+    text of `without_words` files is not in this clone: symbols, paths and vectors find them.
     """
 
     complete: bool
@@ -147,6 +148,7 @@ class Coverage(NamedTuple):
     skipped: dict[str, int]
     scanned: int = 0
     uncovered: int = 0
+    without_words: int = 0
 
 
 class Uncommitted(NamedTuple):

@@ -6,7 +6,7 @@ counted up to a budget of bytes; the others are reported as uncovered. Such a vi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ctx.chunking import chunk
 from ctx.errors import Damaged
@@ -15,7 +15,7 @@ from ctx.indexing.prepare import groups_of, known_groups, locate
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, Stored, document_key
 from ctx.storage.partition import Cluster, Node
-from ctx.storage.records import encode_record
+from ctx.storage.records import encode_record, measure
 from ctx.storage.snapshots import Snapshots
 from ctx.storage.views import segments, view
 from ctx.storage.views.catalog import Catalog
@@ -63,13 +63,16 @@ def borrow_view(
     located = locate(groups, base, catalog)
     # A row without a record (its cluster is not stored) cannot be shown: treat it as missing.
     lacking = list(dict.fromkeys([key for key in unstored if key not in known] + list(located.lacking())))
-    scanned, records, reasons = _scan(lacking, maker, budget)
+    documents = {key: document for stored in read.values() for key, document in stored.documents.items()}
+    textless = _without_text(lacking, documents | dict(known), maker)
+    found_in = {segment.key(document) for segment in textless for document in range(segment.documents)}
+    scanned, records, reasons = _scan([key for key in lacking if key not in found_in], maker, budget)
     for reason in reasons.values():
         skipped[reason] = skipped.get(reason, 0) + 1
     without = set(lacking)
     places = {key: place for key, place in located.places().items() if key not in without}
     used = [segment for _, segment in located.used]
-    for segment in scanned:
+    for segment in [*scanned, *textless]:
         keys = [segment.key(document) for document in range(segment.documents)]
         places |= {key: (len(used), document) for document, key in enumerate(keys)}
         used.append(segment)
@@ -78,7 +81,7 @@ def borrow_view(
     arrays, meta = view.build(shown, places, [""] * len(used), tree, skipped, True)
     made = View(arrays, meta, used)
     made.records = {key: document.record for key, document in known.items()} | records
-    made.scanned, made.uncovered = len(records), len(uncovered)
+    made.scanned, made.uncovered, made.without_words = len(records), len(uncovered), len(found_in)
     return made
 
 
@@ -108,6 +111,31 @@ def _clusters(root: Node, snapshots: Snapshots, skipped: dict[str, int]) -> list
             open_ += reversed(content.nodes)
             _add(skipped, content.skipped)
     return found
+
+
+def _without_text(keys: Sequence[Key], documents: Mapping[Key, Document], maker: Maker) -> list[Segment]:
+    """Segments of the documents that are stored but whose blobs are not here."""
+    stored = [key for key in keys if key in documents]
+    sizes = maker.sizes([oid for oid, _ in stored])
+    absent = [key for key, size in zip(stored, sizes, strict=True) if size is None]
+    made: list[Segment] = []
+    batch: list[tuple[Key, Document]] = []
+    rows = 0
+
+    def close() -> None:
+        if batch:
+            made.append(Segment(*segments.build([maker.without_text(batch)])))
+        batch.clear()
+
+    for key in absent:
+        more = measure(documents[key].record).chunks
+        if rows + more > segments.TARGET_ROWS:
+            close()
+            rows = 0
+        batch.append((key, documents[key]))
+        rows += more
+    close()
+    return made
 
 
 def _scan(

@@ -92,6 +92,19 @@ class Maker:
         for key, record, blob in zip(keys, records, contents, strict=True):
             yield None if blob is None else _recut(key, record, blob)
 
+    def without_text(self, documents: Sequence[tuple[Key, Document]]) -> Part:
+        """Make a part of documents of which the text is not here: symbols, names and vectors, no words.
+
+        Raises `Damaged`.
+        """
+        sources = []
+        for key, document in documents:
+            decoded = decode_record(document.record)
+            fields = zip(decoded.kinds, decoded.symbols, decoded.names, decoded.tests, strict=True)
+            chunks = [Chunk(0, 0, kind, symbol, tuple(names), test) for kind, symbol, names, test in fields]
+            sources.append(Source(key, b"", chunks, document.record))
+        return self.part(sources, [document.vectors for _, document in documents])
+
     def part(self, sources: Sequence[Source], vectors: Sequence[bytes] | None = None) -> Part:
         """Count the terms of documents, and embed their chunks unless `vectors` are given."""
         chunks = [piece for source in sources for piece in source.chunks]

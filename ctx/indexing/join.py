@@ -41,6 +41,7 @@ def join_views(
     joined.records = records
     joined.scanned = sum(one.scanned for _, one in views)
     joined.uncovered = sum(one.uncovered for _, one in views)
+    joined.without_words = sum(one.without_words for _, one in views)
     return joined
 
 

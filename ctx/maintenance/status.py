@@ -13,6 +13,7 @@ from ctx.maintenance.models import models_of
 from ctx.maintenance.pins import pins
 from ctx.pack.shelf import Shelf
 from ctx.storage.sharing import storage
+from ctx.text.pluralize import counted
 from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
 
 if TYPE_CHECKING:
@@ -42,8 +43,23 @@ def status(index: OpenIndex) -> Status:
     )
 
 
+def _without_words(index: OpenIndex) -> int:
+    """Return the number of files of HEAD whose words cannot be counted, since they are not in this clone."""
+    try:
+        blobs = index.indexer.uncounted(index.resolve().tree)
+        return index.repository.blob_sizes(blobs).count(None)
+    except CtxError:
+        return 0
+
+
 def _warnings(index: OpenIndex) -> Iterator[str]:
     settings = index.repository.settings
+    if settings.is_partial_clone and (count := _without_words(index)):
+        yield (
+            f"the words of {counted(count, 'file')} of HEAD are missing, since the text is not in this "
+            "clone, so searches use symbols, paths and vectors only: `git ctx index --fetch` gets it, "
+            "or fetch an index that was published by `git ctx push --with-words`"
+        )
     # To read a whole history only to say that it can be read would make this slow.
     if settings.is_partial_clone and index.past_unread is not None:
         yield index.past_unread

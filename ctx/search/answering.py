@@ -33,6 +33,12 @@ class Question(NamedTuple):
     wishes: Wishes | None
 
 
+def check_least_score(score: float | None) -> None:
+    """Raises UsageError for a score that is not from 0 to 1."""
+    if score is not None and not 0 <= score <= 1:
+        raise UsageError(f"the least score is {score}: give a number from 0 to 1")
+
+
 def check(text: str, limit: int, of: str) -> None:
     """Raises UsageError for a question without words and for a limit below one `of` what is asked for."""
     if not text.strip():

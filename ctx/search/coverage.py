@@ -24,14 +24,16 @@ _NAMED = 3
 def coverage_of(view: View) -> Coverage:
     """What a view has of its tree."""
     files = view.indexed_files - view.scanned
-    complete = not (view.scanned or view.uncovered or view.skipped.get(MISSING))
-    return Coverage(complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered)
+    complete = not (view.scanned or view.uncovered or view.without_words or view.skipped.get(MISSING))
+    return Coverage(
+        complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered, view.without_words
+    )
 
 
 def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
     """What to tell the user of an answer that does not know all of its tree, and what mends it."""
     coverage, distance = answer.coverage, answer.behind
-    if missing := coverage.skipped.get(MISSING):
+    if missing := coverage.skipped.get(MISSING, 0) + coverage.without_words:
         revision = "" if answer.resolved_by == HEAD else f" {shlex.quote(answer.revision)}"
         way_out = (
             f"`git ctx index --fetch{revision}` gets {_them(missing)}"
@@ -39,7 +41,13 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
             else f"`{FETCH_ALL}` may bring {_them(missing)}, `git fsck` looks for damage"
         )
         what = counted_and(missing, "file", "of this tree is", "of this tree are")
-        return f"{what} not in this clone and not searched: {way_out}"
+        if not coverage.without_words:
+            return f"{what} not in this clone and not searched: {way_out}"
+        searched = "all" if coverage.without_words == missing else f"{coverage.without_words:,}"
+        return (
+            f"{what} not in this clone, {searched} searched by symbols, paths and vectors only, "
+            f"without words: {way_out}"
+        )
     if not coverage.scanned and not coverage.uncovered:
         return None
     count = coverage.scanned + coverage.uncovered

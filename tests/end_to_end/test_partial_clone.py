@@ -401,3 +401,32 @@ def test_a_tree_without_some_blobs_is_not_published(large_left_out: Repo, progra
     assert "`git ctx index --fetch` of this revision gets them, then push again" in done.stderr
     assert program("index", "--fetch", cwd=large_left_out.path).returncode == 0
     assert program("push", cwd=large_left_out.path).stdout.startswith("published 1 snapshot")
+
+
+def test_a_shared_index_without_words_is_searched_by_symbols(
+    remote: Repo, clone: Callable[..., Repo], program: Program, tmp_path: Path
+) -> None:
+    full = tmp_path / "full"
+    subprocess.run(["git", "clone", "-q", remote.path.as_uri(), str(full)], check=True)
+    assert program("push", cwd=full).returncode == 0
+    repo = clone("blob:none", "--no-checkout")
+    assert program("fetch", cwd=repo.path).returncode == 0
+    before = objects(repo)
+    with ctx.open(repo.path) as index:
+        answer = index.search("renew_13", overlay=COMMITTED)
+    assert (answer.hits[0].path, answer.hits[0].symbol) == (b"src/part1/file13.py", "renew_13")
+    assert answer.hits[0].position.start_line == 1
+    assert not answer.coverage.complete
+    assert answer.coverage.without_words == answer.coverage.files == 41
+    assert answer.message is not None
+    assert "not in this clone, all searched by symbols, paths and vectors only" in answer.message
+    assert "`git ctx index --fetch` gets them" in answer.message
+    said = program("status", cwd=repo.path).stdout
+    assert "the words of 41 files of HEAD are missing" in said
+    assert "`git ctx index --fetch`" in said
+    assert "`git ctx push --with-words`" in said
+    assert objects(repo) == before
+    assert program("index", "--fetch", cwd=repo.path).returncode == 0
+    with ctx.open(repo.path) as index:
+        assert index.search("renew_13", overlay=COMMITTED).coverage.complete
+    assert "the words of" not in program("status", cwd=repo.path).stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,14 +31,22 @@ class Run(NamedTuple):
         return json.loads(self.out.splitlines()[-1])
 
 
+def _heeds_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(path: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start the program and do not wait; what it says on stderr can be read."""
+    """Start the program and do not wait; what it says on stderr can be read.
+
+    It is started as by a terminal: a shell has SIGINT ignored in what it runs in the background.
+    """
     return subprocess.Popen(
         [sys.executable, "-m", "ctx", *arguments],
         cwd=path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        preexec_fn=_heeds_interrupts,
     )
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import threading
 import time
+from itertools import count
 
 import pytest
 from remote_project import configure, git_ctx, source, started
 from repositories import Repo
-from service import Handler, Service, slow, status
+from service import Fault, Handler, Service, slow, status
 
 
 def begun(
-    repo: Repo, service: Service, requests: int, command: tuple[str, ...] = ("index",)
+    repo: Repo,
+    service: Service,
+    requests: int,
+    command: tuple[str, ...] = ("index",),
+    fault: Fault | None = None,
 ) -> subprocess.Popen[bytes]:
-    """A run that indexes and has sent so many requests, each of which takes a while."""
-    service.always = slow(0.4)
+    """Start a run that indexes, and wait until it has sent so many requests, each answered after a while."""
+    service.always = fault or slow(0.4)
     configure(repo, service, batch="1", concurrency="2")
     process = started(repo.path, *command)
     while len(service.requests) < requests:
@@ -40,8 +46,19 @@ def test_what_is_under_way_when_a_run_is_told_to_end_is_kept(
 ) -> None:
     """The answers that are on their way are waited for, nothing else is sent, and nothing is sent again."""
     project.git("init", "--quiet", "--bare", "remote.git")
-    process = begun(project, service, 4, command)
+    told_to_end, numbers = threading.Event(), count(1)
+
+    def held(_: Handler) -> bool:
+        """Answer the first requests at once, those under way after the signal, and others much later."""
+        request_number = next(numbers)
+        if request_number > 2:
+            assert told_to_end.wait(60)
+            time.sleep(0.4 if request_number <= 4 else 5)
+        return False
+
+    process = begun(project, service, 4, command, held)
     process.send_signal(number)
+    told_to_end.set()
     _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert command != ("index",) or b"what is done is kept" in told

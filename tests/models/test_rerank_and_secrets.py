@@ -225,3 +225,15 @@ def test_offline_no_remote_is_asked_either(project: Repo, tmp_path: Path) -> Non
         assert "ctx.offline is set, so the remote 'origin' is not asked" in run.err
     project.git("config", "--unset", "ctx.offline")
     assert git_ctx(project.path, "push").status == 0
+
+
+@pytest.mark.parametrize("score", ["-0.1", "1.01", "50", "nan", "inf"])
+@pytest.mark.parametrize("options", [(), ("--modified",)])
+def test_a_least_score_that_no_hit_can_have_is_refused(
+    project: Repo, service: Service, score: str, options: tuple[str, ...]
+) -> None:
+    rerank(project, service, "cohere")
+    run = git_ctx(project.path, "search", "invoice of a candle", "--min-score", score, *options)
+    assert run.status == 129
+    assert "give a number from 0 to 1" in run.err
+    assert not service.requests

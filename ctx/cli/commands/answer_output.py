@@ -127,6 +127,7 @@ def coverage_object(coverage: Coverage) -> dict[str, Any]:
         "skipped": coverage.skipped,
         "scanned": coverage.scanned,
         "uncovered": coverage.uncovered,
+        "withoutWords": coverage.without_words,
     }
 
 

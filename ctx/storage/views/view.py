@@ -124,8 +124,9 @@ class View:
         """The view made ready for scoring (`ctx.search.hits.corpus_of`); None until it is searched."""
         self.records: Mapping[Key, bytes] = {}
         """Records of documents whose clusters are not stored, in a view of reused rows."""
-        self.scanned = self.uncovered = 0
-        """Numbers of files scanned for this search only, and of files not searched."""
+        self.scanned = self.uncovered = self.without_words = 0
+        """Numbers of files scanned for this search only, of files not searched, and of files known by their
+        symbols, paths and vectors alone."""
         self.files = len(self.file_segment)
         live = self.file_segment != NO_SEGMENT
         if meta.get("format") != FORMAT or not (
