@@ -44,6 +44,32 @@ _HOPELESS = {
 }
 """Files that are not parsed, by language."""
 
+_VOID = rb"area|base|br|col|embed|hr|img|input|li|link|meta|option|p|source|td|th|tr|track|wbr"
+_MARKUP = re.compile(rb"<(?!(?:%s)[\s>])[a-z]|(</|/>)" % _VOID, re.IGNORECASE)
+_NESTED = {
+    # Without a bound on what is open, these take time in the square of the file's size.
+    **dict.fromkeys(("html", "xml", "vue", "svelte", "astro"), (_MARKUP, 1_000)),
+    # The scanners of these overflow the stack, or their own state, and end the process. A comment of OCaml
+    # may hold a string with the end of a comment in it, so only beginnings are counted.
+    "ocaml": (re.compile(rb"\(\*()?"), 5_000),
+    "ocaml_interface": (re.compile(rb"\(\*()?"), 5_000),
+    "kotlin": (re.compile(rb"\{|(\})"), 500),
+}
+"""What opens and, as the group, what closes, and how many may be open in a file that is parsed."""
+
+
+def _too_deep(source: bytes, language: str) -> bool:
+    """Return whether more is open at once than the grammar can stand."""
+    opening_or_closing, most = _NESTED.get(language, (None, 0))
+    if opening_or_closing is None:
+        return False
+    depth = 0
+    for found in opening_or_closing.finditer(source):
+        depth = max(depth - 1, 0) if found.group(1) else depth + 1
+        if depth > most:
+            return True
+    return False
+
 
 @cache
 def load(language: str) -> tuple[Parser, Grammar] | None:
@@ -65,7 +91,7 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
         return None
     parser, grammar = loaded
     hopeless = _HOPELESS.get(language)
-    if hopeless is not None and hopeless.search(source):
+    if (hopeless is not None and hopeless.search(source)) or _too_deep(source, language):
         return None
     view = memoryview(_as_utf8(source))
     steps = FREE_STEPS + int(len(source) * STEPS_PER_BYTE)

@@ -67,6 +67,33 @@ def test_deep_nesting(language: str | None, bracket: bytes) -> None:
     check(bracket * 100_000, language)
 
 
+@pytest.mark.parametrize(
+    ("language", "unit"),
+    [
+        ("ocaml", b"(* \n"),
+        ("ocaml", b'(* "*)"\n'),
+        ("ocaml_interface", b"(*\n"),
+        ("kotlin", b'"${\n'),
+        ("html", b"<a>\n"),
+        ("html", b"<script " * 8 + b"\n"),
+        ("xml", b"<a>\n"),
+        ("xml", b'<a b="\n'),
+        ("xml", b'<a b="\n' * 48 + b">\n"),
+        ("vue", b"<template>\n"),
+        ("svelte", b"<a b='\n"),
+    ],
+)
+def test_what_opens_and_never_closes_is_cut(language: str, unit: bytes) -> None:
+    check(unit * (1_000_000 // len(unit)), language)
+
+
+@pytest.mark.parametrize(
+    ("language", "unit"), [("html", b"<p>a<br>\n<b>c</b>\n"), ("xml", b"<a/><b>c</b>\n"), ("kotlin", b"{}\n")]
+)
+def test_what_closes_is_parsed_however_often_it_opens(language: str, unit: bytes) -> None:
+    assert grammars.parse(unit * 2_000, language) is not None
+
+
 @pytest.mark.parametrize("language", ["javascript", "json", "c", "markdown", None])
 def test_one_line_of_a_megabyte(language: str | None) -> None:
     source = b"[" + b'"aaaa",' * 140_000 + b"0]"
