@@ -1,7 +1,7 @@
-"""Searching what differs between two trees, and nothing else.
+"""Searching only the chunks that differ between two trees.
 
-Each chunk is weighed within its own tree, by the statistics of all of it: those of the new tree as a plain
-search of that tree would, were there nothing else to answer with. Then both lists are one, by score.
+Each chunk is scored within its own tree, with the statistics of the whole tree, as a plain search of that
+tree would score it. Both lists are then merged by score.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Changed(NamedTuple):
-    """One of the two trees, and those of its chunks that are searched."""
+    """One of the two trees, and its chunks that are searched."""
 
     view: View
     chunks: Scope
@@ -47,7 +47,7 @@ def search_changes(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """The best of the chunks that differ and became one of `states`. See `Index.search`."""
+    """Return the best of the differing chunks with one of `states`. See `Index.search`."""
     started = time.monotonic()
     query, limit, paths, languages, content, wishes = question
     partial_clone = index.repository.settings.is_partial_clone
@@ -102,7 +102,7 @@ def search_changes(
 def local_hits(
     index: OpenIndex, sides: Sequence[Changed], query: str, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
-    """The best chunks of both trees by the ranking of the package, and what to say where there is none."""
+    """Return the best chunks of both trees by the local ranking, and a message if there are none."""
     hits: list[Hit] = []
     messages = []
     for view, chunks in sides:
@@ -121,7 +121,7 @@ def open_ends(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> tuple[Opened, Opened]:
-    """The two trees of a range, made ready. Raises UsageError, UnknownRevision, CtxError."""
+    """Open the two trees of a range. Raises UsageError, UnknownRevision, CtxError."""
     ends = read_range(index.repository, within)
     if ends.new is not None and staged:
         raise UsageError(f"'{within}' names both ends, so nothing staged is in it: leave one of the two out")
@@ -137,7 +137,10 @@ def open_ends(
 
 
 def compare(index: OpenIndex, old: Opened, new: Opened) -> Differing:
-    """Which chunks of two trees differ. Raises GitFailed, with what brings what a partial clone lacks."""
+    """Return the chunks in which two trees differ.
+
+    Raises GitFailed; in a partial clone its message says how to fetch the missing objects.
+    """
     try:
         return differing(index.reader, _side(index, old.view), _side(index, new.view))
     except GitFailed:
@@ -151,7 +154,7 @@ def compare(index: OpenIndex, old: Opened, new: Opened) -> Differing:
 
 
 def not_compared(found: Differing, old: Opened, new: Opened) -> str | None:
-    """Return what to tell the user of files that differ and are not in this clone."""
+    """Return a message about files that differ and are not in this clone."""
     if not found.absent:
         return None
     files = counted_and(found.absent, "file", "that differs is", "that differ are")
@@ -159,7 +162,7 @@ def not_compared(found: Differing, old: Opened, new: Opened) -> str | None:
 
 
 def _lacking(old: Opened, new: Opened) -> list[str]:
-    """Return the names of those of two trees that lack objects here."""
+    """Return the names of those of the two trees whose objects are missing here."""
     lacking = [end.about for end in (old, new) if end.about.coverage.skipped.get(MISSING)]
     return [_resolvable(about) for about in lacking or [old.about, new.about]]
 
@@ -170,7 +173,7 @@ def _getting(names: Sequence[str]) -> str:
 
 
 def _resolvable(about: Answer) -> str:
-    """A name of the tree of an answer that git understands; a merge base has none but its id."""
+    """Return a name of the tree of an answer that git can resolve; for a merge base this is its id."""
     if about.resolved_by == REVISION and not about.revision.startswith("merge base "):
         return about.revision
     return (about.commit or about.tree).hex()[:12]

@@ -1,4 +1,4 @@
-"""How much of its tree an answer knows, as numbers and in words."""
+"""Coverage of a tree by an answer, as numbers and as messages."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""So many submodules are told by name."""
+"""Number of submodules that a message names."""
 
 
 def coverage_of(view: View) -> Coverage:
-    """What a view has of its tree."""
+    """Return the coverage of a view's tree."""
     files = view.indexed_files - view.scanned
     complete = not (view.scanned or view.uncovered or view.skipped.get(MISSING))
     return Coverage(complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered)
 
 
 def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
-    """What to tell the user of an answer that does not know all of its tree, and what mends it."""
+    """Return a message about the parts of the tree that an answer does not cover, with the remedy."""
     coverage, distance = answer.coverage, answer.behind
     if missing := coverage.skipped.get(MISSING):
         revision = "" if answer.resolved_by == HEAD else f" {shlex.quote(answer.revision)}"
@@ -59,9 +59,9 @@ def _them(count: int) -> str:
 
 
 def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> str | None:
-    """What to tell the user of submodules that were not searched, or not at the commit that is pinned.
+    """Return a message about submodules that were not searched, or not at the pinned commit.
 
-    `unlisted` are those that no `.gitmodules` lists.
+    `unlisted` is the number of submodules that no `.gitmodules` lists.
     """
     told = []
     ways_out = {
@@ -91,7 +91,7 @@ def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> s
 
 
 def _named(paths: list[bytes]) -> str:
-    """`the submodule lib`, `the submodules a, b, c and 3 more`."""
+    """Return `the submodule lib`, or `the submodules a, b, c and 3 more`."""
     names = [os.fsdecode(path) for path in paths]
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return f"the submodule{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}"

@@ -1,8 +1,7 @@
-"""Code like this code: in one tree, or for each chunk that differs between two trees elsewhere in the new.
+"""Finding similar code: in one tree, or for each chunk that differs between two trees.
 
-Chunks that share rare words with it, and those whose vectors agree with its own, are read and compared with
-it word by word (`ctx.ranking.code_similarity`). A chunk that is no more similar than code of another project
-is dropped.
+Chunks that share rare words with the code, and those whose vectors agree with its own, are read and compared
+word by word (`ctx.ranking.code_similarity`). A chunk no more similar than code of another project is dropped.
 """
 
 from __future__ import annotations
@@ -35,17 +34,20 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 LEAST_SCORE = 0.3
-"""The best match of a function in another project (of cobra in flask, say) is below 0.28 for 99 in 100."""
+"""Lowest score of a match.
+
+The best match of a function in another project (of cobra in flask, say) is below 0.28 for 99 in 100.
+"""
 MUCH_SCORE = 0.55
-"""What it takes where nobody asked about this very piece: a fifth of functions have something so alike."""
+"""Lowest score of an unsolicited match: a fifth of functions have a match this similar."""
 _SAME_WORDS, _SAME_VECTOR = 0.6, 0.75
-"""From here on it is a near-duplicate, as nine in ten functions are of what they were 150 commits ago."""
+"""Thresholds of a near-duplicate: nine in ten functions reach them with their version of 150 commits ago."""
 _FEWEST_TERMS = 8
-"""A changed chunk with fewer distinct words (imports, a getter) is like too many others."""
+"""A changed chunk with fewer distinct words (imports, a getter) matches too many others."""
 
 
 class Code(NamedTuple):
-    """A piece of code that something like it is looked for; `blob` and its lines where it lies in a tree."""
+    """A piece of code to compare with; `blob` and its lines are set if it lies in a tree."""
 
     text: str
     language: str | None = None
@@ -69,7 +71,7 @@ def related(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """What is like the code at a place, or like a text. See `Index.related`."""
+    """Return code similar to the code at a place, or to a text. See `Index.related`."""
     started = time.monotonic()
     code = Code(text or "") if place is None else _code_at(index, place, revision or branch, progress)
     if not code.text.strip():
@@ -93,7 +95,7 @@ def related_changes(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
-    """For each chunk that was added or modified what is like it elsewhere in the new tree, and that tree."""
+    """Return for each added or modified chunk the similar code elsewhere in the new tree, and that tree."""
     started = time.monotonic()
     old, new = open_ends(index, within, staged, progress, announce)
     found: list[tuple[Hit, list[Hit]]] = []
@@ -131,7 +133,10 @@ def _code_of(index: OpenIndex, hit: Hit) -> Code | None:
 def _code_at(
     index: OpenIndex, place: str, revision: str | None, progress: Callable[[Progress], None] | None
 ) -> Code:
-    """The code that a citation or `<path>:<line>` names; the path is of the work tree, or of the revision."""
+    """Return the code named by a citation or `<path>:<line>`.
+
+    The path is looked up in the work tree, then in the revision.
+    """
     unknown: UnknownRevision | None = None
     if read_citation(place) is not None:
         try:
@@ -229,7 +234,7 @@ def _alike(
 
 
 def _elsewhere(hit: Hit, code: Code) -> Hit | None:
-    """The hit, unless it is the code itself; that counts only at the other paths of its blob."""
+    """Return the hit; if it is the code itself, only with the other paths of its blob, or None."""
     position = hit.position
     if hit.blob != code.blob or position.end_line < code.first or position.start_line > code.last:
         return hit
