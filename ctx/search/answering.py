@@ -38,15 +38,15 @@ def check(text: str, limit: int, of: str) -> None:
     if not text.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
     if limit < 1:
-        raise UsageError(f"the limit is {limit}: ask for one {of} at least")
+        raise UsageError(f"the limit is {limit}: ask for at least one {of}")
 
 
 def refuse_beside_range(revision: str | None, overlay: str | None, recurse_submodules: bool) -> None:
     """Raise UsageError for options that cannot be combined with a range of two trees."""
     if revision is not None or overlay not in (None, WORK_TREE, STAGED):
-        raise UsageError("a range names its trees by itself: leave out what names another one")
+        raise UsageError("a range already names its trees: leave out the options that name another one")
     if recurse_submodules:
-        raise UsageError("what differs is searched in one repository: leave the submodules out")
+        raise UsageError("a range is searched in one repository: leave out the submodules")
 
 
 def answer(

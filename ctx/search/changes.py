@@ -16,7 +16,7 @@ from ctx.errors import CtxError, GitFailed, UsageError
 from ctx.git.ranges import read_range
 from ctx.git.revisions import REVISION
 from ctx.git.worktree import has_work_tree
-from ctx.search.chunk_diff import Differing, Side, differing
+from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import Filters, Scope, search
 from ctx.search.opening import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open_resolved, open_tree
@@ -124,7 +124,9 @@ def open_ends(
     """Open the two trees of a range. Raises UsageError, UnknownRevision, CtxError."""
     ends = read_range(index.repository, within)
     if ends.new is not None and staged:
-        raise UsageError(f"'{within}' names both ends, so nothing staged is in it: leave one of the two out")
+        raise UsageError(
+            f"'{within}' names both ends and cannot be combined with staged files: leave out one of the two"
+        )
     if ends.new is None and not has_work_tree(index.repository):
         raise CtxError(
             f"nothing is checked out in {index.repository.git_dir} that '{within}' could be compared with: "
@@ -136,13 +138,13 @@ def open_ends(
     return old, open_resolved(index, ends.new, COMMITTED, progress, announce)
 
 
-def compare(index: OpenIndex, old: Opened, new: Opened) -> Differing:
+def compare(index: OpenIndex, old: Opened, new: Opened) -> ChunkDiff:
     """Return the chunks in which two trees differ.
 
     Raises GitFailed; in a partial clone its message says how to fetch the missing objects.
     """
     try:
-        return differing(index.reader, _side(index, old.view), _side(index, new.view))
+        return diff_chunks(index.reader, _side(index, old.view), _side(index, new.view))
     except GitFailed:
         if not index.repository.settings.is_partial_clone:
             raise
@@ -153,7 +155,7 @@ def compare(index: OpenIndex, old: Opened, new: Opened) -> Differing:
     )
 
 
-def not_compared(found: Differing, old: Opened, new: Opened) -> str | None:
+def not_compared(found: ChunkDiff, old: Opened, new: Opened) -> str | None:
     """Return a message about files that differ and are not in this clone."""
     if not found.absent:
         return None
@@ -197,7 +199,7 @@ def _of_states(
     return {file: changes for file, changes in kept.items() if changes}
 
 
-def _nothing(found: Differing, wanted: Collection[str], within: str) -> str:
+def _nothing(found: ChunkDiff, wanted: Collection[str], within: str) -> str:
     if not found.files:
         return f"nothing differs in {within}"
     if not found.old and not found.new:

@@ -32,7 +32,7 @@ class Side(NamedTuple):
     files: Mapping[bytes, int]
 
 
-class Differing(NamedTuple):
+class ChunkDiff(NamedTuple):
     """Changes of chunks by file number and chunk number, for both views, and the number of differing files.
 
     `absent` of these files are not in this clone and could not be compared.
@@ -53,7 +53,7 @@ class Differing(NamedTuple):
         )
 
 
-def differing(repository: Repository, old: Side, new: Side) -> Differing:
+def diff_chunks(repository: Repository, old: Side, new: Side) -> ChunkDiff:
     """Compare two trees. Raises GitFailed, and `Damaged` if a record cannot be read."""
 
     def is_indexed(change: FileChange) -> bool:
@@ -61,7 +61,7 @@ def differing(repository: Repository, old: Side, new: Side) -> Differing:
 
     changes = changed_files(repository, old.view.tree, new.view.tree, is_indexed)
     differ = len([change for change in changes if change.hunks != []])
-    found = Differing({}, {}, differ, len([change for change in changes if change.absent]))
+    found = ChunkDiff({}, {}, differ, len([change for change in changes if change.absent]))
     for change in changes:
         if not change.hunks:
             continue
@@ -107,7 +107,7 @@ def _old_chunks(
         return {}
     removed = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or ())
     replaced = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or () if hunk.new_count)
-    known, told = _known(now), _known(now, of_new)
+    known, reported = _known(now), _known(now, of_new)
     found: dict[int, Change] = {}
     for number, position in enumerate(was.positions):
         lines = within(removed, position)
@@ -116,7 +116,7 @@ def _old_chunks(
         own = _own(was, number)
         if known.isdisjoint(own) if own else _covers(lines, position):
             found[number] = Change(REMOVED, OLD, lines)
-        elif told.isdisjoint(own) and not within(replaced, position):
+        elif reported.isdisjoint(own) and not within(replaced, position):
             found[number] = Change(MODIFIED, OLD, lines)
     return found
 

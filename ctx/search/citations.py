@@ -80,7 +80,7 @@ def look_up(index: OpenIndex, text: str) -> Cited:
     lines = read_citation(text)
     if lines is None:
         raise UsageError(
-            f"'{text}' is no citation: write <blob id>:<first line>-<last line>, as `git ctx search` prints"
+            f"'{text}' is not a citation: write <blob id>:<first line>-<last line> as printed by search"
         )
     try:
         found = cited(index.repository, find_blob(index.repository, lines.name), lines)
@@ -114,7 +114,9 @@ def find_blob(repository: Repository, name: str) -> bytes:
     if found is not None and found.kind == "blob":
         return found.oid
     if found is not None:
-        raise UnknownRevision(f"{name} is a {found.kind}, no file; a citation begins with the id of a blob")
+        raise UnknownRevision(
+            f"{name} is a {found.kind}, not a file; a citation begins with the id of a blob"
+        )
     if len(name) < 2 * repository.id_size:
         blobs = [oid for oid in _beginning(repository, name) if _is_blob(repository, oid)]
         if len(blobs) == 1:

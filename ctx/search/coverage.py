@@ -33,13 +33,13 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
     coverage, distance = answer.coverage, answer.behind
     if missing := coverage.skipped.get(MISSING):
         revision = "" if answer.resolved_by == HEAD else f" {shlex.quote(answer.revision)}"
-        way_out = (
+        remedy = (
             f"`git ctx index --fetch{revision}` gets {_them(missing)}"
             if is_partial_clone
             else f"`{FETCH_ALL}` may bring {_them(missing)}, `git fsck` looks for damage"
         )
         what = counted_and(missing, "file", "of this tree is", "of this tree are")
-        return f"{what} not in this clone and not searched: {way_out}"
+        return f"{what} not in this clone and not searched: {remedy}"
     if not coverage.scanned and not coverage.uncovered:
         return None
     count = coverage.scanned + coverage.uncovered
@@ -63,31 +63,31 @@ def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> s
 
     `unlisted` is the number of submodules that no `.gitmodules` lists.
     """
-    told = []
-    ways_out = {
+    sentences = []
+    remedies = {
         NOT_HERE: "{} not checked out and {} not searched: `git submodule update --init --recursive` "
         "brings {}",
         NO_COMMIT: "{} here without the commit that is pinned and {} not searched: "
         "`git submodule update --recursive` brings {}",
     }
-    for problem, words in ways_out.items():
+    for problem, words in remedies.items():
         paths = [one.path for one in submodules if one.problem == problem]
         if paths:
             several = len(paths) > 1
             verbs = ("are", "were", "them") if several else ("is", "was", "it")
-            told.append(f"{_named(paths)} {words.format(*verbs)}")
+            sentences.append(f"{_named(paths)} {words.format(*verbs)}")
     for one in submodules:
-        if one.problem not in (None, LEFT_OUT, *ways_out):
-            told.append(f"{_named([one.path])} was not searched: {one.problem}")
+        if one.problem not in (None, LEFT_OUT, *remedies):
+            sentences.append(f"{_named([one.path])} was not searched: {one.problem}")
         elif one.commit not in (None, one.pinned):
             at, pinned = (one.commit or b"").hex()[:12], one.pinned.hex()[:12]
-            told.append(
+            sentences.append(
                 f"{_named([one.path])} was searched as it is checked out, at {at}; {pinned} is pinned"
             )
     if unlisted:
         have = "submodules have" if unlisted > 1 else "submodule has"
-        told.append(f"{unlisted:,} {have} no entry in .gitmodules and cannot be searched")
-    return "; ".join(told) or None
+        sentences.append(f"{unlisted:,} {have} no entry in .gitmodules and cannot be searched")
+    return "; ".join(sentences) or None
 
 
 def _named(paths: list[bytes]) -> str:

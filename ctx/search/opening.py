@@ -95,7 +95,7 @@ def open_tree(
     elif revision is None and branch is None:
         asked = resolve_head(index.repository)
     else:
-        raise UsageError(f"what is asked for as '{overlay}' lies on HEAD: leave out the revision")
+        raise UsageError(f"'{overlay}' applies only to HEAD: leave out the revision")
     opened = open_resolved(index, asked, overlay, progress, announce)
     if opened.about.behind is not None:
         distance = opened.about.behind
@@ -152,10 +152,10 @@ def open_resolved(
 
 def _fallen_back(index: OpenIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
     """Return the tree to answer from instead of one that is not covered, if `ctx.fallback` is set."""
-    wish = index.repository.config("ctx.fallback")
-    if wish not in (None, "none", "snapshot"):
-        raise UsageError(f"ctx.fallback is {wish!r}: set it to snapshot or none with `git config`")
-    if wish != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
+    fallback = index.repository.config("ctx.fallback")
+    if fallback not in (None, "none", "snapshot"):
+        raise UsageError(f"ctx.fallback is {fallback!r}: set it to snapshot or none with `git config`")
+    if fallback != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
         return asked, None, None
     if index.snapshots.covered(asked.tree) is not None:
         return asked, None, None

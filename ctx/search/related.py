@@ -17,7 +17,7 @@ import numpy as np
 
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.quoting import unquoted_argument
-from ctx.ranking import code_similarity as likeness
+from ctx.ranking import code_similarity
 from ctx.ranking.ranker import Ranked
 from ctx.search.changes import compare, not_compared, open_ends
 from ctx.search.citations import look_up, read_citation, read_place
@@ -77,7 +77,7 @@ def related(
     if not code.text.strip():
         raise UsageError("there is no code to compare with: name a place that has some, or pass it on stdin")
     opened = open_tree(index, revision, branch, overlay, progress, announce)
-    hits, message = _alike(index, opened, code, limit, Filters(index.repository, paths, languages))
+    hits, message = _similar_chunks(index, opened, code, limit, Filters(index.repository, paths, languages))
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
     return opened.about._replace(
         hits=hits, message=opened.about.message or lacking or message, seconds=time.monotonic() - started
@@ -113,9 +113,9 @@ def related_changes(
             if hit.kind == "imports":
                 continue
             code = _code_of(index, hit)
-            if code is None or len(likeness.sample(code.text, code.language).terms) < _FEWEST_TERMS:
+            if code is None or len(code_similarity.sample(code.text, code.language).terms) < _FEWEST_TERMS:
                 continue
-            others = [one for one in _alike(index, new, code, limit, filters)[0] if _is_much(one)]
+            others = [one for one in _similar_chunks(index, new, code, limit, filters)[0] if _is_much(one)]
             if others:
                 found.append((hit, others))
     message = not_compared(differing, old, new)
@@ -148,7 +148,7 @@ def _code_at(
             unknown = error
     lines = read_place(place)
     if lines is None or lines.first is None or lines.last is None:
-        raise UsageError(f"'{place}' is no place: write <path>:<line>, a citation, or - for code on stdin")
+        raise UsageError(f"'{place}' is not a place: write <path>:<line>, a citation, or - for code on stdin")
     literal = os.fsencode(lines.name)
     names = [one for one in (literal, unquoted_argument(literal)) if one is not None]
     last = lines.last if "-" in place.rpartition(":")[2] else None
@@ -196,7 +196,7 @@ def _code_in(index: OpenIndex, opened: Opened, path: bytes, first: int, last: in
     return Code("", key[1] or None)
 
 
-def _alike(
+def _similar_chunks(
     index: OpenIndex, opened: Opened, code: Code, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
     corpus = corpus_of(opened.view)
@@ -208,10 +208,10 @@ def _alike(
         if allowed is None
         else corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     )
-    wanted = likeness.sample(code.text, code.language)
+    wanted = code_similarity.sample(code.text, code.language)
     records = partial(index.record, opened.view)
-    read: list[tuple[int, Hit, likeness.Sample]] = []
-    for row in likeness.candidates(corpus, wanted):
+    read: list[tuple[int, Hit, code_similarity.Sample]] = []
+    for row in code_similarity.candidates(corpus, wanted):
         file = int(shown[corpus.document_of[row]])
         if file < 0:
             continue
@@ -219,15 +219,17 @@ def _alike(
         hit = hit and hit._replace(reader=opened.about.reader)
         text = None if hit is None else index.text(hit)
         if hit is not None and text is not None:
-            read.append((row, hit, likeness.sample(text, hit.language)))
+            read.append((row, hit, code_similarity.sample(text, hit.language)))
     terms = sorted(set(wanted.terms).union(*(sample.terms for _, _, sample in read)))
-    weights = dict(zip(terms, likeness.rarity(corpus, np.array(terms, dtype=np.int64)).tolist(), strict=True))
+    weights = dict(
+        zip(terms, code_similarity.rarity(corpus, np.array(terms, dtype=np.int64)).tolist(), strict=True)
+    )
     found = []
     for row, hit, sample in read:
-        alike = likeness.compare(wanted, sample, corpus.bits[row], weights)
-        if alike.same or alike.score >= LEAST_SCORE:
+        similar = code_similarity.compare(wanted, sample, corpus.bits[row], weights)
+        if similar.same or similar.score >= LEAST_SCORE:
             found.append(
-                hit._replace(score=alike.score, agreement=alike.agreement, duplicate=_duplicate(alike))
+                hit._replace(score=similar.score, agreement=similar.agreement, duplicate=_duplicate(similar))
             )
     found.sort(key=lambda hit: (hit.duplicate != IDENTICAL, *by_score(hit)))
     return found[:limit], None if found else "nothing in this tree is like it"
@@ -246,8 +248,8 @@ def _is_much(hit: Hit) -> bool:
     return hit.duplicate is not None or hit.score >= MUCH_SCORE
 
 
-def _duplicate(alike: likeness.Likeness) -> str | None:
-    if alike.same:
+def _duplicate(similar: code_similarity.Similarity) -> str | None:
+    if similar.same:
         return IDENTICAL
-    is_near = alike.words >= _SAME_WORDS and alike.agreement >= _SAME_VECTOR
+    is_near = similar.words >= _SAME_WORDS and similar.agreement >= _SAME_VECTOR
     return NEAR_DUPLICATE if is_near else None

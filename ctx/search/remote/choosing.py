@@ -56,12 +56,12 @@ class Choice(NamedTuple):
     said: list[str]
 
 
-class _Lacking(Exception):
+class _UnusableError(Exception):
     """The model cannot be used; the message gives the reason and the remedy."""
 
-    def __init__(self, why: str, way_out: str = "") -> None:
+    def __init__(self, why: str, remedy: str = "") -> None:
         super().__init__(why)
-        self.way_out = way_out
+        self.remedy = remedy
 
 
 def choose(
@@ -76,7 +76,7 @@ def choose(
         return Choice(None, [], [])
     try:
         return Choice(wanted, _near(index, wanted, searched, patience), [])
-    except _Lacking as found:
+    except _UnusableError as found:
         why = found
     hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
     for model in former_models(index.models, wanted):
@@ -86,11 +86,11 @@ def choose(
             continue  # wait at most once for one server
         try:
             near = _near(index, model, searched, patience)
-        except _Lacking:
+        except _UnusableError:
             continue
         name = name_beside(model, wanted)
-        return Choice(model, near, [f"{why}, and {name} answered as before{why.way_out}"])
-    said = [f"{why}, and the embedded model answered{why.way_out}"]
+        return Choice(model, near, [f"{why}, and {name} answered as before{why.remedy}"])
+    said = [f"{why}, and the embedded model answered{why.remedy}"]
     trees = [part.view.tree for one in searched for part in one.parts if part.home is index]
     said += [
         f"{name_beside(model, wanted)} has vectors of all of it, and answers meanwhile where "
@@ -110,11 +110,11 @@ def name_beside(model: RemoteModel, other: RemoteModel) -> str:
 def _near(
     index: OpenIndex, model: RemoteModel, searched: Sequence[Searched], patience: Patience
 ) -> list[Nearness]:
-    """Return the vectors of the views. Raises `_Lacking`."""
+    """Return the vectors of the views. Raises `_UnusableError`."""
     try:
         return [_of_view(index, model, one, patience) for one in searched]
     except (CtxError, OSError) as error:
-        raise _Lacking(f"the vectors of {model.settings.model} were not used ({error})") from error
+        raise _UnusableError(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
 def _of_view(index: OpenIndex, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
@@ -124,17 +124,19 @@ def _of_view(index: OpenIndex, model: RemoteModel, one: Searched, patience: Pati
             own = model if part.home is index else _same_model(model, part.home)
             where += _of_part(own, part, one.only, patience)
             if own is not model and not _agree(own, model):
-                raise _Lacking(f"{model.settings.model} is not known to be the same in every submodule")
+                raise _UnusableError(f"{model.settings.model} is not known to be the same in every submodule")
         return Nearness(corpus_of(one.view), where, model.settings.precision)
 
     return model.kept_for(one.view, make) if one.only is None else make()
 
 
 def _same_model(model: RemoteModel, home: OpenIndex) -> RemoteModel:
-    """Return the same model as configured in another repository. Raises `_Lacking`."""
+    """Return the same model as configured in another repository. Raises `_UnusableError`."""
     other = home.remote_model
     if other is None or other.descriptor != model.descriptor:
-        raise _Lacking(f"{model.settings.model} is not the model that every submodule is configured to use")
+        raise _UnusableError(
+            f"{model.settings.model} is not the model that every submodule is configured to use"
+        )
     return other
 
 
@@ -147,7 +149,7 @@ def _agree(one: RemoteModel, other: RemoteModel) -> bool:
 def _of_part(
     own: RemoteModel, part: Part, only: Collection[bytes] | None, patience: Patience
 ) -> list[Span | None]:
-    """Return the vectors of each cluster of a tree, None for those not in `only`. Raises `_Lacking`."""
+    """Return the vectors of each cluster of a tree, None for those not in `only`. Raises `_UnusableError`."""
     keys = [key.tobytes() for key in part.view.cluster_keys]
     wanted = [key for key in keys if only is None or key in only]
     found = own.files.find(wanted)
@@ -161,7 +163,9 @@ def _of_part(
         if rows is not None
     }
     if len(spans) < len(set(wanted)):
-        raise _Lacking(f"some vectors of {own.settings.model} cannot be read", "; `git ctx fsck` tells which")
+        raise _UnusableError(
+            f"some vectors of {own.settings.model} cannot be read", "; `git ctx fsck` lists them"
+        )
     return [spans.get(key) for key in keys]
 
 
@@ -188,7 +192,7 @@ def _complete(
     if asked > _AT_ONCE:
         count = counted_and(len(lacking), "cluster", "of this tree has", "of this tree have")
         why = f"{count} no vectors of {model.settings.model} yet"
-        raise _Lacking(why, ": `git ctx index` has them made")
+        raise _UnusableError(why, ": `git ctx index` creates them")
     if whole:
         indexer.cover(tree, patience=patience)
     else:

@@ -79,7 +79,7 @@ class RemoteSearch:
         self._retrieve = retrieve
         self._scope = _scope(filters)
         self._wishes = wishes
-        self._said: list[str] = []
+        self._messages: list[str] = []
         self._ranked_with: list[str] = []
         self._further_queries: list[str] = []
         settings = index.repository.settings
@@ -100,13 +100,13 @@ class RemoteSearch:
         Raises CtxError if a threshold is given and no scores exist that it applies to.
         """
         choice = choose(self._index, self._searched, self._patience, absolute=self._needs_vectors)
-        self._said += choice.said
+        self._messages += choice.said
         model = choice.model
 
         def retrieve(text: str, most: int) -> tuple[list[Hit], str | None]:
             vector = None if model is None else self._query_vector(model, text)
             if vector is None and self._needs_vectors:
-                raise CtxError(f"--min-score has no scores to apply to: {'; '.join(self._said)}")
+                raise CtxError(f"--min-score has no scores to apply to: {'; '.join(self._messages)}")
             if vector is None:
                 return self._retrieve(text, most, None)
             finds: list[Find] = [partial(near.find, vector) for near in choice.near]
@@ -121,7 +121,7 @@ class RemoteSearch:
             hits = self._reranked(self._reranker, query, hits, limit)
         elif self._wishes.min_score is not None:
             hits = [hit for hit in hits if hit.agreement >= self._wishes.min_score]
-        message = "; ".join(dict.fromkeys(filter(None, (message, *self._said)))) or None
+        message = "; ".join(dict.fromkeys(filter(None, (message, *self._messages)))) or None
         return Found(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
 
     def _query_vector(self, model: RemoteModel, query: str) -> npt.NDArray[np.float32] | None:
@@ -134,7 +134,7 @@ class RemoteSearch:
             finally:
                 embedder.account()
         except CtxError as error:
-            self._said.append(f"{error}; the embedded model answered")
+            self._messages.append(f"{error}; the embedded model answered")
             return None
         wanted = self._index.remote_model
         name = model.settings.model if wanted in (None, model) else name_beside(model, wanted)
@@ -160,7 +160,7 @@ class RemoteSearch:
             finally:
                 service.close()
         except CtxError as error:
-            self._said.append(f"no further queries: {error}")
+            self._messages.append(f"no further queries: {error}")
             return hits
         self._ranked_with.append(settings.model)
         self._further_queries = queries
@@ -177,7 +177,7 @@ class RemoteSearch:
         except CtxError as error:
             if self._wishes.min_score is not None:
                 raise CtxError(f"--min-score has no scores to apply to: {error}") from error
-            self._said.append(f"the hits are in local order: {error}")
+            self._messages.append(f"the hits are in local order: {error}")
             return hits
         name = settings.model or settings.dialect
         self._ranked_with.append(name)
@@ -192,7 +192,7 @@ class RemoteSearch:
         if left_out and len(scored) < limit:
             of = f"{left_out:,} of {counted(len(hits), 'candidate')}"
             how = "" if asked is not None else "; `git config ctx.reranker.minScore` changes the limit"
-            self._said.append(f"{name} gave {of} a score below {least:g}, so they are left out{how}")
+            self._messages.append(f"{name} gave {of} a score below {least:g}, so they are left out{how}")
         return sorted(scored, key=lambda hit: -hit.score)
 
     def _service(self, settings: ServiceSettings, purpose: str, url: str) -> Service:
