@@ -1,4 +1,4 @@
-"""One repository with its index: what the commands, the MCP server and other programs call."""
+"""One repository with its index: the interface for the commands, the MCP server and other programs."""
 
 from __future__ import annotations
 
@@ -72,21 +72,22 @@ class Index(OpenIndex):
         states: Collection[str] = (),
         wishes: Wishes | None = None,
     ) -> Answer:
-        """The best chunks of one tree for a question. What the tree lacks is indexed first.
+        """Return the best chunks of one tree for a question. Missing parts of the tree are indexed first.
 
-        `overlay` is what to put on top of HEAD: the files as they lie in the work tree (WORK_TREE), what is
-        staged (STAGED), of each path in conflict one side (OURS, THEIRS, BASE), or nothing (COMMITTED). All
-        but the last ask for HEAD by themselves. By default it is WORK_TREE where HEAD is searched in a work
-        tree. `content` is one of `values.CONTENTS`.
+        `overlay` is put on top of HEAD: the files of the work tree (WORK_TREE), the staged files (STAGED),
+        one side of each path in conflict (OURS, THEIRS, BASE), or nothing (COMMITTED). All but the last imply
+        HEAD. The default is WORK_TREE if HEAD is searched in a work tree. `content` is one of
+        `ctx.types.CONTENTS`.
 
-        `recurse_submodules` searches the submodules of the tree too, all as one, see `ctx.search.submodules`.
+        `recurse_submodules` also searches the submodules of the tree, ranked together; see
+        `ctx.search.submodules`.
 
-        `announce` is told what it costs to index a named revision, before that is done. `wishes` are what is
-        wanted of remote models, where some are configured.
+        `announce` is called with the cost of indexing a named revision before that is done. `wishes` are
+        options for remote models, if any are configured.
 
-        `within` searches only the chunks that differ between the two trees of a range (`ctx.git.ranges`);
-        where it names one, the other is what `overlay` says. `states` are those to answer with (ADDED,
-        MODIFIED, REMOVED of `ctx.types`), all by default.
+        `within` searches only the chunks that differ between the two trees of a range (`ctx.git.ranges`); if
+        it names one tree, `overlay` gives the other. `states` restricts the answer to some of ADDED,
+        MODIFIED, REMOVED of `ctx.types`; the default is all.
         """
         from ctx.search.answering import (
             Question,
@@ -125,9 +126,9 @@ class Index(OpenIndex):
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> Answer:
-        """Code like that at a place (`<path>:<line>`, a citation), or like a text, in one tree, if any is.
+        """Return code of one tree similar to that at a place (`<path>:<line>`, a citation), or to a text.
 
-        The score is that of `ctx.ranking.code_similarity`, 0..1, and compares between answers.
+        The score is that of `ctx.ranking.code_similarity`, 0..1, comparable between answers.
         """
         from ctx.search.related import related
 
@@ -156,7 +157,7 @@ class Index(OpenIndex):
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
-        """For each chunk that a range added or modified, what the new tree has like it elsewhere."""
+        """Return for each chunk that a range added or modified the similar code elsewhere in the new tree."""
         from ctx.search.related import related_changes
 
         return related_changes(
@@ -171,7 +172,10 @@ class Index(OpenIndex):
         )
 
     def evolved(self, answer: Answer) -> Answer:
-        """The answer with the commits at which its best hits changed. Raises UsageError without a commit."""
+        """Return the answer with the commits at which its best hits changed.
+
+        Raises UsageError without a commit.
+        """
         from ctx.search.evolution import evolved
 
         return evolved(self, answer)
@@ -188,7 +192,7 @@ class Index(OpenIndex):
         branch: str | None = None,
         told: Callable[[int, int], None] | None = None,
     ) -> HistoryAnswer:
-        """The commits that did what the query says, see `ctx.history.answer`."""
+        """Return the commits that did what the query describes, see `ctx.history.answer`."""
         from ctx.history.answer import answer
 
         asked = self.resolve(revision, branch)
@@ -223,10 +227,10 @@ class Index(OpenIndex):
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> FileAnswer:
-        """The best files of one tree for a question, with the reasons of each; see `ctx.search.evidence`.
+        """Return the best files of one tree for a question, with reasons; see `ctx.search.evidence`.
 
-        Files are those of `search` without remote models. `kind` is one of `values.CONTENTS`; `content` says
-        whether excerpts are wanted.
+        The files are those of `search` without remote models. `kind` is one of `ctx.types.CONTENTS`;
+        `content` is True to include excerpts.
         """
         from ctx.search.answering import check
         from ctx.search.evidence.answering import answer_files
@@ -257,7 +261,7 @@ class Index(OpenIndex):
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> Explanation:
-        """Why a file is, or is not, part of what a task needs. See `ctx.pack.explaining`."""
+        """Explain why a file is part of the context for a task, or not. See `ctx.pack.explaining`."""
         from ctx.pack.explaining import explain_file
         from ctx.pack.values import Options
 
@@ -273,7 +277,10 @@ class Index(OpenIndex):
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> Made:
-        """A pack of excerpts for a task, and its text; `packs` keeps it. See `ctx.pack.making.make`."""
+        """Return a pack of excerpts for a task, and its text; `packs` keeps it.
+
+        See `ctx.pack.making.make`.
+        """
         from ctx.pack.making import make
         from ctx.pack.values import Options
 
@@ -289,7 +296,7 @@ class Index(OpenIndex):
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> Made:
-        """What has changed since a pack was made, as another pack. See `ctx.pack.updating.update`."""
+        """Return the changes since a pack was made, as another pack. See `ctx.pack.updating.update`."""
         from ctx.pack.updating import Wishes, update
 
         self.forget_submodules()
@@ -297,7 +304,7 @@ class Index(OpenIndex):
 
     @cached_property
     def packs(self) -> Shelf:
-        """The packs that are kept in this repository."""
+        """The packs kept in this repository."""
         from ctx.pack.shelf import Shelf
 
         return Shelf(self.store)
@@ -305,7 +312,7 @@ class Index(OpenIndex):
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None
     ) -> list[Hit]:
-        """The chunks whose vectors lie nearest to one, (dimensions,) float; the score is the agreement."""
+        """Return the chunks nearest to a vector, (dimensions,) float; the score is the agreement of bits."""
         from ctx.search.hits import nearest_chunks
 
         def ask() -> tuple[Mend, Callable[[], list[Hit]]]:
@@ -317,30 +324,33 @@ class Index(OpenIndex):
         return mending(ask)
 
     def similarity(self, one: str, other: str) -> float:
-        """The cosine of the vectors of two texts, in -1..1; 0 where one of them has no word."""
+        """Return the cosine of the vectors of two texts, in -1..1; 0 if one of them has no word."""
         from ctx.models.static_embedding import word_table
 
         table = word_table()
         return float(table.embed_text(one) @ table.embed_text(other))
 
     def missing(self, revision: str | None = None) -> list[bytes]:
-        """The keys of the clusters that a tree lacks, known without reading a file of it."""
+        """Return the keys of the clusters that a tree lacks, without reading any of its files."""
         return [cluster.key for cluster in self.indexer.missing(self.resolve(revision).tree)]
 
     def plan(self, revision: str | None = None, *, branch: str | None = None) -> Plan:
-        """What it would take to index a tree, before anything is done."""
+        """Return the cost of indexing a tree, without doing it."""
         from ctx.indexing.cost import plan
 
         return plan(self, lambda: self.indexer, self.resolve(revision, branch))
 
     def cited(self, citation: str) -> Cited:
-        """The lines that a citation names. Raises UsageError for what is none, UnknownRevision, CtxError."""
+        """Return the lines that a citation names.
+
+        Raises UsageError if it is invalid, UnknownRevision, CtxError.
+        """
         from ctx.search.citations import look_up
 
         return look_up(self, citation)
 
     def status(self) -> Status:
-        """What is indexed, and what it would cost to catch up with HEAD."""
+        """Return what is indexed, and the cost of catching up with HEAD."""
         from ctx.maintenance.status import status
 
         return status(self)

@@ -1,6 +1,6 @@
-"""From the bytes of one file to its chunks.
+"""Split the bytes of one file into chunks.
 
-`chunk` never fails: what cannot be parsed is cut by lines. It is a pure function of its arguments.
+`chunk` never fails: a file that cannot be parsed is split by lines. It is a pure function of its arguments.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from ctx.chunking.tiling import bounds, tile
 from ctx.types import Chunk
 
 VERSION = 3
-"""The version of the structure layer: raised whenever any chunk of any file would change."""
+"""Version of the structure layer: incremented whenever any chunk of any file would change."""
 
 
 def chunk(source: bytes, language: str | None) -> list[Chunk]:
-    """Cut a file into chunks that make sense alone.
+    """Split a file into self-contained chunks.
 
-    `source` is UTF-8, or bytes in which ASCII means itself; `language` is what `language_of` answered. The
-    chunks are sorted, do not overlap and hold every byte that is not ASCII white space. Raises nothing.
+    `source` is UTF-8, or an ASCII-compatible encoding; `language` is the result of `language_of`. The chunks
+    are sorted, do not overlap and contain every byte that is not ASCII white space. Raises nothing.
     """
     if language == "typescript" and source.startswith(b"<?xml"):
-        language = "xml"  # Qt's translations have the same extension
+        language = "xml"  # Qt translations have the same extension
     if language in embedded.LANGUAGES:
         return tile(source, embedded.split_embedded(source, language, _split))
     return tile(source, _split(source, language))
 
 
 def _split(source: bytes, language: str | None) -> list[Chunk]:
-    """Where chunks begin and what they are; `tile` makes them meet."""
+    """Return the chunks by their starts; `tile` sets their ends."""
     start, end = bounds(source)
     if start == end:
         return []

@@ -1,7 +1,7 @@
-"""Cutting what is too large, a long function for one, into pieces of about the same size.
+"""Splitting an oversized unit, such as a long function, into pieces of about the same size.
 
-Where it may be cut is given as *atoms*, chunks that meet: the statements of the function, and of those that
-are large themselves the statements inside. The choice weighs even sizes against cuts deep inside.
+The possible cuts are given as *atoms*, adjacent chunks: the statements of the function, and the inner
+statements of large ones. The cost function balances even sizes against cuts deep inside.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from ctx.chunking.units import Scope
 from ctx.types import Chunk
 
 _EACH = 0.1
-"""The cost of one more piece, where a piece that is empty costs 1 for that, a full one nothing."""
+"""Cost of one more piece; the cost of unused space is 1 for an empty piece and 0 for a full one."""
 _DEEPER = 0.15
-"""The cost of a cut that lies a level (four columns) deeper than the shallowest of them."""
+"""Cost of a cut per level (four columns) below the shallowest one."""
 _DEEPEST = 5
 _PARTED = 1.0
-"""The cost of a cut that parts a construct, before an `else` or inside a text."""
+"""Cost of a cut within a construct, before an `else` or inside a text."""
 _PLAIN = frozenset({"block", "imports"})
 
 
 def balance(source: bytes, atoms: Sequence[Chunk], scope: Scope, parts: Container[int]) -> list[Chunk]:
-    """Join atoms to pieces of at most `LIMIT` bytes; an atom that is larger stays as it is.
+    """Join atoms to pieces of at most `LIMIT` bytes; a larger atom is kept.
 
-    `parts` are the starts of atoms that go on with a construct begun before them.
+    `parts` are the starts of atoms that continue a construct begun before them.
     """
     if len(atoms) < 2:
         return list(atoms)
@@ -37,7 +37,7 @@ def balance(source: bytes, atoms: Sequence[Chunk], scope: Scope, parts: Containe
         if atom.start in parts:
             penalties[number] += _PARTED
     ends = [following.start for following in atoms[1:]] + [atoms[-1].end]
-    # cheapest[i]: the least cost of cutting the first i atoms, and where the last piece of that begins.
+    # cheapest[i]: the least cost of splitting the first i atoms, and the start of the last piece.
     cheapest: list[tuple[float, int]] = [(0.0, 0)]
     for last in range(len(atoms)):
         best: tuple[float, int] | None = None
@@ -61,7 +61,7 @@ def balance(source: bytes, atoms: Sequence[Chunk], scope: Scope, parts: Containe
 
 
 def _joined(atoms: Sequence[Chunk], scope: Scope) -> Chunk:
-    """One chunk of neighbours: the head of the scope, a definition that is most of it, or statements."""
+    """Join neighbours to one chunk: the head of the scope, a dominant definition, or statements."""
     first = atoms[0]
     if len(atoms) == 1:
         return first

@@ -1,7 +1,6 @@
 """Markdown, reStructuredText, Org and Typst: chunks by headings, named after the path of headings.
 
-Read line by line: underlines and prefixes are all there is to these headings, and code
-fences are the only thing that hides them.
+Read line by line: headings are recognised by underlines and prefixes, except in code fences.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from ctx.chunking.lines import split_lines
 from ctx.types import Chunk
 
 LANGUAGES = frozenset({"markdown", "rst", "org", "typst"})
-"""The languages that `split_document` reads."""
+"""Languages that `split_document` reads."""
 
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n?|\n|\Z)")
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
@@ -32,7 +31,7 @@ _FRONT_MATTER = re.compile(
     rb"---[ \t]*\r?\n(?:(?!---|\.\.\.)[^\n]*\n){0,400}(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
 )
 _CLOSING = {"markdown": b" \t#", "typst": b" \t", "org": b" \t"}
-"""What may follow a title on its line."""
+"""Characters that may follow a title on its line."""
 _TITLE_LIMIT = 100
 _TITLE_BYTES = 1000
 """Bytes of a title that are read: `_MARKUP` takes quadratic time."""
@@ -40,7 +39,7 @@ _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[`*]+|<[^>]*>|(?<!\w)_+|_+(?!\w)"
 
 
 class _Section(NamedTuple):
-    """From a heading to the next one of any level. `path` is the titles from the outermost to its own."""
+    """The text from a heading to the next one of any level; `path` has the titles from the outermost on."""
 
     start: int
     end: int
@@ -49,7 +48,7 @@ class _Section(NamedTuple):
 
 
 def split_document(source: bytes, language: str, start: int, end: int) -> list[Chunk]:
-    """The chunks of a document in one of `LANGUAGES`, in order."""
+    """Return the chunks of a document in one of `LANGUAGES`, in order."""
     sections = _sections(list(_headings(source, language, start, end)), start, end)
     pieces: list[Chunk] = []
     _pack(source, sections, pieces)
@@ -57,7 +56,7 @@ def split_document(source: bytes, language: str, start: int, end: int) -> list[C
 
 
 def _headings(source: bytes, language: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """(offset, level, title) of each heading."""
+    """Yield (offset, level, title) of each heading."""
     prefixed, underlined = _PREFIXED.get(language), _UNDERLINE.get(language)
     styles: list[bytes] = []
     fence = b""
@@ -109,7 +108,7 @@ def _title(raw: bytes) -> str:
 
 
 def _sections(headings: Sequence[tuple[int, int, str]], start: int, end: int) -> list[_Section]:
-    """What the headings cut a document into, beginning with the text before the first one."""
+    """Return the sections of a document, beginning with the text before the first heading."""
     sections: list[_Section] = []
     stack: list[tuple[int, str]] = []
     if not headings or headings[0][0] > start:
@@ -124,7 +123,7 @@ def _sections(headings: Sequence[tuple[int, int, str]], start: int, end: int) ->
 
 
 def _reach(sections: Sequence[_Section], number: int) -> int:
-    """Where a section with all that is below it ends."""
+    """Return the end of a section with all of its subsections."""
     level = sections[number].level
     last = number
     while last + 1 < len(sections) and 0 < level < sections[last + 1].level:
@@ -133,11 +132,11 @@ def _reach(sections: Sequence[_Section], number: int) -> int:
 
 
 def _pack(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> None:
-    """Join sections while they are small: a section with those below it, then with its next of kin."""
+    """Join small sections: a section with its subsections, then with its next sibling."""
     waiting: list[_Section] = []
     reach = 0
     for number, section in enumerate(sections):
-        if waiting and _heads_the_next(sections, number):
+        if waiting and _is_bare_heading(sections, number):
             if section.level <= waiting[0].level or section.end - waiting[0].start > JOIN:
                 _emit(source, waiting, pieces)
                 waiting = []
@@ -156,8 +155,8 @@ def _pack(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> N
         _emit(source, waiting, pieces)
 
 
-def _heads_the_next(sections: Sequence[_Section], number: int) -> bool:
-    """Whether a section is a bare heading with sections below it: it goes with them."""
+def _is_bare_heading(sections: Sequence[_Section], number: int) -> bool:
+    """True if a section is a bare heading with subsections, which is joined with them."""
     section = sections[number]
     following = sections[number + 1] if number + 1 < len(sections) else None
     return section.end - section.start < TINY and following is not None and following.level > section.level
@@ -182,7 +181,7 @@ def _emit(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> N
 
 
 def _paragraphs(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """Cut a long section between paragraphs, but no code fence of less than `HARD` bytes."""
+    """Split a long section between paragraphs, but not within a code fence of less than `HARD` bytes."""
     blocks: list[tuple[int, int]] = []
     fence, opened, here, plain = b"", start, start, start
     while here < end:

@@ -1,6 +1,6 @@
-"""Files in which other languages lie between tags: HTML pages, Vue and Svelte components.
+"""Files with other languages between tags: HTML pages, Vue and Svelte components.
 
-Scripts and styles are cut by their own grammars, the markup around them by its own.
+Scripts and styles are split by their own grammars, the markup around them by its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ctx.types import Chunk
 
 LANGUAGES = frozenset({"html", "vue", "svelte", "astro"})
-"""The languages whose scripts and styles are looked into."""
+"""Languages whose scripts and styles are split separately."""
 
 _OPENING = re.compile(rb"<(script|style)\b", re.IGNORECASE)
 _CLOSING = {
@@ -42,7 +42,7 @@ _LEAST = 400
 
 
 class _Block(NamedTuple):
-    """A script or style by offsets: the tag, the end of its name, the text between the tags, the end."""
+    """Offsets of a script or style: the tag, the end of its name, the text between the tags, the end."""
 
     tag: bytes
     start: int
@@ -53,11 +53,11 @@ class _Block(NamedTuple):
 
 
 Split = Callable[[bytes, str], list[Chunk]]
-"""Chunks of some source in some language, offsets from the beginning of that source."""
+"""Return the chunks of some source in some language, with offsets from the beginning of that source."""
 
 
 def split_embedded(source: bytes, language: str, split: Split) -> list[Chunk]:
-    """Cut a file of one of `LANGUAGES`; tags go with the script or the style that they enclose."""
+    """Split a file in one of `LANGUAGES`; tags go with the script or the style that they enclose."""
     pieces: list[Chunk] = []
     here = 0
     for block in _blocks(source):
@@ -97,7 +97,7 @@ def _blocks(source: bytes) -> Iterator[_Block]:
 
 
 def _shifted(chunks: list[Chunk], offset: int, first: int) -> list[Chunk]:
-    """Chunks of a part as chunks of the whole; the first one begins at `first`."""
+    """Return chunks of a part as chunks of the whole; the first one begins at `first`."""
     moved = [one._replace(start=one.start + offset, end=one.end + offset) for one in chunks]
     if moved:
         moved[0] = moved[0]._replace(start=first)

@@ -1,6 +1,6 @@
-"""Rules for a grammar that has none of its own, read off the names of its node types.
+"""Generic rules for a grammar, derived from the names of its node types.
 
-Grammars name things alike: `function_definition`, `class_declaration`, `import_statement`, `block`.
+Grammars follow common names: `function_definition`, `class_declaration`, `import_statement`, `block`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _NAMES = re.compile(r"(^|_)(identifier|name|word|constant|symbol|variable|id|pat
 
 
 def generic_rules(language: Language) -> Rules:
-    """Rules for any grammar."""
+    """Return rules for any grammar."""
     definitions: dict[str, Define] = {}
     comments: set[str] = set()
     leads: set[str] = set()
@@ -111,7 +111,10 @@ def _named(kind: str) -> Define:
 
 
 def name_node(node: Node) -> Node | None:
-    """What names a definition: its `name` field, the end of its declarators, or its first identifier."""
+    """Return the node that names a definition.
+
+    Its `name` field, the end of its declarators, or its first identifier.
+    """
     for _ in range(8):
         inner = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         if inner is None:

@@ -1,4 +1,4 @@
-"""Which grammars are installed, without importing them: chunks are a function of it."""
+"""The version of the installed grammars, read without importing them: chunks depend on it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _PACKAGE = "tree_sitter_language_pack"
 
 @lru_cache(maxsize=1)
 def grammar_version() -> str:
-    """The version of the wheel that carries the grammars, "0" where it cannot be told.
+    """Return the version of the wheel that has the grammars, "0" if it is unknown.
 
-    Read off the name of the directory that holds its metadata (the core metadata specification): to ask
-    `importlib.metadata` would import more than a whole search does.
+    Read from the name of its metadata directory (core metadata specification): importing `importlib.metadata`
+    costs more than a whole search.
     """
     spec = find_spec(_PACKAGE)
     if spec is None or spec.origin is None:

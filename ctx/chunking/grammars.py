@@ -1,4 +1,4 @@
-"""Parsing with the grammars of tree-sitter-language-pack, loaded when first needed."""
+"""Parsing with the grammars of tree-sitter-language-pack, loaded on first use."""
 
 from __future__ import annotations
 
@@ -17,28 +17,32 @@ if TYPE_CHECKING:
     from tree_sitter_language_pack import SupportedLanguage
 
     Parse = Callable[[bytes, str], tuple[Tree, Grammar] | None]
-    """Parses UTF-8 bytes as a language, as `parse` does."""
+    """Parse UTF-8 bytes as a language, as `parse` does."""
 
 STEPS_PER_BYTE = 0.04
 FREE_STEPS = 4_000
-"""How often the parser may report progress before the file is given up. Ordinary code needs 0.01 a
-byte; error recovery on garbage can need thousands of times that. A count, not a clock: the result has to be
-the same on every machine."""
+"""Progress reports of the parser before the file is given up.
+
+Ordinary code needs 0.01 per byte; error recovery on garbage can need thousands of times that. A count, not a
+clock: the result has to be the same on every machine.
+"""
 
 _PIECE = 4096
 _READS_PER_BYTE = 16
 _FREE_READS = 4 << 20
-"""How many bytes the parser may read, `_PIECE` after `_PIECE`, before the file is given up. Ordinary code is
-read less than twice; a grammar's own scanner that looks for the end of a comment as far as the end of the
-file, from each of thousands of places, reports no progress meanwhile."""
+"""Bytes that the parser may read, in pieces of `_PIECE`, before the file is given up.
+
+Ordinary code is read less than twice. A grammar's own scanner that searches for the end of a comment up to
+the end of the file, from thousands of positions, does not report progress.
+"""
 
 _UNFIT = frozenset({"agda", "cobol"})
-"""Grammars that take minutes for a few kilobytes of anything but their own language."""
+"""Grammars that take minutes for a few kilobytes of text in any other language."""
 
 _HOPELESS = {
-    # Nesting that nobody writes, and that overflows the state of the grammar's scanner and ends the process.
+    # Extreme nesting, which overflows the state of the grammar's scanner and ends the process.
     "yaml": re.compile(rb"^ {100}|(?:[-?:][ \t]+){50}", re.MULTILINE),
-    # These take time in the square of the file's size and more without reporting much progress.
+    # These take at least quadratic time without reporting much progress.
     "kotlin": re.compile(rb"(?:@\w{1,99}\s{1,99}){100}"),
     "meson": re.compile(rb"(?:\w{1,99}\.){100}"),
 }
@@ -73,7 +77,7 @@ def _too_deep(source: bytes, language: str) -> bool:
 
 @cache
 def load(language: str) -> tuple[Parser, Grammar] | None:
-    """The parser and the rules' tables of a language; None if the wheel has no such grammar."""
+    """Return the parser and the rule tables of a language; None if the wheel has no such grammar."""
     from tree_sitter_language_pack import get_parser
 
     try:
@@ -104,7 +108,7 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
         if offset == following:
             reads -= _PIECE
         if reads < 0:
-            return view[:0]  # the scanner takes it for the end of the file, and the parser is stopped
+            return view[:0]  # the scanner sees the end of the file, and the parser stops
         following = offset + _PIECE
         return view[offset:following]
 

@@ -1,4 +1,4 @@
-"""Joining neighbours into one chunk: which may be, and what the result is called."""
+"""Joining neighbours into one chunk: which may be joined, and the name of the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ctx.types import Chunk
 
 
 def qualify(definition: Definition, scope: Scope, separator: str) -> str:
-    """The symbol of a definition in a scope."""
+    """Return the symbol of a definition in a scope."""
     if not scope.symbol:
         return definition.name
     if not definition.name:
@@ -20,7 +20,7 @@ def qualify(definition: Definition, scope: Scope, separator: str) -> str:
 
 
 def join(units: Sequence[Unit], scope: Scope, separator: str) -> Chunk:
-    """One chunk of neighbours, named after its header or else its largest definition."""
+    """Join neighbours into one chunk, named after its header or else its largest definition."""
     main: Unit | None = None
     imported = loose = 0
     for unit in units:
@@ -44,7 +44,7 @@ def join(units: Sequence[Unit], scope: Scope, separator: str) -> Chunk:
 
 
 def united(pieces: Sequence[Chunk]) -> Chunk:
-    """A small file as one chunk, named after the largest definition in it."""
+    """Join a small file into one chunk, named after the largest definition in it."""
     main = max(
         pieces, key=lambda piece: (bool(piece.names) and piece.kind != "imports", piece.end - piece.start)
     )
@@ -53,7 +53,7 @@ def united(pieces: Sequence[Chunk]) -> Chunk:
 
 
 def joinable(waiting: Sequence[Unit], unit: Unit) -> bool:
-    """Whether a unit may join those before it. Imports keep to themselves unless they are hardly anything."""
+    """True if a unit may join those before it. Imports are kept apart unless they are very small."""
     first = waiting[0]
     size = unit.end - first.start
     if unit.kind == "imports" and first.kind == "imports" and waiting[-1].kind == "imports":

@@ -1,7 +1,7 @@
-"""The tables behind `ctx.chunking.languages`: names, extensions and classes of languages.
+"""The tables of `ctx.chunking.languages`: names, extensions and classes of languages.
 
-Data only. The extensions follow what GitHub's linguist documents; where several languages claim one, the
-commonest in public repositories has it.
+Data only. The extensions follow GitHub's linguist; an extension of several languages goes to the commonest
+one in public repositories.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ctx.chunking.wordlists import words
 
 
 def _spread(table: Mapping[str, str]) -> dict[str, str]:
-    """Turn `language -> "key key key"` round into `key -> language`."""
+    """Invert `language -> "key key key"` to `key -> language`."""
     return {key: language for language, keys in table.items() for key in keys.split()}
 
 
@@ -334,7 +334,7 @@ DISPLAY_NAMES: Mapping[str, str] = {
 }
 
 LANGUAGES: frozenset[str] = frozenset(EXTENSIONS.values()) | frozenset(NAMES.values())
-"""Every language that `language_of` can answer."""
+"""Every language that `language_of` can return."""
 
 LINGUIST_NAMES: Mapping[str, str] = {
     **{language.replace("_", " "): language for language in LANGUAGES},

@@ -1,7 +1,7 @@
-"""Which language a path is written in, and what sort of content that language holds.
+"""The language of a path, and the content class of that language.
 
-Only the path decides, never the content, so that every clone names the same language without reading a
-blob. Languages carry the names of their grammars in tree-sitter-language-pack. Nothing heavy is imported.
+Only the path decides, never the content, so that every clone gets the same language without reading a blob.
+Languages have the names of their grammars in tree-sitter-language-pack. The module imports nothing expensive.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ctx.chunking.language_table import (
 
 
 def language_of(path: bytes) -> str | None:
-    """The language of the file at `path` (bytes, as git gives it), by its name alone; None if unknown.
+    """Return the language of the file at `path` (bytes, as from git), by its name alone; None if unknown.
 
-    A whole file name counts most (`Makefile`), then the longest extension (`.d.ts` before `.ts`). Case is
-    kept first, for `.C` and `.R`, and folded after.
+    A whole file name takes precedence (`Makefile`), then the longest extension (`.d.ts` before `.ts`). Exact
+    case is tried first, for `.C` and `.R`, then folded case.
     """
     name = path[path.rfind(b"/") + 1 :].decode("utf-8", "replace")
     found = NAMES.get(name) or NAMES.get(name.lower())
@@ -45,7 +45,7 @@ def language_of(path: bytes) -> str | None:
 
 
 def content_class(language: str | None, path: bytes) -> str:
-    """What a reader would call the file: "code", "docs", "config" or "data"."""
+    """Return the content class of a file: "code", "docs", "config" or "data"."""
     name = path[path.rfind(b"/") + 1 :].decode("utf-8", "replace").lower()
     stem, _, extension = name.rpartition(".")
     if (stem or name).upper() in DOCS_NAMES and language in (None, "rst", "markdown", "org"):
@@ -64,7 +64,7 @@ def content_class(language: str | None, path: bytes) -> str:
 
 
 def _is_settings(name: str) -> bool:
-    """Whether a JSON file (lower-case name) steers a tool and is no data set."""
+    """True if a JSON file (lower-case name) configures a tool, and is not data."""
     return (
         name.startswith(".")
         or "config" in name
@@ -75,16 +75,16 @@ def _is_settings(name: str) -> bool:
 
 
 def display_name(language: str | None) -> str:
-    """The language as people write it: "Python", "C#"; "Text" for None."""
+    """Return the display name of a language: "Python", "C#"; "Text" for None."""
     if language is None:
         return "Text"
     return DISPLAY_NAMES.get(language) or language.replace("_", " ").capitalize()
 
 
 def linguist_name_to_language(name: str) -> str | None:
-    """The language that `linguist-language=<name>` means in `.gitattributes`; None if there is no grammar.
+    """Return the language of `linguist-language=<name>` in `.gitattributes`; None if there is no grammar.
 
-    Linguist takes any case, and a hyphen for a space.
+    Like linguist, ignores case and accepts a hyphen for a space.
     """
     folded = name.strip().lower().replace("-", " ")
     return LINGUIST_NAMES.get(folded) or LINGUIST_NAMES.get(folded.replace(" ", "-"))

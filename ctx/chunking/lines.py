@@ -1,4 +1,4 @@
-"""Cutting text by lines, for what has no grammar and for what syntax cannot cut."""
+"""Splitting text by lines, for files without a grammar and for units that syntax cannot split."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _PARAGRAPH_GAP = re.compile(
     rb"(?:\r\n|\r(?!\n)|\n)"
     rb"(?:[ \t\f\v]*(?:(?://[/!]?|[#*;]|--)[ \t\f\v]*)?(?:\r\n|\r(?!\n)|\n))+[ \t\f\v]*"
 )
-"""Blank lines, and comment lines without text. No two neighbouring parts can match the same byte."""
+"""Blank lines, and empty comment lines. No two adjacent parts can match the same byte."""
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n)?")
 _SPACES = b" \t\r\n\f\v"
 
 
 LONG = 20_000
-"""A line of this many bytes was not written by hand; a file that has one is not worth a parse."""
+"""A line of this many bytes is generated; a file that has one is not parsed."""
 
 
 def has_long_line(source: bytes) -> bool:
-    """Whether a line of about `LONG` bytes or more lies in the source."""
+    """True if the source has a line of about `LONG` bytes or more."""
     here = 0
     while here + LONG < len(source):
         newline = source.rfind(b"\n", here, here + LONG)
@@ -31,12 +31,11 @@ def has_long_line(source: bytes) -> bool:
 
 
 def split_lines(source: bytes, start: int, end: int, join: int = JOIN) -> list[tuple[int, int]]:
-    """Cut `source[start:end]` into ranges of at most about `LIMIT` bytes, at blank lines where there are
-    some.
+    """Split `source[start:end]` into ranges of at most about `LIMIT` bytes, preferably at blank lines.
 
-    Paragraphs are joined while the result stays within `join` bytes; a paragraph that is too large is
-    cut between lines, a line that is too large at a space, or at `HARD` bytes. Only blank text lies
-    between ranges.
+    Paragraphs are joined while the result stays within `join` bytes; a paragraph that is too large is split
+    between lines, a line that is too large at a space, or at `HARD` bytes. Only blank text lies between
+    ranges.
     """
     ranges: list[tuple[int, int]] = []
     here = start
@@ -76,7 +75,7 @@ def _split_paragraph(source: bytes, start: int, end: int) -> list[tuple[int, int
 
 
 def _split_line(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """Cut one long line at spaces, or where there is none at `HARD` bytes between two characters."""
+    """Split one long line at spaces, or, without any, at `HARD` bytes between two characters."""
     ranges: list[tuple[int, int]] = []
     while end - start > LIMIT:
         cut = source.rfind(b" ", start + LIMIT // 2, start + LIMIT) + 1

@@ -1,4 +1,4 @@
-"""The text of a chunk as a model is to read it: without what carries no meaning."""
+"""The text of a chunk for an embedding model: without what carries no meaning."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ _NOISY = frozenset({"java", "kotlin"})
 
 
 def embedded_text(text: str, language: str | None) -> str:
-    """Trim the ends, drop blank lines and the indentation that all lines share, keep what lines are
-    indented more.
+    """Trim the ends, drop blank lines and common indentation, and keep relative indentation.
 
-    In Java and Kotlin annotations that say nothing about a declaration's sense (`@Override`,
-    `@Nullable`, …) go too.
+    In Java and Kotlin, annotations without meaning for the reader (`@Override`, `@Nullable`, …) are removed
+    too.
     """
     if language in _NOISY and "@" in text:
         text = _NOISE.sub("", text)
@@ -38,7 +37,7 @@ def embedded_text(text: str, language: str | None) -> str:
 
 
 def without_noise(source: bytes, language: str | None) -> bytes:
-    """A file with the same annotations blanked, every other byte where it was: what words are counted in."""
+    """Return a file with the same annotations blanked and all offsets unchanged, for counting terms."""
     if language in _NOISY and b"@" in source:
         return _NOISE_BYTES.sub(lambda found: b" " * len(found[0]), source)
     return source

@@ -1,4 +1,4 @@
-"""Which rules a language is chunked by."""
+"""The chunking rules of each language."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ MODULES = {
     "yaml": "data",
     "zig": "zig",
 }
-"""Language -> the module below `ctx.chunking.dialects` that holds its rules, under its name in upper case."""
+"""Module in `ctx.chunking.dialects` of each language; its rules have the name of the language in capitals."""
 
 
 def rules_of(language: str, compiled: Language) -> Rules:
-    """The language's own rules, or those read off the names in its grammar."""
+    """Return the rules of a language, or generic ones derived from its grammar."""
     module = MODULES.get(language)
     if module is None:
-        from ctx.chunking.generic import generic_rules  # a tenth of all that one commit needs loaded
+        from ctx.chunking.generic import generic_rules  # a tenth of the import time for one commit
 
         return generic_rules(compiled)
     rules: Rules = getattr(import_module(f"ctx.chunking.dialects.{module}"), language.upper())

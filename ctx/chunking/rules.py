@@ -1,7 +1,7 @@
-"""What the splitter has to know about a language, as plain tables.
+"""Tables that describe a language to the splitter.
 
-A language is one `Rules` value. `Grammar` turns its names of node types into tables by tree-sitter's
-numeric kind, because asking a node for its number is far cheaper than asking for its name.
+A language is one `Rules` value. `Grammar` converts its node type names to tables by tree-sitter's numeric
+kind, because reading a node's number is far cheaper than reading its name.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node
 
 NAME_LIMIT = 120
-"""Names longer than this (characters) are cut: test names are sentences, a name is no paragraph."""
+"""Longer names (characters) are truncated: names of tests can be whole sentences."""
 
 
 class Definition(NamedTuple):
-    """What a node defines, as far as the node itself tells.
+    """The definition in a node, as far as the node itself shows.
 
-    `name` is qualified below the surrounding scope ("T.Method" in Go); "" with `members` is a wrapper that
-    names nothing (a C# namespace) and is looked through. `members` says that the inside holds further
-    definitions (a class, a module) and no statements (a function). `separator` stands between the scope's
-    symbol and the name where the language's usual one does not fit.
+    `name` is qualified below the surrounding scope ("T.Method" in Go); "" with `members` is a wrapper without
+    a name (a C# namespace), which is transparent. `members` is True if the inside holds further definitions
+    (a class, a module), False for statements (a function). `separator` joins the scope's symbol and the name
+    if it differs from the language's usual one.
     """
 
     kind: str
@@ -37,14 +37,14 @@ class Definition(NamedTuple):
 
 
 IMPORTS = Definition("imports", "", ())
-"""What a node says that turns out to be an import (`const x = require("x")`)."""
+"""Result for a node that is an import (`const x = require("x")`)."""
 
 WRAPPER = Definition("module", "", (), members=True)
-"""What a node says that only holds definitions and gives them no name."""
+"""Result for a node that only contains definitions and has no name."""
 
 
 class Place(NamedTuple):
-    """Where a definition stands: the file, the kind of the scope, where its comments and attributes begin."""
+    """Context of a definition: the file, the kind of the scope, the start of its comments and attributes."""
 
     source: bytes
     scope: str
@@ -52,19 +52,19 @@ class Place(NamedTuple):
 
 
 Define = Callable[["Node", Place], "Definition | None"]
-"""What a node defines; None for nothing after all."""
+"""Return the definition in a node; None if there is none."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """One language's node types, by the part they play.
+    """The node types of one language, by role.
 
-    `sequences` hold independent neighbours (statements, members) and may be cut between any two; every
-    other node is one construct, cut only inside a child that is too large; `opaque` ones (long strings)
-    only between lines. `leads` belong to the sibling that follows, `tails` to the one before; `leads_if`
-    decides by the node itself. `docstrings` tells what belongs to the header when it comes first in a
-    body. `clauses`: neighbours that define the same name are one unit. `expand` replaces children that
-    hold more than their name says.
+    `sequences` hold independent neighbours (statements, members) and may be split between any two; every
+    other node is one construct, split only inside a child that is too large; `opaque` ones (long strings)
+    only between lines. `leads` belong to the next sibling, `tails` to the previous one; `leads_if` decides by
+    the node itself. `docstrings` is True for a first node of a body that belongs to the header. `clauses`:
+    neighbours that define the same name are one unit. `expand` replaces children that contain nodes which
+    belong outside.
     """
 
     definitions: Mapping[str, Define] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Rules:
 
 
 OPEN, CLOSE, COMMENT, LEAD, IMPORT, DEFINITION, OTHER = range(7)
-"""The part a child plays: OPEN is syntax that belongs to what follows, CLOSE to what came before."""
+"""Roles of a child: OPEN is syntax that belongs to the next sibling, CLOSE to the previous one."""
 
 CLOSERS = words(
     "} ) ] > ; , ;; ;& ;;& end fi done esac endif endfunction endmacro endforeach endwhile endfor endtry END "
@@ -91,7 +91,7 @@ CLOSERS = words(
 
 
 class Grammar:
-    """`Rules` keyed by the numbers of one compiled grammar.
+    """`Rules` keyed by the kind numbers of one compiled grammar.
 
     `roles[kind_id]` is OPEN … OTHER, `defines[kind_id]` the function that reads a definition; `sequences` and
     `opaque` are sets of numbers.
@@ -136,11 +136,11 @@ class Grammar:
 
 
 ERROR_KIND = 65535
-"""The number of tree-sitter's ERROR node in every grammar."""
+"""Number of tree-sitter's ERROR node in every grammar."""
 
 
 def text_of(node: Node, source: bytes) -> str:
-    """The node's source, on one line and cut to `NAME_LIMIT` characters."""
+    """Return the node's source, on one line and truncated to `NAME_LIMIT` characters."""
     raw = source[node.start_byte : min(node.end_byte, node.start_byte + 4 * NAME_LIMIT)]
     text = raw.decode("utf-8", "replace")
     if len(text) > NAME_LIMIT or "\n" in text or "\t" in text or "  " in text:
@@ -149,18 +149,18 @@ def text_of(node: Node, source: bytes) -> str:
 
 
 def field_text(node: Node, source: bytes, name: str) -> str:
-    """The source of the child in a field, "" if there is none."""
+    """Return the source of the child in a field, "" without one."""
     child = node.child_by_field_name(name)
     return "" if child is None else text_of(child, source)
 
 
 def child_at(node: Node, index: int) -> Node | None:
-    """The child with this number, named or not, or None."""
+    """Return the child with this number, named or not, or None."""
     return node.child(index) if index < node.child_count else None
 
 
 def child_of_type(node: Node, *types: str) -> Node | None:
-    """The first named child of one of these types."""
+    """Return the first named child of one of these types."""
     for child in node.named_children:
         if child.type in types:
             return child
@@ -168,21 +168,21 @@ def child_of_type(node: Node, *types: str) -> Node | None:
 
 
 TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "object"})
-"""Kinds of scope inside which a function is a method and a variable a field."""
+"""Kinds of scope in which a function is a method and a variable a field."""
 
 MEMBERS = TYPES | {"module"}
-"""Kinds whose inside holds definitions."""
+"""Kinds of scope that contain definitions."""
 
 _INSIDE_A_TYPE = {"function": "method", "constant": "field"}
 
 
 def kind_inside(kind: str, scope: str) -> str:
-    """A function in a class is a method, a constant there a field."""
+    """Return a definition's kind within a scope: a function in a class is a method, a constant a field."""
     return _INSIDE_A_TYPE.get(kind, kind) if scope in TYPES else kind
 
 
 def defined(kind: str, at: Place, name: str, is_test: bool = False) -> Definition | None:
-    """The plain case: one name, the kind as the scope has it."""
+    """Return a definition with one name, its kind adapted to the scope; None without a name."""
     if not name:
         return None
     kind = "test" if is_test else kind_inside(kind, at.scope)
@@ -190,7 +190,7 @@ def defined(kind: str, at: Place, name: str, is_test: bool = False) -> Definitio
 
 
 def by_field(kind: str, name: str = "name") -> Define:
-    """Definitions whose name is the child in a field."""
+    """Return a reader of definitions whose name is the child in a field."""
 
     def define(node: Node, at: Place) -> Definition | None:
         child = node.child_by_field_name(name)
@@ -200,7 +200,7 @@ def by_field(kind: str, name: str = "name") -> Define:
 
 
 def by_type(kind: str, *types: str) -> Define:
-    """Definitions whose name is the first child of one of these types."""
+    """Return a reader of definitions whose name is the first child of one of these types."""
 
     def define(node: Node, at: Place) -> Definition | None:
         child = child_of_type(node, *types)
@@ -210,19 +210,19 @@ def by_type(kind: str, *types: str) -> Define:
 
 
 def wrapper(_node: Node, _at: Place) -> Definition:
-    """A node that only holds definitions."""
+    """Return WRAPPER, for a node that only contains definitions."""
     return WRAPPER
 
 
 def before(node: Node, name: Node | None, at: Place) -> bytes:
-    """The source of comments, attributes and modifiers: from the lead to the name."""
+    """Return the source of comments, attributes and modifiers: from the lead to the name."""
     return at.source[at.lead : node.start_byte if name is None else name.start_byte]
 
 
 def release_comments(comments: frozenset[str], headers: frozenset[str]) -> Callable[..., list[Node]]:
-    """An `expand` for grammars in which a node swallows the comment that documents what follows it.
+    """Return an `expand` for grammars in which a node contains the comment that documents its successor.
 
-    Looked into are the `headers` (packages, imports) and whatever ends with a block comment.
+    It expands the `headers` (packages, imports) and every node that ends with a block comment.
     """
 
     def expand(children: list[Node], source: bytes) -> list[Node]:
@@ -237,7 +237,7 @@ def release_comments(comments: frozenset[str], headers: frozenset[str]) -> Calla
 
 
 def _last_comments(node: Node, comments: frozenset[str]) -> list[Node]:
-    """The comments with which a node ends, however deep they lie."""
+    """Return the comments at the end of a node, at any depth."""
     while node.child_count and node.type not in comments:
         inner = node.children
         count = len(inner)

@@ -1,7 +1,7 @@
-"""Cutting a syntax tree into chunks.
+"""Splitting a syntax tree into chunks.
 
-The method is that of cAST (Zhang et al. 2025): keep the largest unit that fits, split what is too large,
-join small neighbours. Only starts are decided here: a chunk reaches to the next one, so nothing is lost.
+The method is that of cAST (Zhang et al. 2025): keep the largest unit that fits, split what is too large, join
+small neighbours. Only starts are decided here: a chunk reaches to the next one, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 MANY = 200
 SMALL = 20
-"""A node with more than `MANY` children of under `SMALL` bytes on average is a table, cut by lines."""
+"""A node with more than `MANY` children of under `SMALL` bytes on average is a table, split by lines."""
 
 FILE = Scope("", "module", True, False)
 
 
 def split_tree(source: bytes, root: Node, grammar: Grammar, start: int, end: int) -> list[Chunk]:
-    """The chunks of `source[start:end]`, whose syntax is `root`; `tile` is still to lay their ends."""
+    """Return the chunks of `source[start:end]`, whose syntax is `root`; `tile` sets their ends."""
     return _Splitter(source, grammar).file(root, start, end)
 
 
@@ -39,7 +39,7 @@ class _Splitter:
         self.source = source
         self.grammar = grammar
         self.parts: set[int] = set()
-        """Where a construct goes on: a chunk should not begin there."""
+        """Offsets at which a construct continues: a chunk should not begin there."""
 
     def file(self, root: Node, start: int, end: int) -> list[Chunk]:
         children = root.children
@@ -60,7 +60,7 @@ class _Splitter:
         comments: list[Node] | None = None,
         through: bool = False,
     ) -> list[Chunk]:
-        """The pieces of a unit that is too large, `node` with what belongs to it from `start` to `end`."""
+        """Split an oversized unit: `node` with what belongs to it, from `start` to `end`."""
         children = node.children
         if not children or depth > DEPTH or node.kind_id in self.grammar.opaque:
             return self.by_lines(start, end, header, scope)
@@ -80,7 +80,7 @@ class _Splitter:
         if not scope.members:
             large = [i for i, child in enumerate(children) if _extent(child) > LIMIT or self.bears(child)]
             if len(large) > 1 and children[large[0]].end_byte - start <= HEADER:
-                del large[0]  # a condition: it goes with what it is for
+                del large[0]  # a condition: it belongs to its statement
         if not large:
             large = self.body(children)
         if not large:
@@ -92,7 +92,7 @@ class _Splitter:
         return self.construct(children, large, start, end, header, scope, depth)
 
     def bears(self, node: Node, depth: int = 0) -> bool:
-        """Whether a part of a statement holds statements of its own: a block, an `else` with its block."""
+        """True if a part of a statement contains statements: a block, an `else` with its block."""
         if node.kind_id in self.grammar.sequences:
             return True
         if depth == 4 or (depth and _extent(node) <= HEADER):
@@ -103,13 +103,13 @@ class _Splitter:
         return any(self.grammar.roles[child.kind_id] == DEFINITION for child in children)
 
     def text_end(self, start: int, end: int) -> int:
-        """Where the text before `end` stops, white space left out."""
+        """Return the end of the text before `end`, without white space."""
         while end > start and self.source[end - 1] in SPACES:
             end -= 1
         return end
 
     def body(self, children: list[Node]) -> list[int]:
-        """Which child to cut when none is too large by itself: the body, or what is most of the node."""
+        """Return the child to split if none is too large by itself: the body, or the largest part."""
         sequences, roles = self.grammar.sequences, self.grammar.roles
         half = sum(_extent(child) for child in children if roles[child.kind_id] != COMMENT) / 2
         best, most = -1, 0.0
@@ -133,7 +133,7 @@ class _Splitter:
         scope: Scope,
         depth: int,
     ) -> list[Chunk]:
-        """Split the children that are too large; what stands before one goes into its header."""
+        """Split the children that are too large; the text before one joins its header."""
         pieces: list[Chunk] = []
         count = len(children)
         for index in large:
@@ -167,7 +167,7 @@ class _Splitter:
         return pieces
 
     def closes(self, child: Node, end: int) -> bool:
-        """Whether a child goes with what ends before it: closing syntax, and a sign on the same line."""
+        """True if a child belongs to its predecessor: closing syntax, and punctuation on the same line."""
         if self.grammar.roles[child.kind_id] == CLOSE:
             return True
         sign = not child.is_named and not self.source[child.start_byte : child.end_byte].isalpha()
@@ -177,7 +177,7 @@ class _Splitter:
         return balance(self.source, atoms, scope, self.parts)
 
     def comments_before(self, children: list[Node], index: int, start: int) -> list[Node]:
-        """The comments right before a body, on lines of their own: they belong to its first member."""
+        """Return the comments right before a body, on lines of their own: they belong to its first member."""
         first = index
         while first > 1 and self.grammar.roles[children[first - 1].kind_id] == COMMENT:
             first -= 1
@@ -187,7 +187,7 @@ class _Splitter:
         return [comment for comment in own if comment.start_byte > start]
 
     def comments_of(self, unit: Unit) -> list[Node]:
-        """The comments with which a unit begins, where they belong to the first statement in its node."""
+        """Return the comments at the start of a unit, if they belong to the first statement in its node."""
         comments: list[Node] = []
         before = unit.node.prev_sibling if unit.node is not None else None
         while before is not None and before.start_byte >= unit.start:
@@ -197,7 +197,7 @@ class _Splitter:
         return comments
 
     def by_lines(self, start: int, end: int, header: Unit, scope: Scope) -> list[Chunk]:
-        """Cut without syntax; the first piece is what the header says."""
+        """Split by lines; the first piece is named after the header."""
         pieces = [
             Chunk(a, b, "block", scope.symbol, (), scope.is_test)
             for a, b in split_lines(self.source, start, end, LIMIT)
@@ -208,7 +208,7 @@ class _Splitter:
         return pieces
 
     def pack(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
-        """Join neighbouring members up to `JOIN` bytes, split what is too large."""
+        """Join neighbouring members up to `JOIN` bytes, and split those that are too large."""
         pieces: list[Chunk] = []
         waiting: list[Unit] = []
         for unit in units:
@@ -239,7 +239,7 @@ class _Splitter:
         return pieces
 
     def atoms(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
-        """Each statement as a chunk, of a large one the statements inside; `balance` joins them.
+        """Return each statement as a chunk, for a large one its inner statements; `balance` joins them.
 
         A header stays with the first of them.
         """
@@ -273,7 +273,7 @@ class _Splitter:
     def descend(
         self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int
     ) -> list[Chunk]:
-        """Split one unit; what little stands `before` it joins its first piece."""
+        """Split one unit; the small units `before` it join its first piece."""
         if unit.head:
             return self.by_lines(start, unit.end, unit, scope)
         definition = unit.definition
@@ -300,9 +300,9 @@ class _Splitter:
         return pieces if inner.members or inner is scope else self.balanced(pieces, inner)
 
     def look_into(self, unit: Unit) -> None:
-        """Learn what a unit that stays whole defines, and whether it is or holds a test.
+        """Set the names of a whole unit, and whether it is or contains a test.
 
-        A wrapper without a name is called after the first definition in it.
+        A wrapper without a name is named after the first definition in it.
         """
         definition = unit.definition
         if definition is None or unit.head:
@@ -318,7 +318,7 @@ class _Splitter:
                 unit.kind = inner[0].kind if inner else "block"
 
     def definitions_inside(self, node: Node, around: Definition, kind: str, depth: int) -> list[Definition]:
-        """What the members of a small class or module define, and theirs; nothing from function bodies."""
+        """Return the definitions in a small class or module, recursively, except in function bodies."""
         grammar = self.grammar
         roles, sequences, defines = grammar.roles, grammar.sequences, grammar.defines
         children = node.children
@@ -351,7 +351,7 @@ def _extent(node: Node) -> int:
 
 
 def _divisible(unit: Unit) -> bool:
-    """Whether a large unit may be cut: a header and a short declaration keep their documentation."""
+    """True if a large unit may be split; a header and a short declaration keep their documentation."""
     if unit.end - unit.start > HARD:
         return True
     if unit.node is None:
@@ -360,5 +360,5 @@ def _divisible(unit: Unit) -> bool:
 
 
 def _looked_through(unit: Unit) -> bool:
-    """Whether a unit is a wrapper without a name of its own, such as a C# namespace."""
+    """True if a unit is a wrapper without a name of its own, such as a C# namespace."""
     return unit.node is not None and unit.definition is not None and not unit.definition.name

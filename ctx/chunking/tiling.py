@@ -1,4 +1,4 @@
-"""Laying chunks end to end, so that no text is lost and none is told twice."""
+"""Extending chunks so that they adjoin and all text is in exactly one chunk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ctx.types import Chunk
 
 SPACES = b" \t\r\n\f\v"
-"""What counts as blank: ASCII white space, nothing of Unicode's."""
+"""White space: ASCII only."""
 
 # What repeats is bounded, and no two neighbouring parts can match the same byte: a failure costs little.
 _CLOSERS = re.compile(rb"(?:[ \t\r\n]{0,999}[})\]]{1,99}(?:[;,][;,)]{0,99})?[ \t]{0,99}(?=\r?\n))+")
@@ -16,16 +16,16 @@ _TEXT = re.compile(rb"[^ \t\r\n\f\v]")
 
 
 def bounds(source: bytes) -> tuple[int, int]:
-    """Where the text of a file begins and ends (half open); equal for a blank file."""
+    """Return start and end (half open) of the text of a file; equal for a blank file."""
     first = _TEXT.search(source)
     return (first.start(), len(source.rstrip(SPACES))) if first else (0, 0)
 
 
 def _cuts(source: bytes, pieces: Sequence[Chunk], stop: int) -> Iterator[int]:
-    """Yield where each piece ends.
+    """Yield the end of each piece.
 
-    A piece ends where the next one starts, or after the lines of closing brackets there: they stay with what
-    they close where syntax is broken. Each line is read once, however many pieces start among the brackets.
+    A piece ends where the next one starts, or after the lines of closing brackets there, which stay with
+    their construct if syntax is broken. Each line is read once, however many pieces start among the brackets.
     """
     reached = 0
     for piece in pieces[1:]:
@@ -37,16 +37,16 @@ def _cuts(source: bytes, pieces: Sequence[Chunk], stop: int) -> Iterator[int]:
 
 
 def indentation(source: bytes, place: int) -> int:
-    """The column of the first text in the line of a byte, a tab taken for four."""
+    """Return the column of the first text in the line of a byte, counting a tab as four."""
     start = source.rfind(b"\n", 0, place) + 1
     line = source[start : place + 1]
     return len(line[: len(line) - len(line.lstrip(b" \t"))].expandtabs(4))
 
 
 def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
-    """Let each piece reach to the next one's start, without the blank text between them.
+    """Extend each piece to the start of the next one, without the blank text between them.
 
-    A piece begins at the start of its first line where nothing else of that line belongs to another chunk.
+    A piece begins at the start of its first line unless that line has text of another chunk.
     """
     chunks: list[Chunk] = []
     if not pieces:

@@ -1,7 +1,7 @@
 """Grouping the children of a sequence into units: a construct with all that belongs to it.
 
-Comments, attributes and modifiers go with what follows, closing syntax and a comment on the same line with
-what came before, the opening syntax of a body with its header.
+Comments, attributes and modifiers join their successor, closing syntax and a comment on the same line their
+predecessor, the opening syntax of a body its header.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 NEWLINE = 10
 
 SIGNATURE = 300
-"""A clause up to this many bytes joins the next one of its function even if the whole is too large."""
+"""A clause up to this size (bytes) joins the next clause of its function even if the whole is too large."""
 
 
 class Scope(NamedTuple):
-    """The definition around a sequence: its symbol, and whether its inside is members or statements."""
+    """The definition around a sequence.
+
+    Its symbol, its kind, and whether it contains members or statements.
+    """
 
     symbol: str
     kind: str
@@ -44,11 +47,11 @@ class Scope(NamedTuple):
 
 
 class Unit:
-    """Part of a file that is not to be cut unless it is too large.
+    """Part of a file that is split only if it is too large.
 
-    `node` is what may be split further, None for comments and headers. `head` marks the beginning of a
+    `node` is the node that may be split, None for comments and headers. `head` marks the beginning of a
     definition that is being split: a chunk that starts with it is named after it. `names` and `is_test` are
-    known once the unit was looked into.
+    set by `look_into`.
     """
 
     __slots__ = ("definition", "end", "head", "is_test", "kind", "names", "node", "start")
@@ -75,7 +78,7 @@ class Unit:
 def group(
     children: list[Node], source: bytes, grammar: Grammar, scope: Scope, header: Unit | None, end: int
 ) -> list[Unit]:
-    """The units of a sequence, in order, from the header (if any) to the byte `end`."""
+    """Return the units of a sequence, in order, from the header (if any) to the byte `end`."""
     if grammar.rules.expand is not None:
         children = grammar.rules.expand(children, source)
     grouping = _Grouping(source, grammar, scope)
@@ -89,7 +92,10 @@ def group(
 
 
 def _complete_header(header: Unit, children: Sequence[Node], source: bytes, grammar: Grammar) -> int:
-    """Let a header reach over opening syntax, a comment beside it, a docstring; how many children it took."""
+    """Extend a header over opening syntax, a comment on its line, and a docstring.
+
+    Returns the number of children consumed.
+    """
     roles, docstrings = grammar.roles, grammar.rules.docstrings
     for count, child in enumerate(children):
         role = roles[child.kind_id]
@@ -109,9 +115,10 @@ def _complete_header(header: Unit, children: Sequence[Node], source: bytes, gram
 
 
 class _Grouping:
-    """A sequence as far as it was read: its units, and the comments and attributes that wait.
+    """A partly read sequence: its units, and the pending comments and attributes.
 
-    `firm` says that an attribute or an opening bracket waits, which no blank line parts from its construct.
+    `firm` is True if an attribute or an opening bracket is pending, which a blank line does not separate from
+    its construct.
     """
 
     __slots__ = ("clauses", "firm", "grammar", "lead", "lead_end", "roles", "scope", "source", "units")
@@ -127,7 +134,7 @@ class _Grouping:
         self.firm = False
 
     def add(self, child: Node) -> None:
-        """Take the next child."""
+        """Add the next child."""
         number, start, stop = child.kind_id, child.start_byte, child.end_byte
         if start == stop:
             return
@@ -155,7 +162,7 @@ class _Grouping:
         self.firm = self.firm or role != COMMENT
 
     def member(self, child: Node, number: int, role: int, start: int, stop: int) -> None:
-        """A statement or a declaration, with what waited for it."""
+        """Add a statement or a declaration, with the pending comments and attributes."""
         begin = start
         if self.lead >= 0:
             if self.firm or not self.parted(start):
@@ -184,7 +191,7 @@ class _Grouping:
         self.units.append(Unit(begin, stop, kind, child, definition))
 
     def close(self, start: int, stop: int) -> None:
-        """Closing syntax goes with what came before."""
+        """Add closing syntax to the previous unit."""
         if self.lead >= 0:
             self.lead_end = stop
         elif self.units:
@@ -193,9 +200,9 @@ class _Grouping:
             self.lead, self.lead_end, self.firm = start, stop, True
 
     def beside(self, start: int, stop: int) -> bool:
-        """Whether a comment ends the line of the unit before it, which then takes it."""
+        """True if a comment is on the last line of the previous unit, which is then extended over it."""
         before = self.units[-1]
-        if before.end > start:  # the grammar let the unit swallow the comment
+        if before.end > start:  # the unit's node contains the comment
             before.end = start
             return False
         if self.source[before.end - 1] == NEWLINE or self.source.find(b"\n", before.end, start) >= 0:
@@ -204,11 +211,11 @@ class _Grouping:
         return True
 
     def parted(self, start: int) -> bool:
-        """Whether a blank line lies between what waits and the byte `start`."""
+        """True if a blank line lies between the pending nodes and the byte `start`."""
         return self.source.count(b"\n", self.lead_end, start) > 1
 
     def flush(self) -> None:
-        """What waited belongs to nothing: a comment of its own."""
+        """Make the pending nodes a unit of their own."""
         self.units.append(Unit(self.lead, self.lead_end))
         self.lead = -1
         self.firm = False
@@ -223,7 +230,7 @@ class _Grouping:
 
 
 def _same_clause(before: Unit, definition: Definition) -> bool:
-    """Whether a definition goes on with the one before: a clause, an overload, a body after its signature."""
+    """True if a definition continues the previous one: a clause, an overload, a body after its signature."""
     return (
         before.definition is not None
         and before.definition.name == definition.name

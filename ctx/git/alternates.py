@@ -1,6 +1,6 @@
-"""The further object directories of a repository (gitrepository-layout(5), `objects/info/alternates`).
+"""Alternate object directories of a repository (gitrepository-layout(5), `objects/info/alternates`).
 
-Nothing here reads an object; which of them exist, and whose they are, is all that is found out.
+Finds which of them exist and the repositories they belong to; reads no object.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ctx.git.quoting import unquoted
 ALTERNATES = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 
 _DEEPEST = 5
-"""An alternate may have alternates; git follows as many."""
+"""Depth to which git follows alternates of alternates."""
 
 
 def alternates(objects: str, named: str | None = None) -> list[str]:
-    """The directories that an object directory borrows from, nearest first, those that are there.
+    """Return the existing directories that an object directory borrows from, nearest first.
 
-    `named` is what the variable of that name holds.
+    `named` is the value of GIT_ALTERNATE_OBJECT_DIRECTORIES.
     """
     found: dict[str, str] = {}
     met = {os.path.realpath(objects)}
@@ -32,7 +32,7 @@ def alternates(objects: str, named: str | None = None) -> list[str]:
         if os.path.realpath(path) in met or not os.path.isdir(path):
             continue
         met.add(os.path.realpath(path))
-        # By the name that it is listed by: what a link leads to may lie beside nothing of its repository.
+        # Keep the listed name: the target of a link may lie outside its repository.
         found[path] = os.path.abspath(path)
         if depth <= _DEEPEST:
             open_ += [(below, depth + 1) for below in _borrowed(path)]
@@ -40,10 +40,10 @@ def alternates(objects: str, named: str | None = None) -> list[str]:
 
 
 def lenders(alternates: Sequence[str], holding: str) -> list[str]:
-    """The common directories that alternates belong to, if something named `holding` lies in them.
+    """Return the common directories that alternates belong to, if something named `holding` lies in them.
 
-    Those that git refuses to work in are left out (`safe.directory`): objects prove what they are by their
-    ids, other files do not.
+    Those that git refuses to work in (`safe.directory`) are left out: objects are verified by their ids,
+    other files are not.
     """
     found = []
     for objects in alternates:
@@ -59,14 +59,14 @@ def lenders(alternates: Sequence[str], holding: str) -> list[str]:
 
 
 def with_alternate(known: str, directory: str) -> str:
-    """The value of the variable with one more directory in front."""
+    """Return the value of the variable with one more directory in front."""
     if os.pathsep in directory or directory.startswith('"'):
         directory = '"' + directory.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return os.pathsep.join(filter(None, [directory, known]))
 
 
 def variables_of(place: Place) -> dict[str, str | None]:
-    """What a git has to be told to read this repository and no other, and its scratch objects too."""
+    """Return variables that make git read this repository and no other, and its scratch objects too."""
     variables: dict[str, str | None] = dict.fromkeys(place.without)
     if place.scratch:
         variables[ALTERNATES] = with_alternate(place.variable(ALTERNATES) or "", place.scratch)
@@ -74,7 +74,7 @@ def variables_of(place: Place) -> dict[str, str | None]:
 
 
 def _borrowed(objects: str) -> list[str]:
-    """What `info/alternates` of an object directory lists; relative paths count from that directory."""
+    """Return the entries of `info/alternates`; relative paths start at the object directory."""
     try:
         with open(os.path.join(objects, "info", "alternates"), "rb") as file:
             listed = file.read()
@@ -88,7 +88,7 @@ def _named(value: bytes) -> list[str]:
 
 
 def _entries(text: bytes, separator: bytes) -> Iterator[bytes]:
-    """The paths of a list; what begins with a quote is unquoted, what begins with `#` is a comment."""
+    """Yield the paths of a list; an entry in quotes is unquoted, one that begins with `#` is a comment."""
     while text:
         quoted = unquoted(text) if text.startswith(b'"') else None
         if quoted is not None:

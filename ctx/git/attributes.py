@@ -1,8 +1,8 @@
-"""One `.gitattributes` file of a tree, read by the rules of gitattributes(5).
+"""One `.gitattributes` file of a tree, parsed by the rules of gitattributes(5).
 
 git itself reads attributes from the work tree, from `info/attributes` and from the user's own file; git-ctx
-needs those of a tree and of nothing else, for many directories, so it reads the files itself. The tests hold
-this reader to `git check-attr`. Only the attributes that the caller names are kept; macros count.
+needs only those of a tree, for many directories, so it reads the files itself. The tests compare this parser
+with `git check-attr`. Only the attributes that the caller names are kept; macros are expanded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MACRO = b"[attr]"
 
 
 def parse_attributes(data: bytes, wanted: Collection[bytes], macros: Macros) -> RuleFile[States]:
-    """The rules of a file that bear on a wanted attribute, directly or by a macro."""
+    """Return the rules of a file that affect a wanted attribute, directly or by a macro."""
     users: dict[bytes, list[bytes]] = {}
     for name, states in macros.items():
         for inner, _ in states:
@@ -52,7 +52,7 @@ def parse_attributes(data: bytes, wanted: Collection[bytes], macros: Macros) -> 
 
 
 def parse_macros(data: bytes) -> dict[bytes, States]:
-    """The macros that a file at the root defines; further down git does not allow any."""
+    """Return the macros defined by a file at the root; git allows none in subdirectories."""
     macros: dict[bytes, States] = {}
     for pattern, words in _lines(data):
         if _is_macro(pattern):
@@ -63,9 +63,9 @@ def parse_macros(data: bytes) -> dict[bytes, States]:
 
 
 def fill(states: States, found: dict[bytes, State], macros: Macros) -> None:
-    """Add what one matching line says, where `found` says nothing yet.
+    """Add the states of one matching line for attributes that `found` does not have yet.
 
-    Files are asked from the deepest to the root, the lines of a file from the last to the first. git goes
+    Files are visited from the deepest to the root, the lines of a file from the last to the first. git goes
     from the last state of a line to the first and expands a macro as soon as it has set it.
     """
     open_ = list(states)
@@ -78,7 +78,7 @@ def fill(states: States, found: dict[bytes, State], macros: Macros) -> None:
 
 
 def spell_states(states: States) -> bytes:
-    """What a line sets, as bytes for a digest."""
+    """Encode the states of a line for a digest."""
     signs: dict[State, bytes] = {True: b"+", False: b"-", None: b"!"}
     written = (
         spelt(name) + (b"=" + spelt(state) if isinstance(state, bytes) else signs[state])
@@ -92,7 +92,7 @@ def _is_macro(pattern: bytes) -> bool:
 
 
 def _lines(data: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
-    """The pattern of each line that is one, unquoted, and its attributes as words."""
+    """Yield the unquoted pattern of each line that has one, and its attributes as words."""
     data = data.removeprefix(BYTE_ORDER_MARK).partition(b"\0")[0]
     for line in data.split(b"\n"):
         text = line.strip(_BLANK)
@@ -111,7 +111,7 @@ def _words(text: bytes) -> list[bytes]:
 
 
 def _states(words: list[bytes]) -> States:
-    """What the words of a line set; nothing when one of them is no legal attribute, which voids the line."""
+    """Return the states of a line's words; empty if one is not a legal attribute, which voids the line."""
     states: list[tuple[bytes, State]] = []
     for word in words:
         name, equals, value = word.partition(b"=")

@@ -1,7 +1,7 @@
-"""What commits say and which lines they change, many in one go, as `git diff-tree` tells it.
+"""Commit messages and changed lines of many commits at once, from `git diff-tree`.
 
-Lines are counted by the heads of their hunks, so that nothing in a file or a message can pass for a head.
-What is read of one commit is bounded. Nothing is fetched.
+Lines are counted from the hunk headers, so that no text of a file or a message is mistaken for a header. The
+amount read per commit is bounded. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctx.git.repository import Repository
 MOST_FILES = 50
 """Files of one commit whose lines are read."""
 MOST_PATHS = 500
-"""Paths of one commit that are known."""
+"""Paths of one commit that are recorded."""
 MOST_LINES = 4000
 """Changed lines of one commit that are read."""
 _LONGEST_LINE = 400
@@ -41,7 +41,7 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class Lines(NamedTuple):
-    """One hunk: the lines that went and those that came, each from its first number in its file."""
+    """One hunk: the removed and the added lines, each with its first line number in its file."""
 
     path: int
     old_start: int
@@ -51,9 +51,9 @@ class Lines(NamedTuple):
 
 
 class CommitChange(NamedTuple):
-    """A commit as it is read: `message` UTF-8, `paths` those that it touches, `hunks` by their place in them.
+    """A commit as read: `message` UTF-8, changed `paths`, `hunks` with an index into the paths.
 
-    `is_cut` says that not all of it was read.
+    `is_cut` is True if not all of it was read.
     """
 
     oid: bytes
@@ -67,11 +67,11 @@ class CommitChange(NamedTuple):
 def read_changes(
     repository: Repository, commits: Sequence[bytes], messages: Collection[bytes] = ()
 ) -> Iterator[CommitChange]:
-    """Commits in the order given, of those in `messages` only the message.
+    """Yield commits in the order given; for those in `messages` only the message is read.
 
-    It ends early at a commit that git cannot compare, because objects are missing or damaged.
+    Ends early at a commit that git cannot compare, because objects are missing or damaged.
     """
-    # A commit compared with itself is a message without a change.
+    # Comparing a commit with itself prints only its message.
     asked = b"".join(
         (f"{oid.hex()} {oid.hex()}\n" if oid in messages else f"{oid.hex()}\n").encode() for oid in commits
     )
@@ -139,7 +139,7 @@ class _Parser:
             yield change
 
     def _change(self, change: CommitChange) -> tuple[CommitChange, bytes, bool]:
-        """The commit with its paths and hunks, the line after it, and whether git did not end within it."""
+        """Return the commit with its paths and hunks, the next line, and False if git ended within it."""
         places: dict[bytes, int] = {}
         path, files, lines, is_cut = b"", 0, 0, False
         line = self._stream.readline(1 << 16)
@@ -173,7 +173,7 @@ class _Parser:
         return change._replace(is_cut=is_cut), line, True
 
     def _lines(self, count: int, most: int) -> list[bytes] | None:
-        """The text of so many lines, `most` of them kept; None where git ends before."""
+        """Return `count` lines, of which `most` are kept; None if git ends before."""
         kept: list[bytes] = []
         while count:
             line = self._stream.readline(_LONGEST_LINE)
@@ -204,7 +204,7 @@ def _path(name: bytes) -> bytes:
 class Range(NamedTuple):
     """The commits of a history, oldest first in topological order.
 
-    `merges` have several parents, at those in `shallow` the history was cut off.
+    `merges` have several parents; `shallow` are those at which the history is cut off.
     """
 
     commits: list[bytes]
@@ -213,7 +213,7 @@ class Range(NamedTuple):
 
 
 def history_of(repository: Repository, tip: bytes) -> Range:
-    """All commits that a commit reaches. Raises GitFailed."""
+    """Return all commits reachable from a commit. Raises GitFailed."""
     listing = repository.git("rev-list", "--topo-order", "--reverse", "--parents", tip.hex(), "--")
     commits: list[bytes] = []
     merges: list[bytes] = []
@@ -228,7 +228,7 @@ def history_of(repository: Repository, tip: bytes) -> Range:
 def matching(
     repository: Repository, tip: bytes, since: str | None, until: str | None, authors: Sequence[str]
 ) -> set[bytes]:
-    """The commits that a commit reaches and that git lets through. Raises GitFailed."""
+    """Return the reachable commits that match git's date and author filters. Raises GitFailed."""
     options = [f"--since={since}"] if since is not None else []
     options += [f"--until={until}"] if until is not None else []
     options += [f"--author={author}" for author in authors]
@@ -237,7 +237,7 @@ def matching(
 
 
 def edges(repository: Repository) -> bytes:
-    """What decides besides the commits which ones a commit reaches: where the history is cut off or grafted.
+    """Return what else determines the reachable commits: shallow boundaries and grafts.
 
     See gitrepository-layout(5), `shallow` and `info/grafts`.
     """
@@ -247,7 +247,7 @@ def edges(repository: Repository) -> bytes:
 
 
 def _shallow(repository: Repository) -> frozenset[bytes]:
-    """The commits whose parents are not here, gitrepository-layout(5)."""
+    """Return the commits whose parents are not here, gitrepository-layout(5)."""
     try:
         lines = _content(os.path.join(repository.common_dir, "shallow")).split()
         return frozenset(bytes.fromhex(line.decode()) for line in lines)

@@ -1,7 +1,7 @@
-"""What differs between two trees, file by file and line by line, as git itself tells it.
+"""Differences between two trees by file and line, from git.
 
-The plumbing command is used, with every setting and attribute that would change its answer shut out: a file
-that attributes call binary is compared by lines all the same where it is asked for.
+Uses the plumbing command, with every setting and attribute that would change its output disabled: a file that
+attributes call binary can still be compared by lines.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _OPTIONS = (
     "--no-color",
     "--ignore-submodules=all",
 )
-# Lines of content begin with a sign, so these can only be heads.
+# Lines of content begin with a sign, so these can only be headers.
 _HEAD = re.compile(
     rb"^(?:(diff --git )|@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@|(Binary files ))", re.MULTILINE
 )
 
 
 class Hunk(NamedTuple):
-    """Lines that were taken out and lines that stand in their place; a start counts from 1.
+    """Removed lines and the lines that replace them; a start counts from 1.
 
-    With a count of 0 the start is the line after which the others stand.
+    With a count of 0 the start is the line before the hunk.
     """
 
     old_start: int
@@ -48,9 +48,9 @@ class Hunk(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """A file that differs, was renamed, or is in one of the trees only (then the other path and id are None).
+    """A file that differs, was renamed, or is in only one of the trees (then the other path and id are None).
 
-    `hunks` is None where git does not compare by lines, and where it cannot since a blob is `absent` here.
+    `hunks` is None if git does not compare by lines, or cannot because a blob is `absent` here.
     """
 
     old_path: bytes | None
@@ -62,16 +62,16 @@ class FileChange(NamedTuple):
 
 
 _PATH_BYTES = 100_000
-"""Paths of this many bytes together are put on one command line; a system takes 128 kB at least."""
+"""Total bytes of paths on one command line; systems allow at least 128 kB."""
 
 
 def changed_files(
     repository: Repository, old: bytes, new: bytes, wanted: Callable[[FileChange], bool] = lambda change: True
 ) -> list[FileChange]:
-    """The files that differ between two trees, in git's order; a rename alone has no hunks.
+    """Return the files that differ between two trees, in git's order; a pure rename has no hunks.
 
-    `wanted` says of which files that git takes for binary the lines are needed all the same. Files of which a
-    blob is not in this clone are `absent`. Raises GitFailed, also where that is so of all of them.
+    `wanted` is True for files to compare by lines even if git takes them for binary. Files with a blob that
+    is not in this clone are `absent`. Raises GitFailed, also if that is so for all of them.
     """
     if old == new:
         return []
@@ -106,10 +106,10 @@ def _diff(repository: Repository, old: bytes, new: bytes, paths: Sequence[bytes]
 
 
 def _diff_of_present(repository: Repository, old: bytes, new: bytes) -> list[FileChange] | None:
-    """Return what differs if some blobs, but not all, are here to be compared; None otherwise.
+    """Return the differing files if some blobs, but not all, are here to be compared; None otherwise.
 
-    The ids of the blobs, which are in the trees, say which files differ. One that was moved and is not here
-    is left out, as it is the same.
+    The blob ids in the trees show which files differ. A moved file whose blob is not here is left out, as it
+    is unchanged.
     """
     options = ("-r", "-z", "--raw", "--full-index", "--no-renames", "--ignore-submodules=all")
     try:
@@ -153,7 +153,7 @@ def _batches(groups: Sequence[Sequence[bytes]]) -> Iterator[list[bytes]]:
 
 
 def _records(output: bytes) -> tuple[list[tuple[bytes, FileChange]], bytes]:
-    """What stands before the patches: the status of each file with the file, its hunks still empty."""
+    """Return the status records before the patches, with hunks still empty, and the patches."""
     records: list[tuple[bytes, FileChange]] = []
     at = 0
     while output[at : at + 1] == b":":
@@ -178,7 +178,10 @@ def _records(output: bytes) -> tuple[list[tuple[bytes, FileChange]], bytes]:
 
 
 def _with_hunks(records: Sequence[tuple[bytes, FileChange]], patches: bytes) -> Iterator[FileChange]:
-    """The patches are in the order of the files; one whose kind changed has two, a mode alone has one too."""
+    """Yield the files with the hunks of their patches.
+
+    The patches are in the order of the files; a change of type has two, a change of mode alone has one too.
+    """
     found: list[list[Hunk] | None] = []
     for head in _HEAD.finditer(patches):
         if head[1]:

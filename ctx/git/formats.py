@@ -1,4 +1,4 @@
-"""The bytes of git's commit, tag and tree objects, taken apart.
+"""Parsing git's commit, tag and tree objects.
 
 The formats are those of `Documentation/gitformat-*` and of `git cat-file`; nothing here reads a repository.
 """
@@ -29,13 +29,13 @@ _MODES = {
 }
 _DATE = re.compile(rb" *([0-9]+)(?: +([+-][0-9]{4}))?")
 _LATEST = (1 << 63) - 1
-"""Seconds since 1970 that git can keep; later ones it shows as the beginning of 1970."""
+"""Latest time in seconds since 1970 that git can store; it shows later ones as the beginning of 1970."""
 _NOT_OF_TEXT = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
-"""Codecs of Python that git's iconv does not know: they are no character sets, or take quadratic time."""
+"""Python codecs that git's iconv does not have: they are not character sets, or take quadratic time."""
 
 
 class TreeEntry(NamedTuple):
-    """One line of a tree: the name within its directory, git's mode and the raw object id."""
+    """One entry of a tree: the name within its directory, git's mode and the raw object id."""
 
     name: bytes
     mode: int
@@ -43,7 +43,7 @@ class TreeEntry(NamedTuple):
 
 
 class CommitInfo(NamedTuple):
-    """What a commit says. Times are seconds since 1970, `committer_offset` minutes east of UTC."""
+    """Contents of a commit. Times are seconds since 1970, `committer_offset` minutes east of UTC."""
 
     oid: bytes
     tree: bytes
@@ -56,31 +56,31 @@ class CommitInfo(NamedTuple):
 
 
 def parse_tree(data: bytes, id_size: int) -> list[TreeEntry]:
-    """The entries of one tree object in git's order. `id_size` is 20 or 32. Raises Damaged."""
+    """Return the entries of one tree object in git's order. `id_size` is 20 or 32. Raises Damaged."""
     found = _ENTRY[id_size].findall(data)
     if sum(len(mode) + len(name) for mode, name, _ in found) + len(found) * (id_size + 2) != len(data):
-        raise Damaged("a tree object of the repository is malformed; `git fsck` says which")
+        raise Damaged("a tree object of the repository is malformed; `git fsck` lists it")
     return [TreeEntry(name, _MODES.get(mode) or int(mode, 8), oid) for mode, name, oid in found]
 
 
 def parse_tag(data: bytes) -> bytes:
-    """The raw id of the object that an annotated tag points at. Raises Damaged."""
+    """Return the raw id of the object that an annotated tag points at. Raises Damaged."""
     first = data.partition(b"\n")[0]
     if not first.startswith(b"object "):
-        raise Damaged("a tag object of the repository is malformed; `git fsck` says which")
+        raise Damaged("a tag object of the repository is malformed; `git fsck` lists it")
     return _raw(first[7:])
 
 
 def commit_tree(data: bytes) -> bytes:
-    """The raw id of a commit's tree. Raises Damaged."""
+    """Return the raw id of a commit's tree. Raises Damaged."""
     first = data.partition(b"\n")[0]
     if not first.startswith(b"tree "):
-        raise Damaged("a commit object of the repository is malformed; `git fsck` says which")
+        raise Damaged("a commit object of the repository is malformed; `git fsck` lists it")
     return _raw(first[5:])
 
 
 def parse_commit(oid: bytes, data: bytes) -> CommitInfo:
-    """All that git-ctx wants to know of a commit object. Raises Damaged."""
+    """Parse a commit object. Raises Damaged."""
     head, _, message = data.partition(b"\n\n")
     tree = commit_tree(data)
     parents: list[bytes] = []
@@ -107,7 +107,7 @@ def parse_commit(oid: bytes, data: bytes) -> CommitInfo:
 
 
 def _identity(line: bytes) -> tuple[bytes, int, int]:
-    """Name, time and zone, found as git's `split_ident_line` finds them: the date follows the last `>`."""
+    """Return name, time and zone as git's `split_ident_line` does: the date follows the last `>`."""
     name, _, rest = line.partition(b"<")
     _, end, date = rest.rpartition(b">")
     found = _DATE.match(date) if end else None
@@ -119,7 +119,7 @@ def _identity(line: bytes) -> tuple[bytes, int, int]:
 
 
 def seconds(digits: bytes) -> int:
-    """The seconds since 1970 that a commit names; 0 for what is no number, and for more than git can keep."""
+    """Return the seconds since 1970 of a commit's date; 0 if it is not a number, or too large for git."""
     digits = digits.lstrip(b"0")
     if not digits.isdigit() or len(digits) > len(str(_LATEST)):
         return 0
@@ -128,7 +128,7 @@ def seconds(digits: bytes) -> int:
 
 
 def _subject(message: str) -> str:
-    """The first paragraph on one line, as `git log --format=%s` prints it."""
+    """Return the first paragraph on one line, as `git log --format=%s` prints it."""
     lines: list[str] = []
     for line in message.split("\n"):
         if line.strip():
@@ -139,12 +139,12 @@ def _subject(message: str) -> str:
 
 
 def _text(data: bytes, encoding: str) -> str:
-    """Text in the encoding that its commit names. Where that fails: UTF-8, else Latin-1."""
+    """Decode text in the encoding that its commit names, else as UTF-8, else as Latin-1."""
     for one in (encoding, "utf-8"):
-        # ValueError: UnicodeError, and a name of an encoding that holds a null byte.
+        # ValueError: UnicodeError, and an encoding name with a null byte.
         with suppress(ValueError, LookupError):
             if codecs.lookup(one).name not in _NOT_OF_TEXT:
-                # UTF-7 can decode to halves of characters, which nothing can print.
+                # UTF-7 can decode to lone surrogates, which cannot be printed.
                 return data.decode(one).encode("utf-8", "replace").decode()
     return data.decode("latin-1")
 
@@ -153,4 +153,4 @@ def _raw(name: bytes) -> bytes:
     try:
         return bytes.fromhex(name.decode("ascii"))
     except ValueError:
-        raise Damaged("an object of the repository names an id that is none; `git fsck` says which") from None
+        raise Damaged("an object of the repository contains an invalid id; `git fsck` lists it") from None

@@ -1,4 +1,4 @@
-"""The work trees of a repository and what each of them has checked out."""
+"""The work trees of a repository and their HEADs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctx.git import process
 
 
 class Head(NamedTuple):
-    """What one work tree has checked out. `branch` is a full reference name, None for a detached HEAD."""
+    """The HEAD of one work tree. `branch` is a full reference name, None for a detached HEAD."""
 
     path: str
     commit: bytes
@@ -18,7 +18,7 @@ class Head(NamedTuple):
 
 
 def heads(directory: str) -> list[Head]:
-    """The HEAD of every work tree that is there and has a commit, the main one first. Raises GitFailed."""
+    """Return the HEAD of every existing work tree that has a commit, the main one first. Raises GitFailed."""
     listing = process.run(directory, ["worktree", "list", "--porcelain", "-z"])
     if listing.returncode == 0:
         lines = listing.stdout.split(b"\0")

@@ -1,4 +1,4 @@
-"""A file in the syntax of gitignore(5), read as git reads it; the tests hold it to `git check-ignore`."""
+"""A file in the syntax of gitignore(5); the tests compare it with `git check-ignore`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ctx.git.rule_file import BYTE_ORDER_MARK, PathPattern, RuleFile
 
 
 def parse_ignores(data: bytes) -> RuleFile[bool]:
-    """The patterns of a file; the meaning is True for what is ignored, False for what `!` takes back."""
+    """Return the patterns of a file; True means ignored, False means excluded by `!`."""
     rules: list[tuple[PathPattern, bool]] = []
     for line in data.removeprefix(BYTE_ORDER_MARK).split(b"\n"):
         text = _without_trailing_spaces(line.removesuffix(b"\r"))
@@ -16,7 +16,7 @@ def parse_ignores(data: bytes) -> RuleFile[bool]:
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
-    """git keeps a trailing space only after a backslash, and other white space always."""
+    """Strip trailing spaces as git does: not after a backslash, and no other white space."""
     stripped = line.rstrip(b" ")
     backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
     return line[: len(stripped) + 1] if backslashes % 2 else stripped

@@ -1,4 +1,4 @@
-"""At which commits some lines of a file changed: git's own line history (`git log -L`), bounded."""
+"""The commits at which lines of a file changed, from git's line history (`git log -L`), bounded."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ctx.git.repository import Repository
 from ctx.types import Evolution, LineChange
 
 _FORMAT = "--format=%H%x00%ct%x00%an%x00%s%x01"
-# Settings that would print more, or walk another history.
+# Disable settings that would print more, or walk another history.
 _SETTINGS = ("-c", "log.showSignature=false", "-c", "log.follow=false", "-c", "log.mailmap=false")
 _OPTIONS = ("--no-patch", "--no-color", "--no-ext-diff", "--no-textconv", "--no-decorate", "--no-notes")
 
 
 class Question(NamedTuple):
-    """Lines of a file as a commit has it, both ends included and counted from 1."""
+    """Lines of a file in a commit, both ends included and counted from 1."""
 
     commit: bytes
     path: bytes
@@ -33,9 +33,9 @@ class Question(NamedTuple):
 def line_histories(
     repository: Repository, questions: Sequence[Question], most: int, seconds: float
 ) -> list[Evolution]:
-    """The history of each, at most `most` commits, all together in about so many seconds.
+    """Return the history of each question, at most `most` commits, within about `seconds` in total.
 
-    They are looked for side by side, since git may have to walk all of a history for each.
+    The histories are read in parallel, since git may have to walk all of a history for each.
     """
     running: list[subprocess.Popen[bytes]] = []
     try:
@@ -59,7 +59,7 @@ def line_histories(
 
 
 def _read(running: Sequence[subprocess.Popen[bytes]], seconds: float) -> tuple[list[bytes], list[bool]]:
-    """Read what each of these prints within so many seconds; the second list says which have ended."""
+    """Read the output of each process within `seconds`; the second list is True for those that ended."""
     collected: list[bytes] = [b""] * len(running)
     ended = [False] * len(running)
     until = time.monotonic() + seconds

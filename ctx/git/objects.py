@@ -1,11 +1,11 @@
-"""Reading objects by id or by name, in two ways behind one protocol.
+"""Reading objects by id or by name, with two implementations of one protocol.
 
-`CatFileObjects` talks to one long-lived `git cat-file`, which reads every repository that git reads (SHA-256,
-reftable, whatever comes next), resolves names as git does, and is started in two milliseconds where
-importing pygit2 takes a tenth of a second; in bulk the two cost the same. `Libgit2Objects` is for partial
-clones: there git fetches a missing object or dies, whereas libgit2 just says that it is not there.
+`CatFileObjects` uses one long-lived `git cat-file`, which reads every repository that git reads (SHA-256,
+reftable), resolves names as git does, and starts in two milliseconds, while importing pygit2 takes a tenth of
+a second; in bulk the two cost the same. `Libgit2Objects` is for partial clones: there git fetches a missing
+object or dies, whereas libgit2 reports it as missing.
 
-Neither ever fetches, neither follows replace refs. An object that is missing or damaged is a KeyError.
+Neither fetches or follows replace refs. An object that is missing or damaged is a KeyError.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ctx.git.alternates import variables_of
 from ctx.git.place import Place
 
 WINDOW = 32
-"""How many objects are asked for before the first is read: bounds memory, and fits into any pipe."""
+"""Number of objects requested before the first is read: bounds memory, and fits into any pipe."""
 
 _KINDS = frozenset((b"blob", b"tree", b"commit", b"tag"))
 EMPTY_TREES = {
     "sha1": bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
     "sha256": bytes.fromhex("6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
 }
-"""git knows this tree in every repository, whether or not it is stored."""
+"""Ids of the empty tree, which git knows in every repository, stored or not."""
 _of_parents: list[subprocess.Popen[bytes]] = []
-"""What a forked child inherits is neither its to talk to nor its to end, so it is kept untouched."""
+"""Processes inherited by a forked child, kept untouched: they belong to the parent."""
 
 
 class Object(NamedTuple):
@@ -44,7 +44,7 @@ class Object(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What is known of an object without its content; `size` in bytes."""
+    """Metadata of an object without its content; `size` in bytes."""
 
     oid: bytes
     kind: str
@@ -52,28 +52,28 @@ class Header(NamedTuple):
 
 
 class Objects(Protocol):
-    """Where objects come from."""
+    """Source of objects."""
 
     def read(self, oid: bytes) -> Object:
-        """The object with this raw id. Raises KeyError."""
+        """Return the object with this raw id. Raises KeyError."""
 
     def read_many(self, oids: Sequence[bytes]) -> Iterator[Object | None]:
-        """The objects in the order asked for, None where one is missing; at most WINDOW are held."""
+        """Yield the objects in the order given, None for a missing one; at most WINDOW are held."""
 
     def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
-        """Kind and size of each, None where one is missing; no content is unpacked."""
+        """Return kind and size of each, None for a missing one; no content is unpacked."""
 
     def absent(self, oids: Sequence[bytes]) -> list[bytes]:
-        """Those that are missing."""
+        """Return those that are missing."""
 
     def find(self, name: bytes) -> Object | None:
-        """The object that a revision names, by the rules of gitrevisions(7)."""
+        """Return the object that a revision names, by the rules of gitrevisions(7)."""
 
     def find_header(self, name: bytes) -> Header | None:
-        """The same without its content, which may be larger than the memory."""
+        """Return the header of the object that a revision names, without its content, which may be large."""
 
     def close(self) -> None:
-        """End what was started; a later question starts it again."""
+        """End the processes started; a later call starts them again."""
 
 
 class CatFileObjects:
@@ -125,10 +125,10 @@ class CatFileObjects:
 
 
 class _Batch:
-    """One `git cat-file` process that answers a line with a line, and with a content if `--batch`.
+    """One `git cat-file` process that answers each line with a header, and with the content if `--batch`.
 
-    It is started by the first question and ends with this object. A forked child starts its own. When git
-    dies over an object (it does over some damaged ones), that object is missing and the rest is asked again.
+    It is started by the first request and ends with this object. A forked child starts its own. If git dies
+    on an object (it does on some damaged ones), that object is missing and the rest is requested again.
     """
 
     __slots__ = ("__weakref__", "_finish", "_lock", "_mode", "_owner", "_place", "_process")
@@ -142,7 +142,7 @@ class _Batch:
         self._finish: Callable[[], object] = int
 
     def ask(self, names: Sequence[bytes]) -> list[tuple[Header, bytes] | None]:
-        """One answer for each name; together the names have to fit into a pipe (16 kB on some systems)."""
+        """Return one answer for each name; the names must fit into a pipe (16 kB on some systems)."""
         answers: list[tuple[Header, bytes] | None] = []
         with self._lock:
             while len(answers) < len(names):
@@ -206,14 +206,17 @@ class _Batch:
 
 
 def _kill(running: subprocess.Popen[bytes], owner: int) -> None:
-    """End a git that only reads. Closing its pipe is not enough: a forked worker may hold the end too."""
+    """Kill a git process that only reads.
+
+    Closing its pipe is not enough: a forked worker may hold the end too.
+    """
     if owner != os.getpid():
         _of_parents.append(running)
         return
     running.kill()
     for stream in (running.stdin, running.stdout):
         if stream is not None:
-            with contextlib.suppress(BrokenPipeError):  # what was buffered for a git that is gone
+            with contextlib.suppress(BrokenPipeError):  # input buffered for an exited git
                 stream.close()
     running.wait()
 
@@ -224,7 +227,7 @@ class Libgit2Objects:
     __slots__ = ("_odb", "_place", "_pygit2")
 
     def __init__(self, place: Place, alternates: Sequence[str] = ()) -> None:
-        """`alternates` are further object directories; libgit2 does not read all that git finds."""
+        """Initialize; `alternates` are further object directories: libgit2 does not find all of git's."""
         import pygit2
 
         self._pygit2: Any = pygit2
@@ -236,7 +239,7 @@ class Libgit2Objects:
     def read(self, oid: bytes) -> Object:
         try:
             kind, data = self._odb.read(self._pygit2.Oid(raw=oid))
-        except (KeyError, self._pygit2.GitError, ValueError):  # ValueError: what it makes of a broken object
+        except (KeyError, self._pygit2.GitError, ValueError):  # ValueError: raised for a broken object
             if oid == EMPTY_TREES["sha1"]:
                 return Object(oid, "tree", b"")
             raise KeyError(oid) from None

@@ -1,7 +1,7 @@
-"""Path filters in git's own language, gitglossary(7) under "pathspec", without asking git.
+"""Path filters in git's pathspec syntax (gitglossary(7)), evaluated without git.
 
-The tests hold this to `git diff`. What git does with paths on disk has no place here: a filter looks at
-the names of a tree.
+The tests compare them with `git diff`. Files on disk are not considered: a filter matches the names of a
+tree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ctx.git.wildmatch import compile_pattern, literal_length
 _SHORT = {"/": "top", "!": "exclude", "^": "exclude"}
 _LONG = frozenset(("top", "literal", "icase", "glob", "exclude", ""))
 _NOT_MAGIC = re.compile(r"[A-Za-z0-9*?\[\\.()|+^$\s\x80-\U0010ffff{}]")
-"""A letter that ends the short form `:!…`, and belongs to the pattern."""
+"""A character that ends the short form `:!…`, and belongs to the pattern."""
 
 
 class PathFilter:
@@ -37,7 +37,7 @@ class PathFilter:
         return not any(matches(path) for matches in self._excluded)
 
     def select(self, paths: Sequence[bytes]) -> list[int]:
-        """The places in `paths` of those that the filter lets through."""
+        """Return the indices in `paths` of those that match the filter."""
         if len(self._included) == 1 and not self._excluded:
             matches = self._included[0]
             return [place for place, path in enumerate(paths) if matches(path)]
@@ -53,11 +53,11 @@ class _Spec(NamedTuple):
 
 
 def compile_pathspecs(specs: Sequence[str], prefix: bytes = b"", work_tree: str | None = None) -> PathFilter:
-    """A filter that lets through what any of the pathspecs matches and none of the excluding ones does.
+    """Return a filter for paths that match any of the pathspecs and none of the excluding ones.
 
-    `prefix` is the current directory as a path from the root, empty or ending in a slash; `work_tree` is
-    the root on disk, for absolute paths. No pathspec, or only excluding ones, let everything else through.
-    Raises UsageError for what git would refuse, and for `:(attr:…)`.
+    `prefix` is the current directory as a path from the root, empty or ending in a slash; `work_tree` is the
+    root on disk, for absolute paths. Without a pathspec, or with only excluding ones, everything else
+    matches. Raises UsageError for what git would refuse, and for `:(attr:…)`.
     """
     included: list[Callable[[bytes], bool]] = []
     excluded: list[Callable[[bytes], bool]] = []
@@ -74,13 +74,13 @@ def _parse(text: str, prefix: bytes, work_tree: str | None) -> _Spec:
     if {"literal", "glob"} <= magic:
         raise UsageError(f"'{text}': 'literal' and 'glob' are incompatible")
     if "top" in magic:
-        return _Spec(os.fsencode(rest), 0, magic)  # git takes it as it stands, `./` and all
+        return _Spec(os.fsencode(rest), 0, magic)  # git takes it literally, including `./`
     path, fixed = _from_root(os.fsencode(rest), prefix, work_tree, text)
     return _Spec(path, fixed, magic)
 
 
 def _magic(text: str) -> tuple[frozenset[str], str]:
-    """The magic words of a pathspec, and what follows them."""
+    """Return the magic words of a pathspec, and what follows them."""
     default = {
         word
         for word in ("literal", "glob", "icase")
@@ -98,7 +98,7 @@ def _magic(text: str) -> tuple[frozenset[str], str]:
                 raise UsageError(f"'{text}': filters by attribute are not supported; name paths instead")
             if word not in _LONG:
                 raise UsageError(
-                    f"'{text}': '{word}' is no pathspec magic; see `git help glossary`, pathspec"
+                    f"'{text}': '{word}' is not pathspec magic; see `git help glossary`, pathspec"
                 )
         found = set(words) - {""}
     else:
@@ -107,7 +107,9 @@ def _magic(text: str) -> tuple[frozenset[str], str]:
             if text[at] not in _SHORT:
                 if _NOT_MAGIC.match(text[at]):
                     break
-                raise UsageError(f"'{text}': '{text[at]}' is no pathspec magic; write ':(top)' or './{text}'")
+                raise UsageError(
+                    f"'{text}': '{text[at]}' is not pathspec magic; write ':(top)' or './{text}'"
+                )
             found.add(_SHORT[text[at]])
             at += 1
         rest = text[at + 1 :] if text[at : at + 1] == ":" else text[at:]
@@ -117,12 +119,12 @@ def _magic(text: str) -> tuple[frozenset[str], str]:
 
 
 def _from_root(path: bytes, base: bytes, work_tree: str | None, text: str) -> tuple[bytes, int]:
-    """A path as one from the root, and how much of it is the current directory."""
+    """Return a path relative to the root, and the length of the current directory in it."""
     if path.startswith(b"/"):
         path, base = _inside(path, work_tree, text), b""
     parts = [part for part in base.split(b"/") if part]
     own = len(parts)
-    ends_open = False  # whether only a directory is meant: `dir/`, `.`, `..`
+    ends_open = False  # True if only a directory matches: `dir/`, `.`, `..`
     for part in path.split(b"/"):
         ends_open = part in (b"", b".", b"..")
         if part == b"..":
@@ -137,7 +139,7 @@ def _from_root(path: bytes, base: bytes, work_tree: str | None, text: str) -> tu
 
 
 def _inside(path: bytes, work_tree: str | None, text: str) -> bytes:
-    """What remains of an absolute path below the root of the work tree."""
+    """Return the part of an absolute path below the root of the work tree."""
     if work_tree is not None:
         root = os.path.realpath(os.fsencode(work_tree))
         directory, name = os.path.split(path)
@@ -148,7 +150,7 @@ def _inside(path: bytes, work_tree: str | None, text: str) -> bytes:
 
 
 def _matcher(spec: _Spec) -> Callable[[bytes], bool]:
-    """A pathspec matches the path itself, all that lies below it, and what its wildcards match."""
+    """Return a matcher of the path itself, everything below it, and everything its wildcards match."""
     path, ignore_case = spec.path, "icase" in spec.magic
     if not path:
         return lambda name: True
@@ -162,7 +164,7 @@ def _matcher(spec: _Spec) -> Callable[[bytes], bool]:
         return lambda name: (
             (name.startswith(start) and match(name[literal:])) or name.startswith(below) or name == path
         )
-    # The current directory itself is compared exactly, only what was typed is not.
+    # The current directory is compared exactly; only the typed part may ignore case.
     fixed, typed, typed_below = path[: spec.fixed], path[spec.fixed :].lower(), below[spec.fixed :].lower()
     at = literal - spec.fixed
     pattern = compile_pattern(path[literal:], slash_is_special="glob" in spec.magic, ignore_case=True)

@@ -1,7 +1,7 @@
-"""The permissions of what is made in a repository that several people share (`core.sharedRepository`).
+"""File permissions in a repository shared by several people (`core.sharedRepository`).
 
-The rules are git's own (git-init(1), `--shared`): bits are added to what the umask leaves, or set whatever it
-says; directories can be entered by whoever may read them, and hand their group down.
+The rules are git's own (git-init(1), `--shared`): bits are added to the umask's result, or set regardless of
+it; whoever may read a directory may enter it, and directories pass on their group.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import NamedTuple
 _GROUP, _EVERYBODY = 0o660, 0o664
 _WORDS = {"umask": 0, "group": _GROUP, "all": _EVERYBODY, "world": _EVERYBODY, "everybody": _EVERYBODY}
 _OLD = {0: 0, 1: _GROUP, 2: _EVERYBODY}
-"""Numbers that git took before it took modes."""
+"""Numeric values that older versions of git used instead of modes."""
 
 
 class Permissions(NamedTuple):
-    """Permission bits for everybody who shares a repository; with `exact` nobody has any others."""
+    """Permission bits added for those who share a repository; with `exact` they are the only bits."""
 
     bits: int = 0
     exact: bool = False
 
     @classmethod
     def parse(cls, value: str | None) -> Permissions:
-        """What a value of the setting means. One that git itself would refuse means the umask."""
+        """Parse a value of the setting. A value that git would refuse means the umask."""
         word = (value or "umask").lower()
         if word in _WORDS:
             return cls(_WORDS[word])
@@ -37,7 +37,7 @@ class Permissions(NamedTuple):
         return cls(number & 0o666, True) if number & 0o600 == 0o600 else cls()
 
     def mode(self, mode: int) -> int:
-        """What becomes of the mode of a new file or directory."""
+        """Return the adjusted mode of a new file or directory."""
         if not self.bits:
             return mode
         bits = self.bits if mode & stat.S_IWUSR else self.bits & ~0o222
@@ -47,7 +47,7 @@ class Permissions(NamedTuple):
         return mode | stat.S_ISGID if stat.S_ISDIR(mode) and mode & 0o060 else mode
 
     def give(self, file: str | int) -> None:
-        """Give a new file or directory, by path or handle, its mode. Raises OSError."""
+        """Set the mode of a new file or directory, by path or handle. Raises OSError."""
         if self.bits:
             before = os.stat(file).st_mode
             after = self.mode(before)
@@ -55,7 +55,7 @@ class Permissions(NamedTuple):
                 os.chmod(file, stat.S_IMODE(after))
 
     def open(self, path: str, flags: int) -> int:
-        """Open a file, and make it where it is not there. Raises OSError."""
+        """Open a file, creating it if needed. Raises OSError."""
         flags |= os.O_CLOEXEC
         try:
             return os.open(path, flags)
@@ -65,7 +65,7 @@ class Permissions(NamedTuple):
             return handle
 
     def make_directories(self, path: str) -> None:
-        """Make a directory and those above it, where they are not there. Raises OSError."""
+        """Create a directory and its parents if needed. Raises OSError."""
         if not self.bits:
             os.makedirs(path, exist_ok=True)
             return
@@ -77,9 +77,9 @@ class Permissions(NamedTuple):
             try:
                 os.mkdir(path)
             except FileExistsError:
-                continue  # another process was quicker, or what is there is no directory, as will turn out
+                continue  # another process made it, or it is not a directory, which fails later
             self.give(path)
 
 
 UMASK = Permissions()
-"""Nobody besides those whom the umask lets in."""
+"""No permissions beyond the umask."""

@@ -1,4 +1,4 @@
-"""Where a repository lies on disk, as git finds it."""
+"""The location of a repository on disk, as git finds it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ctx.git import process
 
 
 class Place(NamedTuple):
-    """Where a repository lies. `prefix` is the directory relative to the root, empty or ending in "/".
+    """Location of a repository. `prefix` is the directory relative to the root, empty or ending in "/".
 
-    `scratch` is a further object directory to read from, empty for none. `without` names the variables of the
-    user that are about another repository than this one.
+    `scratch` is a further object directory to read from, empty for none. `without` names environment
+    variables of the user that belong to another repository.
     """
 
     directory: str
@@ -27,19 +27,19 @@ class Place(NamedTuple):
     without: tuple[str, ...] = ()
 
     def variable(self, name: str) -> str | None:
-        """A variable of the user that is about this repository."""
+        """Return an environment variable that applies to this repository."""
         return None if name in self.without else os.environ.get(name)
 
     @property
     def objects(self) -> str:
-        """The object directory."""
+        """Object directory."""
         return self.variable("GIT_OBJECT_DIRECTORY") or os.path.join(self.common_dir, "objects")
 
 
 def locate(directory: str, without: tuple[str, ...] = ()) -> Place:
-    """Ask git, in one process, for the repository around a directory. Raises NotARepository.
+    """Locate the repository around a directory with one git process. Raises NotARepository.
 
-    `without` names variables that are not handed on to git.
+    `without` names variables that are not passed on to git.
     """
     questions = (
         "--is-bare-repository",

@@ -1,8 +1,8 @@
-"""Starting git: the environment it is given, and the words it fails with.
+"""Running git: its environment, and errors with its messages.
 
 Every git that git-ctx starts for reading gets the same environment: no optional locks, no replace refs, no
-fetching of missing objects, messages in English. What the user set besides (`GIT_DIR`, `-c` settings, which
-travel in `GIT_CONFIG_*`, an alternate index) is kept.
+fetching of missing objects, messages in English. Other variables that the user set (`GIT_DIR`, `-c` settings,
+which travel in `GIT_CONFIG_*`, an alternate index) are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ READ_ONLY = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_NO_LAZY_FETCH": "1",
-    # git before 2.45 does not know the variable above; without a transport it cannot fetch either.
+    # For git before 2.45, which does not know the variable above: without a transport it cannot fetch.
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
@@ -29,7 +29,7 @@ READ_ONLY = {
 _READ_AT_ONCE = 1 << 20
 
 OFFLINE = ("GIT_ALLOW_PROTOCOL", "GIT_TERMINAL_PROMPT")
-"""What a git that may talk to a remote does not get."""
+"""Variables not set for a git that may contact a remote."""
 
 OF_ONE_REPOSITORY = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -50,22 +50,22 @@ OF_ONE_REPOSITORY = (
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 )
-"""What must not be handed on to a git that works in another repository.
+"""Variables not passed on to a git that works in another repository.
 
-These are the variables that some version of `git rev-parse --local-env-vars` lists, and what a receiving git
-sets for its hooks. The user's `-c` settings (`GIT_CONFIG_PARAMETERS`, `GIT_CONFIG_COUNT`) are handed on: git
-hands them on to submodules as well.
+These are the variables that some version of `git rev-parse --local-env-vars` lists, and those that a
+receiving git sets for its hooks. The user's `-c` settings (`GIT_CONFIG_PARAMETERS`, `GIT_CONFIG_COUNT`) are
+passed on, as git does for submodules.
 """
 
 
 Variables = Mapping[str, str | None]
-"""Variables to set, or with None to take away."""
+"""Variables to set, or to remove if None."""
 
 
 def environment(variables: Variables | None = None, *, online: bool = False) -> dict[str, str]:
-    """The user's variables, those of a git that only reads, and some more.
+    """Return the user's variables, those for a read-only git, and `variables`.
 
-    Only with `online` can it talk to a remote.
+    It can contact a remote only with `online`.
     """
     given = variables or {}
     ours = {name: value for name, value in READ_ONLY.items() if not (online and name in OFFLINE)}
@@ -74,12 +74,12 @@ def environment(variables: Variables | None = None, *, online: bool = False) -> 
 
 
 def without(names: Container[str] = OF_ONE_REPOSITORY) -> dict[str, str]:
-    """Return the user's variables but for some; by default those that are about one repository."""
+    """Return the user's variables except some; by default those that belong to one repository."""
     return {name: value for name, value in os.environ.items() if name not in names}
 
 
 def command(directory: str, arguments: Sequence[str | bytes]) -> list[str | bytes]:
-    """The words of a git command line that runs in `directory`."""
+    """Return a git command line that runs in `directory`."""
     return ["git", "-C", directory, "--no-optional-locks", *arguments]
 
 
@@ -90,9 +90,9 @@ def run(
     variables: Variables | None = None,
     online: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git to its end in `directory`; the caller looks at the status. Raises CtxError without a git.
+    """Run git to its end in `directory`; the caller checks the status. Raises CtxError without git.
 
-    `environment` takes `variables` and `online`.
+    `variables` and `online` are those of `environment`.
     """
     try:
         return subprocess.run(
@@ -112,7 +112,7 @@ def output(
     stdin: bytes | None = None,
     variables: Variables | None = None,
 ) -> bytes:
-    """Standard output of a git command that has to succeed. Raises GitFailed with git's own words."""
+    """Return the standard output of a git command. Raises GitFailed with git's message."""
     done = run(directory, arguments, stdin, variables)
     if done.returncode:
         raise GitFailed(complaint(done))
@@ -123,9 +123,9 @@ def output(
 def printing(
     directory: str, arguments: Sequence[str | bytes], variables: Variables | None = None
 ) -> Iterator[IO[bytes]]:
-    """What a git prints that may print without end: it is stopped when the block ends.
+    """Yield the output of a git command that may be unbounded; git is stopped when the block ends.
 
-    Raises GitFailed where git fails before that, and CtxError without a git.
+    Raises GitFailed if git fails before that, and CtxError if git is not installed.
     """
     try:
         running = subprocess.Popen(
@@ -149,7 +149,7 @@ def printing(
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """The pieces of what git prints with `-z`, one after the other; a last one without its null byte too."""
+    """Yield the records of git's `-z` output; a last one without its null byte too."""
     rest = b""
     while data := stream.read(_READ_AT_ONCE):
         *whole, rest = (rest + data).split(b"\0")
@@ -159,11 +159,11 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
-    """What git said on standard error, without its leading `fatal: `."""
+    """Return git's message on standard error, without its leading `fatal: `."""
     said = os.fsdecode(done.stderr).strip()
     return said.removeprefix("fatal: ") or f"git ended with status {done.returncode} and said nothing"
 
 
 def no_git() -> CtxError:
-    """The error for a PATH without git."""
+    """Return the error for a PATH without git."""
     return CtxError("git was not found on the PATH; install it, or add its directory to PATH")

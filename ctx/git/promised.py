@@ -1,7 +1,7 @@
-"""Getting objects that a remote has promised to a partial clone.
+"""Fetching objects that a remote has promised to a partial clone.
 
-The only place from which this repository's own git talks to a remote, and only because the user asked for it.
-All objects are asked for at once, as git itself does for a checkout (`promisor-remote.c`).
+Apart from this, git-ctx never lets git contact a remote of this repository, and it does so only on request.
+All objects are requested at once, as git does for a checkout (`promisor-remote.c`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ctx.git.repository import Repository
 from ctx.text.pluralize import counted
 
 _FETCH = (
-    # Nothing is said of what is here already: the objects are wanted whatever else there is.
+    # No negotiation: the objects are needed whatever is here already.
     *("-c", "fetch.negotiationAlgorithm=noop"),
-    # A fetch for an index starts no upkeep of the repository.
+    # A fetch for an index must not start maintenance of the repository.
     *("-c", "maintenance.auto=false", "-c", "gc.auto=0", "-c", "fetch.writeCommitGraph=false"),
     *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--recurse-submodules=no"),
     *("--filter=blob:none", "--stdin"),
@@ -25,9 +25,9 @@ _FETCH = (
 
 
 def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
-    """Fetch objects, and all that a tree among them names but for blobs; no reference changes.
+    """Fetch objects, and everything in the trees among them except blobs; no reference changes.
 
-    Raises CtxError where the user is offline, and GitFailed, with the words of the remotes, unless all of
+    Raises CtxError if the user is offline, and GitFailed, with the messages of the remotes, unless all of
     them are here afterwards.
     """
     left, said = list(oids), "no remote has promised them; `git fsck` looks for damage"
@@ -47,5 +47,5 @@ def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
         said = process.complaint(done) if done.returncode else f"'{remote}' does not have them"
     raise GitFailed(
         f"{counted(len(left), 'object')} of this tree could not be fetched: {said}\n"
-        "Without --fetch, `git ctx index` and `git ctx search` make do with what is here."
+        "Without --fetch, `git ctx index` and `git ctx search` use only the objects that are here."
     )

@@ -1,4 +1,4 @@
-"""Names in double quotes with C's escapes, as git writes and reads them in its own files."""
+"""Names in double quotes with C escapes, as in git's own files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 
 def unquoted_argument(argument: bytes) -> bytes | None:
-    """A path that was copied in the quotes it is printed with; None for one without, or with bad ones."""
+    """Unquote a path that was copied with its quotes; None if it has none, or invalid ones."""
     if not argument.startswith(b'"'):
         return None
     found = unquoted(argument)
@@ -16,7 +16,7 @@ def unquoted_argument(argument: bytes) -> bytes | None:
 
 
 def unquoted(line: bytes) -> tuple[bytes, bytes] | None:
-    """A name in double quotes with C's escapes, and what follows it; None when the quotes are not closed."""
+    """Return a name in double quotes with C escapes, and what follows it; None if a quote is missing."""
     name = bytearray()
     at = 1
     while at < len(line):

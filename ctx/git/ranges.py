@@ -1,8 +1,8 @@
-"""What a range of revisions names: `A..B`, `A...B`, `A^!`, or `A` alone.
+"""Ranges of revisions: `A..B`, `A...B`, `A^!`, or `A` alone.
 
-Two dots mean what they mean for `git diff`: the trees of both ends; three dots take the merge base of both in
-place of the first one, `A^!` is a commit against its first parent, and `A` alone is compared with what is not
-committed. An end that is left out is HEAD.
+Two dots compare the trees of both ends, as in `git diff`; three dots take the merge base of both in place of
+the first one, `A^!` is a commit against its first parent, and `A` alone is compared with the uncommitted
+state. The default of an end is HEAD.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _EMPTY_TREE = {
     20: bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
     32: bytes.fromhex("6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
 }
-"""The tree without entries by the bytes of an id: what the first commit is compared with."""
+"""Empty trees by the number of bytes of an id; the first commit is compared with it."""
 
 
 class Ends(NamedTuple):
-    """The two trees that are compared; `new` is None for what is not committed."""
+    """The two trees to compare; `new` is None for the uncommitted state."""
 
     old: Resolution
     new: Resolution | None
 
 
 def read_range(repository: Repository, text: str) -> Ends:
-    """The ends of a range. Raises UsageError, UnknownRevision, NothingCommitted, CtxError."""
+    """Return the ends of a range. Raises UsageError, UnknownRevision, NothingCommitted, CtxError."""
     if not text.strip():
         raise UsageError("the range is empty: write <old>..<new>, <old>...<new>, or <old> alone")
     if text.endswith("^!"):
@@ -40,7 +40,7 @@ def read_range(repository: Repository, text: str) -> Ends:
     if not dots:
         return Ends(resolve(repository, text), None)
     if ".." in right:
-        raise UsageError(f"'{text}' is no range: write <old>..<new> or <old>...<new>")
+        raise UsageError(f"'{text}' is not a range: write <old>..<new> or <old>...<new>")
     old, new = resolve(repository, left or "HEAD"), resolve(repository, right or "HEAD")
     return Ends(old if dots == ".." else _merge_base(repository, old, new), new)
 
@@ -52,7 +52,7 @@ def _of_one_commit(repository: Repository, name: str) -> Ends:
     parents = repository.commit_info(new.commit).parents
     if not parents:
         return Ends(Resolution(_EMPTY_TREE[repository.id_size], None, "nothing", REVISION), new)
-    # Not by the id: what a shallow clone has not is to be explained as such.
+    # By name, not by id: the error for a shallow clone explains missing history.
     return Ends(resolve(repository, f"{name}^"), new)
 
 

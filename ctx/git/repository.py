@@ -1,6 +1,6 @@
-"""One repository: where it lies, what its names mean, what its objects hold, how it is set up.
+"""One repository: its location, names, objects and settings.
 
-This is what the rest of git-ctx sees of git. Values are read anew at each call except the settings, which
+This is the interface to git for the rest of git-ctx. Values are read at each call except the settings, which
 are read once. Nothing is written and nothing is fetched.
 """
 
@@ -32,7 +32,7 @@ _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
 class Resolved(NamedTuple):
-    """What a revision means: its tree, the commit unless it is a tree by itself, and the name as given."""
+    """A resolved revision: its tree, its commit unless it is a bare tree, and the name as given."""
 
     commit: bytes | None
     tree: bytes
@@ -40,9 +40,9 @@ class Resolved(NamedTuple):
 
 
 def open_repository(path: str | os.PathLike[str] = ".") -> Repository:
-    """The repository that `path`, or a directory above it, belongs to, found as git finds it.
+    """Open the repository that `path` belongs to, found as git finds it.
 
-    Raises NotARepository; where git refuses to trust the owner (`safe.directory`), the message is git's.
+    Raises NotARepository; if git refuses to trust the owner (`safe.directory`), the message is git's.
     """
     directory = os.path.abspath(path)
     if os.path.isfile(directory):
@@ -53,7 +53,7 @@ def open_repository(path: str | os.PathLike[str] = ".") -> Repository:
 
 
 class Repository:
-    """An open repository. Use it in a `with` block, or call `close()`, to end the git it may have started."""
+    """An open repository. Use it in a `with` block, or call `close()`, to end its git processes."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -75,31 +75,31 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """End the git processes that were started for reading; the repository can still be used."""
+        """End the git processes started for reading; the repository can still be used."""
         opened = self.__dict__.get("objects")
         if opened is not None:
             opened.close()
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> bytes:
-        """Standard output of a git command that reads. Raises GitFailed with git's words."""
+        """Return the standard output of a git command that reads. Raises GitFailed with git's message."""
         return process.output(self.place.directory, arguments, stdin, variables_of(self.place))
 
     def run(self, *arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
-        """What comes of a git command that reads, whatever its status is."""
+        """Run a git command that reads and return the completed process, whatever its status."""
         return process.run(self.place.directory, arguments, variables=variables_of(self.place))
 
     # -- objects
 
     @cached_property
     def objects(self) -> Objects:
-        """The reader of this repository's objects."""
+        """Reader of this repository's objects."""
         if self.object_format == "sha1" and self.settings.is_partial_clone:
             return Libgit2Objects(self.place, self.alternates)
         return CatFileObjects(self.place)
 
     @cached_property
     def alternates(self) -> list[str]:
-        """Further object directories of this repository, see gitrepository-layout(5)."""
+        """Alternate object directories of this repository, see gitrepository-layout(5)."""
         return alternates(self.place.objects, self.place.variable(ALTERNATES))
 
     def packs(self) -> bytes:
@@ -116,7 +116,7 @@ class Repository:
         return digest.digest()
 
     def any_loose(self, oids: Sequence[bytes]) -> bool:
-        """True if one of these objects lies in a file of its own."""
+        """True if one of these objects is loose."""
         folders = (self.place.objects, *self.alternates)
         return any(
             os.path.exists(os.path.join(folder, name[:2], name[2:]))
@@ -125,21 +125,21 @@ class Repository:
         )
 
     def lenders(self, holding: str) -> list[str]:
-        """The common directories of the repositories that this one borrows objects from.
+        """Return the common directories of the repositories that this one borrows objects from.
 
-        Only those that have something named `holding`, and that git trusts.
+        Only those that contain something named `holding`, and that git trusts.
         """
         return lenders(self.alternates, holding)
 
     def tree_entries(self, tree: bytes) -> list[TreeEntry]:
-        """The entries of one tree, one level deep, in git's order. Raises KeyError, Damaged."""
+        """Return the entries of one tree, one level deep, in git's order. Raises KeyError, Damaged."""
         found = self.objects.read(tree)
         if found.kind != "tree":
             raise Damaged(f"object {tree.hex()} is a {found.kind} where a tree should be")
         return parse_tree(found.data, self.id_size)
 
     def trees_entries(self, trees: Sequence[bytes]) -> dict[bytes, list[TreeEntry]]:
-        """The entries of many trees, read in one go; those that are missing are left out. Raises Damaged."""
+        """Return the entries of many trees, read at once; missing trees are left out. Raises Damaged."""
         found = zip(trees, self.objects.read_many(trees), strict=True)
         return {
             tree: parse_tree(read.data, self.id_size)
@@ -148,14 +148,17 @@ class Repository:
         }
 
     def read_blob(self, oid: bytes) -> bytes:
-        """The content of a blob. Raises KeyError when it is not in this repository; it is never fetched."""
+        """Return the content of a blob.
+
+        Raises KeyError if it is not in this repository; it is never fetched.
+        """
         found = self.objects.read(oid)
         if found.kind != "blob":
             raise KeyError(oid)
         return found.data
 
     def read_blobs(self, oids: Sequence[bytes]) -> Iterator[bytes | None]:
-        """The contents of many blobs in the order asked for, None for one that is missing.
+        """Yield the contents of many blobs in the order given, None for a missing one.
 
         Twice as fast as `read_blob` in a loop; a few dozen contents are held at a time.
         """
@@ -163,7 +166,10 @@ class Repository:
             yield found.data if found is not None and found.kind == "blob" else None
 
     def read_small_blob(self, oid: bytes, most: int) -> bytes:
-        """The content of a blob of at most `most` bytes. Raises KeyError, and CtxError for a larger one."""
+        """Return the content of a blob of at most `most` bytes.
+
+        Raises KeyError, and CtxError for a larger one.
+        """
         size = self.blob_size(oid)
         if size > most:
             raise CtxError(
@@ -173,21 +179,21 @@ class Repository:
         return self.read_blob(oid)
 
     def blob_size(self, oid: bytes) -> int:
-        """The size of a blob in bytes, without unpacking it. Raises KeyError."""
+        """Return the size of a blob in bytes, without unpacking it. Raises KeyError."""
         size = self.blob_sizes([oid])[0]
         if size is None:
             raise KeyError(oid)
         return size
 
     def blob_sizes(self, oids: Sequence[bytes]) -> list[int | None]:
-        """The sizes of many blobs in bytes, None for one that is missing."""
+        """Return the sizes of many blobs in bytes, None for a missing one."""
         return [
             found.size if found is not None and found.kind == "blob" else None
             for found in self.objects.headers(oids)
         ]
 
     def commit_info(self, oid: bytes) -> CommitInfo:
-        """What a commit says. Raises KeyError, Damaged."""
+        """Return the contents of a commit. Raises KeyError, Damaged."""
         found = self.objects.read(oid)
         if found.kind != "commit":
             raise KeyError(oid)
@@ -196,11 +202,11 @@ class Repository:
     # -- names
 
     def resolve_tree(self, revision: str) -> Resolved:
-        """The tree that a revision names, see gitrevisions(7): a commit, a tag of one, or a tree itself.
+        """Resolve a revision to a tree, see gitrevisions(7): a commit, a tag of one, or a tree.
 
         Raises UnknownRevision, and NothingCommitted for a HEAD without a commit.
         """
-        # Only these can name a file, which may be larger than the memory; for others it is not worth a git.
+        # Only these can name a file, which may not fit in memory; others do not need another process.
         may_be_file = ":" in revision or set(revision) <= _HEXADECIMAL
         header = self.objects.find_header(os.fsencode(revision)) if may_be_file else None
         if header is not None and header.kind == "blob":
@@ -217,16 +223,16 @@ class Repository:
         raise UnknownRevision(f"'{revision}' names a file; a commit or a directory is needed")
 
     def commit_of(self, revision: str) -> bytes | None:
-        """The commit that a revision names, None if it names none."""
+        """Return the commit that a revision names, or None."""
         found = self._find(revision)
         return found.oid if found is not None and found.kind == "commit" else None
 
     def head(self) -> tuple[str | None, bytes | None]:
-        """The full name of the branch that HEAD is on (None: detached) and the commit (None: none yet)."""
+        """Return the full name of HEAD's branch (None: detached) and its commit (None: no commit yet)."""
         return self._head_name(), self.commit_of("HEAD")
 
     def checked_out(self) -> Resolved | None:
-        """HEAD with the short name of its branch, or "HEAD" where that is detached; None without a commit."""
+        """Return HEAD with the short name of its branch, or "HEAD" if detached; None without a commit."""
         found = self._find("HEAD")
         if found is None or found.kind != "commit":
             return None
@@ -236,12 +242,12 @@ class Repository:
         )
 
     def current_branch(self) -> str | None:
-        """The short name of the branch that HEAD is on, born or not; None when HEAD is detached."""
+        """Return the short name of HEAD's branch, even without a commit; None if HEAD is detached."""
         name = self.head()[0]
         return name.removeprefix("refs/heads/") if name else None
 
     def default_branch(self) -> str | None:
-        """The full name of the branch that a newcomer would get, if it has a commit.
+        """Return the full name of the default branch, if it has a commit.
 
         The remote's HEAD (as the last clone or `git remote set-head` wrote it), `init.defaultBranch`, main,
         master, in this order.
@@ -257,7 +263,10 @@ class Repository:
         return None
 
     def references(self) -> Iterator[tuple[bytes, bytes]]:
-        """Every reference that leads to a commit, with that commit; tags are peeled, broken ones left out."""
+        """Yield every reference that leads to a commit, with that commit.
+
+        Tags are peeled; broken references are left out.
+        """
         listing = self.git("for-each-ref", "--format=%(objectname) %(refname)")
         names: dict[bytes, list[bytes]] = {}
         for line in listing.splitlines():
@@ -273,16 +282,16 @@ class Repository:
                     yield name, commit
 
     def tips(self) -> set[bytes]:
-        """The commits that branches point at or work trees have checked out; nothing of them is read."""
+        """Return the commits of branches and of the HEADs of work trees, without reading them."""
         listing = self.git("for-each-ref", "--format=%(objectname)", "refs/heads").split()
         return {bytes.fromhex(oid.decode()) for oid in listing} | {
             head.commit for head in heads(self.place.directory)
         }
 
     def ancestors(self, oid: bytes, limit: int) -> Iterator[tuple[bytes, bytes]]:
-        """At most `limit` commits reachable from a commit, itself first, then by date, each with its tree.
+        """Yield a commit and its ancestors by date, at most `limit`, each with its tree.
 
-        A shallow end ends.
+        Stops at a shallow boundary.
         """
         done = self.run("rev-list", f"--max-count={limit}", "--format=%T", oid.hex(), "--")
         lines = done.stdout.splitlines()
@@ -294,7 +303,7 @@ class Repository:
         return found and self._peel(found)
 
     def _peel(self, found: Object) -> Object | None:
-        """What a tag leads to in the end; None where that is missing."""
+        """Peel a tag; None if its target is missing."""
         try:
             while found.kind == "tag":
                 found = self.objects.read(parse_tag(found.data))
@@ -305,7 +314,7 @@ class Repository:
     def _head_name(self) -> str | None:
         storage = self.place.variable("GIT_REFERENCE_BACKEND") or self.config("extensions.refStorage")
         if storage in (None, "files"):
-            # With loose references HEAD is this file (gitrepository-layout(5)); a link is left to git.
+            # With loose references HEAD is this file (gitrepository-layout(5)); leave a link to git.
             path = os.path.join(self.git_dir, "HEAD")
             if not os.path.islink(path):
                 with open(path, "rb") as file:
@@ -317,7 +326,7 @@ class Repository:
         return os.fsdecode(done.stdout).rstrip("\n") if done.returncode == 0 else None
 
     def remotes(self) -> list[str]:
-        """The remotes, the one that this work tree most likely follows first."""
+        """Return the remotes, the one that this work tree most likely follows first."""
         branch = self.current_branch()
         wanted = (
             self.config(f"branch.{branch}.remote") if branch else None,
@@ -332,14 +341,14 @@ class Repository:
 
     @cached_property
     def settings(self) -> Settings:
-        """All of git's settings as this repository sees them, the user's and `-c` included."""
+        """Git's settings for this repository, including the user's and `-c`."""
         return Settings.parse(self.git("config", "--null", "--list"))
 
     @property
     def permissions(self) -> Permissions:
-        """Who besides the owner may use what is made in this repository."""
+        """Permissions of new files in this repository."""
         return Permissions.parse(self.config("core.sharedRepository"))
 
     def config(self, key: str) -> str | None:
-        """The value of a setting, the last one if there are several; None if it is not set."""
+        """Return the value of a setting, the last one if there are several; None if it is not set."""
         return self.settings.get(key)

@@ -1,6 +1,6 @@
-"""Resolve what a command is asked about to one tree.
+"""Resolving the revision of a command to one tree.
 
-The order is that of docs/design.md, section "Resolution"; the answer names the rule that chose.
+The order is that of docs/design.md, section "Resolution"; the answer names the rule that applied.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ LATEST_SNAPSHOT = "latest snapshot"
 FALLBACK = "ctx.fallback"
 
 _IS_EXPRESSION = re.compile(r"[\x00-\x20~^:?*\[\\]|\.\.|@\{")
-"""What git-check-ref-format(1) keeps out of names: `main~3` is a revision, no branch."""
+"""Characters that git-check-ref-format(1) forbids in names: `main~3` is a revision, not a branch."""
 
 
 class Resolution(NamedTuple):
-    """A tree to answer from. `revision` is its name for people, `resolved_by` the rule that chose it."""
+    """A tree to answer from. `revision` is its displayed name, `resolved_by` the rule that applied."""
 
     tree: bytes
     commit: bytes | None
@@ -42,15 +42,15 @@ def resolve(
 ) -> Resolution:
     """Return the tree that a command is about.
 
-    What was asked for by name never resolves to anything else: it is found, or UnknownRevision is raised.
-    `latest_snapshot` gives tree and commit of the most recent snapshot; it is called when all else fails.
-    Raises NothingCommitted when there is nothing at all.
+    A name given by the user is resolved exactly, or UnknownRevision is raised. `latest_snapshot` returns tree
+    and commit of the most recent snapshot; it is the last resort. Raises NothingCommitted if there is nothing
+    at all.
     """
     if revision is not None and branch is not None:
         raise UsageError("--revision and --branch cannot be given together; name one of them")
     if revision is not None:
         return _resolution(repository.resolve_tree(revision), REVISION)._replace(
-            revision=_told_apart(repository, revision)
+            revision=_qualified(repository, revision)
         )
     if branch is not None:
         return _resolution(_branch(repository, branch), BRANCH)
@@ -78,9 +78,9 @@ def resolve(
 
 
 def resolve_head(repository: Repository) -> Resolution:
-    """Return HEAD, whatever `ctx.revision` says: an empty tree where a work tree has no commit yet.
+    """Return HEAD, ignoring `ctx.revision`; an empty tree if a work tree has no commit yet.
 
-    Raises NothingCommitted where there is no work tree either.
+    Raises NothingCommitted if there is no work tree either.
     """
     head = _head(repository)
     if head is not None:
@@ -96,7 +96,7 @@ def _head(repository: Repository) -> Resolution | None:
 
 
 def _branch(repository: Repository, name: str) -> Resolved:
-    """A branch of this repository, else one of a remote; nothing else that happens to be called so."""
+    """Return a branch of this repository, else one of a remote; never another kind of name."""
     places = ("",) if name.startswith(("refs/heads/", "refs/remotes/")) else ("refs/heads/", "refs/remotes/")
     for place in places:
         if _IS_EXPRESSION.search(name) is None and repository.commit_of(place + name) is not None:
@@ -106,8 +106,8 @@ def _branch(repository: Repository, name: str) -> Resolved:
     )
 
 
-def _told_apart(repository: Repository, name: str) -> str:
-    """The name of a revision, with its kind where a tag, a branch and the like share it.
+def _qualified(repository: Repository, name: str) -> str:
+    """Return the name of a revision, with its kind if a tag, a branch and the like share it.
 
     git takes the first of them in this order, see gitrevisions(7).
     """

@@ -1,7 +1,7 @@
-"""A file of path patterns, each with a meaning, as `.gitattributes` and ignore files are.
+"""Files of path patterns, each with a meaning: `.gitattributes` and ignore files.
 
-What the two have in common: patterns without a slash look at the last component, others at the whole path
-below the file's directory, and a later line counts more than an earlier one (gitignore(5), gitattributes(5)).
+Common rules: patterns without a slash match the last component, others the whole path below the file's
+directory, and a later line takes precedence over an earlier one (gitignore(5), gitattributes(5)).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ctx.git.wildmatch import Matcher, compile_pattern, literal_length
 Meaning = TypeVar("Meaning")
 
 LARGEST = 1 << 20
-"""Bytes; a longer rule file is left out of account, as git leaves out absurd ones."""
+"""Bytes; a longer rule file is ignored, as git ignores very large ones."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class PathPattern(NamedTuple):
-    """A pattern without its marks: a leading slash, a trailing one."""
+    """A pattern without its leading and trailing slash."""
 
     text: bytes
     any_directory: bool
@@ -29,7 +29,7 @@ class PathPattern(NamedTuple):
 
     @classmethod
     def parse(cls, text: bytes) -> PathPattern:
-        """Take the marks off a pattern as it stands in a file (without `!`)."""
+        """Parse a pattern of a file (without `!`)."""
         directories_only = text.endswith(b"/")
         if directories_only:
             text = text[:-1]
@@ -37,9 +37,9 @@ class PathPattern(NamedTuple):
 
 
 class RuleFile(Generic[Meaning]):
-    """Patterns and what they mean, ready to be asked about paths relative to the directory of the file.
+    """Patterns and their meanings, matched against paths relative to the directory of the file.
 
-    `spell` writes a meaning as bytes for the digest.
+    `spell` encodes a meaning for the digest.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class RuleFile(Generic[Meaning]):
         return bool(self.rules)
 
     def matching(self, path: bytes, is_directory: bool = False) -> Iterator[Meaning]:
-        """The meanings of the patterns that match, those of later lines first."""
+        """Yield the meanings of the patterns that match, those of later lines first."""
         name = path[path.rfind(b"/") + 1 :]
         hits = self._exact.get((name, True), []) + self._exact.get((path, False), [])
         hits += [number for number, anywhere, match in self._general if match(name if anywhere else path)]
@@ -71,7 +71,7 @@ class RuleFile(Generic[Meaning]):
                 yield meaning
 
     def below(self, name: bytes) -> RuleFile[Meaning]:
-        """The rules that can matter inside one subdirectory of the file's own; paths stay as they are."""
+        """Return the rules that can apply inside one subdirectory of the file's own; paths stay unchanged."""
         if name not in self._firsts:
             name = b""  # all directories that no pattern names have the same rules
         found = self._below.get(name)
@@ -82,7 +82,7 @@ class RuleFile(Generic[Meaning]):
 
     @cached_property
     def digest(self) -> bytes:
-        """A hash of the rules, whatever their comments and blank lines (docs/format.md, "Path rules")."""
+        """Hash of the rules, ignoring comments and blank lines (docs/format.md, "Path rules")."""
         digest = blake2b(digest_size=8)
         for pattern, meaning in self.rules:
             marks = pattern.any_directory + 2 * pattern.directories_only
@@ -91,7 +91,7 @@ class RuleFile(Generic[Meaning]):
 
     @cached_property
     def looks_at_directories(self) -> bool:
-        """Whether it matters where a file lies, and not only how it is called."""
+        """True if a pattern depends on the directory of a file, not only on its name."""
         return any(not pattern.any_directory for pattern, _ in self.rules)
 
     @cached_property
@@ -100,7 +100,7 @@ class RuleFile(Generic[Meaning]):
 
 
 def spelt(text: bytes) -> bytes:
-    """Bytes with their number before them, so that what follows cannot be taken for a part of them."""
+    """Encode bytes with a length prefix, so that the encoding is unambiguous."""
     return b"%d %s" % (len(text), text)
 
 
@@ -109,7 +109,7 @@ def _is_literal(text: bytes) -> bool:
 
 
 def _first(pattern: PathPattern) -> bytes | None:
-    """The one subdirectory below which a pattern can match; None where it may be any, empty for none."""
+    """Return the subdirectory below which a pattern can match; None for any, empty for none."""
     if pattern.any_directory:
         return None
     first, slash, _ = pattern.text.partition(b"/")

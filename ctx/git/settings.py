@@ -1,6 +1,6 @@
 """git's settings as plain values, from one `git config --null --list`.
 
-Names are compared as git does: section and variable without regard to case, the part between them exactly.
+Names are compared as git does: section and variable without regard to case, the subsection exactly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Settings:
 
     @classmethod
     def parse(cls, listing: bytes) -> Settings:
-        """Take apart what `git config --null --list` prints; a name without a value has the value None."""
+        """Parse the output of `git config --null --list`; a name without a value has the value None."""
         values: dict[str, list[str | None]] = {}
         for entry in listing.split(b"\0")[:-1]:
             name, has_value, value = entry.partition(b"\n")
@@ -33,7 +33,7 @@ class Settings:
         return cls(values)
 
     def get(self, key: str) -> str | None:
-        """The last value; "true" for a name without one, None if there is no such setting."""
+        """Return the last value; "true" for a name without one, None if there is no such setting."""
         values = self._values.get(_canonical(key))
         if not values:
             return None
@@ -41,15 +41,15 @@ class Settings:
 
     @property
     def digest(self) -> bytes:
-        """20 bytes that differ where any setting does."""
+        """20 bytes that differ if any setting does."""
         return blake2b(repr(self._values).encode("utf-8", "surrogateescape"), digest_size=20).digest()
 
     def get_all(self, key: str) -> list[str]:
-        """Every value of a setting that may be given several times."""
+        """Return every value of a setting that may be given several times."""
         return ["true" if value is None else value for value in self._values.get(_canonical(key), [])]
 
     def get_bool(self, key: str, default: bool) -> bool:
-        """The last value as a truth value by git's rules. Raises CtxError when it is none."""
+        """Return the last value as a boolean by git's rules. Raises CtxError if it is not one."""
         value = self.get(key)
         if value is None:
             return default
@@ -59,22 +59,22 @@ class Settings:
         if re.fullmatch(r"[+-]?\d+[kmg]?", word):
             return int(word.rstrip("kmg")) != 0
         raise CtxError(
-            f"the setting {key} is '{value}', neither true nor false; mend it with `git config {key}`"
+            f"the setting {key} is '{value}', neither true nor false; correct it with `git config {key}`"
         )
 
     def refuse_offline(self, what: str) -> None:
-        """Raises CtxError where the user forbids any use of the network; `what` names who would be asked."""
+        """Raise CtxError if the user forbids any use of the network; `what` names the service."""
         if self.is_offline:
             raise CtxError(f"ctx.offline is set, so {what} is not asked: `git config --unset ctx.offline`")
 
     @property
     def is_offline(self) -> bool:
-        """Whether the user forbids any use of the network."""
+        """True if the user forbids any use of the network."""
         return self.get_bool("ctx.offline", False)
 
     @property
     def user_name(self) -> str:
-        """The name of the user as `user.name` has it, else that of the account; "" if there is neither."""
+        """Name of the user from `user.name`, else that of the account; "" if there is neither."""
         name = self.get("user.name")
         if name:
             return name
@@ -87,13 +87,13 @@ class Settings:
 
     @property
     def remotes(self) -> list[str]:
-        """The names of the configured remotes."""
+        """Names of the configured remotes."""
         pattern = re.compile(r"remote\.(.+)\.(?:url|pushurl|fetch)", re.DOTALL)
         found = (pattern.fullmatch(name) for name in self._values)
         return list(dict.fromkeys(match[1] for match in found if match))
 
     def sections(self, section: str, key: str) -> list[tuple[str, str]]:
-        """The names of all subsections of a section that have a key, each with its value."""
+        """Return the names of all subsections of a section that have a key, each with its value."""
         start, end = f"{section}.", f".{key}"
         names = [name for name in self._values if name.startswith(start) and name.endswith(end)]
         found = [
@@ -103,15 +103,15 @@ class Settings:
 
     @property
     def is_partial_clone(self) -> bool:
-        """Whether objects may be missing here that a remote has promised."""
+        """True if objects that a remote has promised may be missing here."""
         return bool(self.promisors)
 
     @property
     def promisors(self) -> list[str]:
-        """The remotes that have promised the objects that are missing here, in git's order."""
+        """Remotes that have promised the objects that are missing here, in git's order."""
         names = [name for name in self._values if name.startswith("remote.") and name.endswith(".promisor")]
         found = [name[len("remote.") : -len(".promisor")] for name in names if self.get_bool(name, False)]
-        # What the extension names comes last, see "Partial Clone" in git's technical documentation.
+        # The remote named by the extension comes last, see "Partial Clone" in git's technical documentation.
         last = self.get("extensions.partialclone")
         return [name for name in found if name != last] + ([last] if last else [])
 

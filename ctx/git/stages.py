@@ -1,6 +1,6 @@
-"""The stages of a conflict: what a merge, rebase, cherry-pick or revert left unmerged in the index.
+"""The stages of a conflict, left unmerged in the index by a merge, rebase, cherry-pick or revert.
 
-Reads the index through git and says how it has to be rewritten; writes nothing.
+Reads the index through git and returns the changes that resolve it; writes nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ctx.errors import CtxError
 from ctx.git import process
 
 STAGES = {"base": b"1", "ours": b"2", "theirs": b"3"}
-"""The number that git-read-tree(1) gives to each side of a merge."""
+"""Stage number of each side of a merge, see git-read-tree(1)."""
 
 
 class Unmerged(NamedTuple):
-    """One side of a path in conflict, spelt as git does: octal mode, hexadecimal id, number of the stage."""
+    """One side of a path in conflict, written as git does: octal mode, hexadecimal id, stage number."""
 
     mode: bytes
     oid: bytes
@@ -26,7 +26,7 @@ class Unmerged(NamedTuple):
 
 
 def unmerged(root: str, variables: process.Variables) -> list[Unmerged]:
-    """All sides of all paths in conflict, by path."""
+    """Return all sides of all paths in conflict, by path."""
     found = []
     for line in process.output(root, ["ls-files", "--unmerged", "-z"], None, variables).split(b"\0")[:-1]:
         entry, _, path = line.partition(b"\t")
@@ -36,14 +36,14 @@ def unmerged(root: str, variables: process.Variables) -> list[Unmerged]:
 
 
 def one_side(entries: Sequence[Unmerged], side: str) -> bytes:
-    """Input for `git update-index -z --index-info` that leaves of each path its side alone.
+    """Return input for `git update-index -z --index-info` that keeps one side of each path.
 
-    A path that the side does not have is taken out. Raises CtxError where nothing is in conflict.
+    A path that the side does not have is removed. Raises CtxError if nothing is in conflict.
     """
     if not entries:
         raise CtxError(
-            f"there is no conflict here, and so no '{side}' to search: --staged has what is staged, "
-            "--no-overlay what is committed"
+            f"there is no conflict here, so '{side}' cannot be searched: use --staged for staged files, "
+            "--no-overlay for committed ones"
         )
     gone = b"0 " + b"0" * len(entries[0].oid) + b"\t"
     # Removed first, as git-update-index(1) asks for: a path must not keep its other stages.
@@ -55,10 +55,10 @@ def one_side(entries: Sequence[Unmerged], side: str) -> bytes:
 
 
 def refuse(entries: Sequence[Unmerged]) -> None:
-    """Raises CtxError where something is in conflict: such an index is no tree."""
+    """Raise CtxError if something is in conflict: such an index is not a tree."""
     if entries:
         path = os.fsdecode(entries[0].path)
         raise CtxError(
-            f"nothing can be searched as staged while there are conflicts ('{path}'): search one side of "
+            f"staged files cannot be searched while there are conflicts ('{path}'): search one side of "
             "them with --ours, --theirs or --base, or the files as they are with --work-tree"
         )

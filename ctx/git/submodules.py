@@ -1,7 +1,7 @@
-"""The submodules that a tree pins (gitmodules(5)), and where their repositories lie.
+"""The submodules that a tree pins (gitmodules(5)), and the location of their repositories.
 
 Nothing is fetched, initialised or checked out. Names and paths come from the tree and are not trusted: they
-lead to no place outside of the work tree and of the git directory.
+cannot lead outside of the work tree and of the git directory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Pinned(NamedTuple):
 
 
 def repositories(repository: Repository, one: Pinned) -> Iterator[Repository]:
-    """The repositories of a submodule that are here: what is checked out in this work tree, then others."""
+    """Yield the local repositories of a submodule: the one checked out in this work tree, then others."""
     seen = {repository.git_dir}
     for place in _places(repository, one):
         if place.git_dir not in seen:
@@ -38,19 +38,19 @@ def repositories(repository: Repository, one: Pinned) -> Iterator[Repository]:
 
 
 def checked_out(repository: Repository, one: Pinned) -> Repository | None:
-    """The repository whose work tree lies at the path of a submodule, or None."""
+    """Return the repository whose work tree lies at the path of a submodule, or None."""
     place = _checked_out(repository, one)
     return None if place is None else Repository(place)
 
 
 def listed(repository: Repository, tree: bytes) -> Iterator[tuple[str, bytes]]:
-    """Names and paths from the `.gitmodules` of a tree, whether or not the tree has anything there."""
+    """Yield names and paths from the `.gitmodules` of a tree, even if the tree has nothing there."""
     for entry in repository.tree_entries(tree):
         if entry.name == _FILE and entry.mode & 0o170000 == 0o100000:
             try:
                 if repository.blob_size(entry.oid) > _LARGEST:
                     return
-                # Of a file that is named, git does not follow what it includes.
+                # git does not follow includes of a named file.
                 listing = repository.git(
                     "config", "--file", "-", "--null", "--list", stdin=repository.read_blob(entry.oid)
                 )
@@ -63,7 +63,7 @@ def listed(repository: Repository, tree: bytes) -> Iterator[tuple[str, bytes]]:
 def _places(repository: Repository, one: Pinned) -> Iterator[Place]:
     if (place := _checked_out(repository, one)) is not None:
         yield place
-    # A name is a path below `modules`, as git checks it too.
+    # A name is a path below `modules`; git validates it too.
     if one.name and not {"", ".", ".."} & set(one.name.replace("\\", "/").split("/")):
         for folder in (repository.git_dir, repository.common_dir):
             directory = os.path.realpath(os.path.join(folder, "modules", one.name))
@@ -77,7 +77,7 @@ def _checked_out(repository: Repository, one: Pinned) -> Place | None:
         return None
     top = os.path.realpath(repository.work_tree)
     directory = os.path.join(top, os.fsdecode(one.path))
-    # A link on the way would lead to whatever it likes.
+    # A link on the path could lead anywhere.
     if os.path.realpath(directory) != directory or not os.path.lexists(os.path.join(directory, ".git")):
         return None
     place = _place(directory)

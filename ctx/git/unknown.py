@@ -1,4 +1,4 @@
-"""Why a name means nothing in a repository, in words, and what mends it. Asked only when resolving failed."""
+"""Explaining why a revision cannot be resolved, with the remedy. Used only after resolving failed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ctx.git.alternates import variables_of
 from ctx.git.place import Place
 
 FETCH_ALL = "git fetch --refetch --no-filter"
-"""Brings every object again, in a partial clone also those that its filter leaves out."""
+"""Fetches every object again, in a partial clone also those that its filter leaves out."""
 FETCH_TREES = "git fetch --refetch --filter=blob:none"
-"""Brings the trees of all commits, and no more blobs than are here."""
+"""Fetches the trees of all commits, and no new blobs."""
 
-_SAYS_NOTHING = "Not a valid object name"
+_GENERIC_MESSAGE = "Not a valid object name"
 _CANDIDATE = re.compile(r"^hint:   ([0-9a-f]+) (\w+)", re.MULTILINE)
 _STEPS = "~^0123456789"
-"""What follows the name of a commit to go to its ancestors."""
+"""Characters after the name of a commit that select an ancestor."""
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def why_unknown(place: Place, revision: str) -> str:
-    """One sentence for a revision that names no object that could be read."""
+    """Return a sentence about a revision whose object cannot be read."""
     if "\0" in revision or "\n" in revision:
-        return f"{revision!r} is no revision: it has a line end in it"
+        return f"{revision!r} is not a revision: it contains a line break or null byte"
     if ".." in revision and ":" not in revision:
         return f"'{revision}' is a range; search what differs in it with --in {revision}"
-    said = _words(place, revision)
+    said = _git_message(place, revision)
     if candidates := _CANDIDATE.findall(said):
         named = ", ".join(f"{kind} {name}" for name, kind in candidates)
         return f"'{revision}' is ambiguous: it begins the ids of {named}; write more digits"
@@ -44,21 +44,21 @@ def why_unknown(place: Place, revision: str) -> str:
                 "<n> more commits, `git fetch --unshallow` all of them"
             )
         return f"'{revision}' goes beyond the history of '{base}', which `git log {base}` shows"
-    because = "" if said.startswith(_SAYS_NOTHING) else f" ({said})"
+    because = "" if said.startswith(_GENERIC_MESSAGE) else f" ({said})"
     return (
         f"'{revision}' names no commit and no tree in {place.git_dir}{because}; "
         "`git branch --all` and `git tag` list names, `git fetch` brings new ones"
     )
 
 
-def _words(place: Place, revision: str) -> str:
-    """What git says of a name that it cannot find."""
+def _git_message(place: Place, revision: str) -> str:
+    """Return git's message for a name that it cannot find."""
     arguments = ["cat-file", "-e", "--end-of-options", revision]
     return process.complaint(process.run(place.directory, arguments, variables=variables_of(place)))
 
 
 def _id_of(place: Place, revision: str) -> str | None:
-    """The id that a name stands for, whether or not that object is here."""
+    """Return the id that a name stands for, even if that object is not here."""
     arguments = ["rev-parse", "--verify", "--end-of-options", revision]
     done = process.run(place.directory, arguments, variables=variables_of(place))
     name = os.fsdecode(done.stdout).strip()

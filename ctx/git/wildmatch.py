@@ -1,11 +1,11 @@
 """git's wildcard patterns as compiled expressions over bytes.
 
 One translation serves pathspecs and attribute files. The rules are those of wildmatch, described in
-gitglossary(7) under "pathspec" and in gitignore(5): `*`, `?`, `[…]` with ranges and POSIX classes,
-backslash, and, where `/` is special, `**` as a whole path component. A malformed pattern matches nothing.
+gitglossary(7) under "pathspec" and in gitignore(5): `*`, `?`, `[…]` with ranges and POSIX classes, backslash,
+and, where `/` is special, `**` as a whole path component. A malformed pattern matches nothing.
 
 Matching takes polynomial time for any pattern: a wildcard that is followed by one at least as wide takes its
-first fit and never tries another.
+first fit without backtracking.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from functools import lru_cache
 Matcher = Callable[[bytes], bool]
 
 _LONGEST = 4096
-"""Bytes; a longer pattern is malformed: no system checks out such a path, and compiling it takes seconds."""
+"""Bytes; a longer pattern counts as malformed.
+
+No system checks out such a path, and compiling it takes seconds.
+"""
 _NOTHING = rb"(?!)"
 _CLASSES = {
     b"alnum": rb"0-9A-Za-z",
@@ -41,14 +44,14 @@ class MalformedError(Exception):
 
 
 def literal_length(pattern: bytes) -> int:
-    """How many bytes at the start of a pattern stand for themselves."""
+    """Return the number of literal bytes at the start of a pattern."""
     found = re.search(rb"[*?\[\\]", pattern)
     return found.start() if found else len(pattern)
 
 
 @lru_cache(maxsize=4096)
 def compile_pattern(pattern: bytes, *, slash_is_special: bool, ignore_case: bool = False) -> Matcher:
-    """A function that says whether a whole path matches.
+    """Return a function that is True if a whole path matches.
 
     `slash_is_special`: `*` and `?` stop at `/`, and `**` between slashes spans directories (`WM_PATHNAME`).
     """
@@ -63,12 +66,12 @@ def compile_pattern(pattern: bytes, *, slash_is_special: bool, ignore_case: bool
 
 
 def _expression(pattern: bytes, slash: bool, ignore_case: bool) -> bytes:
-    """The regular expression. It is cut at each wide wildcard (one that crosses `/`) into units.
+    """Return the regular expression. It is split at each wide wildcard (one that crosses `/`) into units.
 
     A unit with its wide wildcard in front is tried at its first fit only, because the next wide wildcard
-    takes up whatever lies between; within a unit the same holds for all narrow wildcards but the last one.
+    matches whatever lies between; within a unit the same holds for all narrow wildcards but the last one.
     """
-    units: list[tuple[bytes, list[bytes]]] = [(b"", [b""])]  # what goes before, pieces between narrow `*`
+    units: list[tuple[bytes, list[bytes]]] = [(b"", [b""])]  # the prefix, pieces between narrow `*`
     at = 0
     while at < len(pattern):
         byte = pattern[at : at + 1]
@@ -101,12 +104,12 @@ def _expression(pattern: bytes, slash: bool, ignore_case: bool) -> bytes:
 
 
 def _once(expression: bytes, group: int) -> bytes:
-    """The expression without second thoughts: an atomic group for a Python that has none (before 3.11)."""
+    """Return the expression without backtracking: emulates an atomic group for Python before 3.11."""
     return rb"(?=(?P<g%d>%s))(?P=g%d)" % (group, expression, group)
 
 
 def _star(pattern: bytes, start: int, end: int, slash: bool) -> tuple[bytes | None, int]:
-    """What a run of stars stands for: None for a narrow one, and where the pattern goes on."""
+    """Return the expression for a run of stars, None for a narrow one, and the end of the run."""
     if not slash:
         return rb".*?", end
     opens = start == 0 or pattern[start - 1 : start] == b"/"
@@ -123,7 +126,7 @@ def _star(pattern: bytes, start: int, end: int, slash: bool) -> tuple[bytes | No
 
 
 def _single(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[bytes, int]:
-    """One byte of a path: what it may be, and where the pattern goes on."""
+    """Return the expression for one byte of a path, and the end of its pattern."""
     byte = pattern[at : at + 1]
     if byte == b"?":
         return (rb"[^/]" if slash else rb"."), at + 1
@@ -144,7 +147,7 @@ def _letter(byte: bytes, ignore_case: bool) -> bytes:
 
 
 def _bracket(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[bytes, int]:
-    """A bracket expression as the set of bytes that it lets through."""
+    """Return a bracket expression as the set of bytes that it matches, and its end."""
     negated = pattern[at : at + 1] in (b"!", b"^")
     at += negated
     allowed: set[int] = set()
@@ -173,7 +176,7 @@ def _bracket(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[b
             if end < 0:
                 raise MalformedError
             if end == at + 2 or pattern[end - 1 : end] != b":":
-                allowed.add(ord("["))  # no class after all: an ordinary bracket
+                allowed.add(ord("["))  # not a class: an ordinary bracket
                 previous, at = ord("["), at + 1
                 continue
             name = pattern[at + 2 : end - 1]
@@ -191,7 +194,7 @@ def _bracket(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[b
 
 
 def _folded(allowed: set[int], ignore_case: bool) -> set[int]:
-    """git lowers the byte of the path before it looks into the bracket."""
+    """Apply git's case folding: it lowers the byte of the path before it looks into the bracket."""
     if not ignore_case:
         return allowed
     return {code for code in range(256) if ord(_EVERY_BYTE[code].lower()) in allowed}

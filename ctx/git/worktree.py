@@ -1,12 +1,12 @@
 """The files of a work tree, the index, or one side of a conflict, as a tree.
 
-That is what `git add -A` and `git write-tree` would make.
+It is the tree of `git add -A` and `git write-tree`.
 
-Git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges mean what they
-always mean: in a copy of the index, with a scratch object directory that is removed afterwards. Left out are
-large files and untracked ones beyond MOST_UNTRACKED, and all untracked ones where `status.showUntrackedFiles`
-has git hide them. The repository is only read, none of its locks is taken, and nothing is hashed that git's
-stat cache knows to be unchanged.
+git itself makes that tree, so that ignore rules, clean filters, sparse checkouts and merges have their usual
+meaning: in a copy of the index, with a scratch object directory that is removed afterwards. Large files and
+untracked ones beyond MOST_UNTRACKED are left out, and all untracked ones if `status.showUntrackedFiles` hides
+them. The repository is only read, none of its locks is taken, and files that are unchanged by git's stat
+cache are not hashed.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from ctx.git.alternates import ALTERNATES, variables_of, with_alternate
 from ctx.git.repository import Repository
 
 MOST_UNTRACKED = 5_000
-"""Untracked files beyond so many are left out: somebody forgot to ignore a directory."""
+"""Largest number of untracked files included: more suggest a directory that should be ignored."""
 
 
 _GRAIN_NS = 2_500_000_000
-"""A younger file may be written again with the same times: those of some file systems are as coarse."""
+"""Age up to which a file may be rewritten with the same times, in file systems with coarse timestamps."""
 
 
 class _Changes(NamedTuple):
-    """Paths as `git status` has them.
+    """Paths from `git status`.
 
-    To be read anew, to be taken out, and the number that differ from HEAD (None: not known yet).
-    `entries` is input for `git update-index --index-info`. Equal `stamp`s are one state; None is unlike any.
+    Paths to update, to remove, and the number that differ from HEAD (None: not known yet). `entries` is input
+    for `git update-index --index-info`. Equal `stamp`s mean the same state; None equals none.
     """
 
     update: list[bytes]
@@ -51,8 +51,8 @@ class _Changes(NamedTuple):
 
 
 _NO_ROOM = (
-    "the uncommitted files cannot be read, for want of scratch space ({}): "
-    "set TMPDIR to a directory with room, or name what is committed with --revision HEAD"
+    "the uncommitted files cannot be read, because there is no scratch space ({}): "
+    "set TMPDIR to a directory with room, or search the commit with --revision HEAD"
 )
 
 
@@ -64,16 +64,16 @@ _BROKEN = (
 
 
 class _NoRoomError(GitFailed):
-    """The scratch directory could not take the tree."""
+    """The scratch directory has no room for the tree."""
 
 
 class WorkTree:
-    """A tree that is not committed. `repository` reads its objects, which go when it is closed or gone."""
+    """A tree that is not committed. `repository` reads its objects, which are removed when it is closed."""
 
     def __init__(
         self, repository: Repository, root: str, changes: _Changes, variables: dict[str, str | None]
     ) -> None:
-        """See `open_work_tree`."""
+        """Write the tree; see `open_work_tree`."""
         self._remove: weakref.finalize[..., WorkTree] | None = None
         self.changed, self.left_out = changes.changed or 0, changes.left_out
         self.stamp = changes.stamp
@@ -83,7 +83,7 @@ class WorkTree:
             return
         try:
             self._write(root, changes, variables, _in_memory())
-        except _NoRoomError:  # what has no disk behind it is often small
+        except _NoRoomError:  # memory file systems are often small
             self._write(root, changes, variables, None)
 
     def _write(
@@ -109,7 +109,7 @@ class WorkTree:
     ) -> None:
         repository = self.repository
         scratch = tempfile.mkdtemp(prefix="git-ctx-", dir=parent)
-        # Also when this process ends without closing; only a kill leaves something behind.
+        # Also runs if this process ends without closing; only a kill leaves files behind.
         self._remove = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
         objects = os.path.join(scratch, "objects")
         os.mkdir(objects)
@@ -121,7 +121,7 @@ class WorkTree:
             "GIT_OBJECT_DIRECTORY": objects,
             ALTERNATES: with_alternate(known, repository.place.objects),
         }
-        # A split index would be written beside the real one.
+        # git would write a split index beside the real one.
         update = ["-c", "core.splitIndex=false", "update-index", "-z", "--stdin"]
         for options, paths in (
             (["--force-remove"], changes.remove),
@@ -155,15 +155,15 @@ def open_work_tree(
     side: str | None = None,
     earlier: WorkTree | None = None,
 ) -> WorkTree:
-    """What lies on disk, or what is `staged`, or the `side` of a conflict (`stages.STAGES`).
+    """Return the state on disk, or what is `staged`, or the `side` of a conflict (`stages.STAGES`).
 
-    Files on disk of more than `largest` bytes are as good as gone. `earlier` is returned where nothing has
-    changed since. Raises GitFailed when git refuses, and CtxError for what is staged in a conflict, or a side
-    without one.
+    Files on disk of more than `largest` bytes are left out. `earlier` is returned if nothing has changed
+    since. Raises GitFailed if git refuses, and CtxError for what is staged in a conflict, or a side without
+    one.
     """
     root = repository.work_tree
     assert root is not None, "a bare repository has no work tree"
-    # Relative ones, which the user may have set, would be read from another directory here.
+    # Absolute paths: relative ones set by the user would be resolved from another directory here.
     variables = {
         **variables_of(repository.place),
         "GIT_DIR": repository.git_dir,
@@ -196,20 +196,20 @@ def _changed_by(
 
 
 def has_work_tree(repository: Repository) -> bool:
-    """True if files of a work tree are tracked, or could be: where nothing is committed there is no index."""
+    """True if files of a work tree are tracked, or could be: without a commit there is no index."""
     if repository.work_tree is None:
         return False
     return os.path.isfile(_index_file(repository)) or repository.checked_out() is None
 
 
 def shows_untracked(repository: Repository) -> bool:
-    """False where the user has git hide untracked files, as in a home directory that is a work tree."""
+    """False if git hides untracked files, as in a home directory that is a work tree."""
     mode = repository.settings.get("status.showUntrackedFiles")
     return mode is None or mode.lower() not in ("no", "false", "off", "0", "")
 
 
 def _in_memory() -> str | None:
-    """A place for scratch files that no disk is behind: removing a few dozen directories costs time there."""
+    """Return a directory in memory for scratch files, where removal is fast; None if unavailable."""
     if "TMPDIR" not in os.environ:
         for place in (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm"):
             if place and os.path.isdir(place) and os.access(place, os.W_OK | os.X_OK):
@@ -218,7 +218,7 @@ def _in_memory() -> str | None:
 
 
 def _index_file(repository: Repository) -> str:
-    """The index in use; git reads a relative GIT_INDEX_FILE from the top of the work tree."""
+    """Return the path of the index; git reads a relative GIT_INDEX_FILE from the top of the work tree."""
     named = repository.place.variable("GIT_INDEX_FILE")
     return (
         os.path.join(repository.work_tree or "", named)
@@ -228,7 +228,7 @@ def _index_file(repository: Repository) -> str:
 
 
 def _copy_with_time(source: str, target: str) -> None:
-    """Copy an index. From its age git tells which files may have changed unseen since (racy-git(7))."""
+    """Copy an index with its time, by which git detects files that may have changed unseen (racy-git(7))."""
     with open(source, "rb") as file, open(target, "wb") as copy:
         shutil.copyfileobj(file, copy)
         status = os.fstat(file.fileno())
@@ -256,7 +256,7 @@ def _differing(repository: Repository, root: str, variables: process.Variables) 
 
 
 def _changes(repository: Repository, root: str, largest: int, variables: process.Variables) -> _Changes:
-    """What `git status` says (porcelain format 2, see git-status(1)); submodules are left as they are."""
+    """Return the changes of `git status` (porcelain format 2, see git-status(1)), without submodules."""
     untracked_files = "all" if shows_untracked(repository) else "no"
     command = [
         "status",
@@ -284,7 +284,7 @@ def _changes(repository: Repository, root: str, largest: int, variables: process
         elif kind == b"? ":
             path = line[2:]
             untracked += 1
-            # What ends in a slash is another repository inside this one.
+            # A path with a trailing slash is a nested repository.
             if untracked > MOST_UNTRACKED or path.endswith(b"/"):
                 left_out += 1
                 continue
@@ -294,7 +294,7 @@ def _changes(repository: Repository, root: str, largest: int, variables: process
         if _is_readable(os.fsencode(root), path, largest):
             update.append(path)
         else:
-            # Too large to be indexed, gone, unreadable, or no file: its old text must not be shown either.
+            # Too large, missing, unreadable, or not a file: its old text must not be shown either.
             remove.append(path)
     stamp = _stamp(repository, root, said, update, remove)
     return _Changes(update, remove, changed, left_out, stamp=stamp)
@@ -303,9 +303,9 @@ def _changes(repository: Repository, root: str, largest: int, variables: process
 def _stamp(
     repository: Repository, root: str, said: bytes, update: list[bytes], remove: list[bytes]
 ) -> bytes | None:
-    """What decides the tree: git's words, its index, the files that differ, settings and attributes.
+    """Return a digest of status output, index, differing files, settings and attributes.
 
-    None where one of them is so young that it may change without a sign, as racy-git(7) explains.
+    None if one of them is so young that it may change without notice, as racy-git(7) explains.
     """
     young = time.time_ns() - _GRAIN_NS
     own_attributes = repository.settings.get("core.attributesFile") or os.path.join(
@@ -335,7 +335,7 @@ def _stamp(
 
 
 def _is_readable(root: bytes, path: bytes, largest: int) -> bool:
-    """Whether git can read a file or link of the work tree; what is behind a link is not in it."""
+    """True if git can read a file or link of the work tree; paths behind a link are not in it."""
     full = os.path.join(root, path)
     above = os.path.dirname(path)
     while above:

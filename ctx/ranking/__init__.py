@@ -1,1 +1,1 @@
-"""Ranking: from a query and a view to an ordered list of rows."""
+"""Ranking: order the rows of a view for a query."""

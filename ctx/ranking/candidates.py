@@ -1,4 +1,4 @@
-"""What is known of the rows of some files, worked out once for both rankers."""
+"""Data about the rows of some files, computed once for both rankers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ctx.storage.records import TEST
 
 
 class Candidates(NamedTuple):
-    """Some documents that have rows, the `files` that stand for them, both (n,), and all of their rows.
+    """Documents that have rows, the `files` that represent them, both (n,), and all of their rows.
 
-    Of each row, all (rows,): the `kinds`, without the bit of tests; the cosine `similar` of its vector with
-    that of the query; `text`, `defined` and `coverage` as in `United`.
+    For each row, all (rows,): the `kinds`, without the test bit; the cosine `similar` of its vector with that
+    of the query; `text`, `defined` and `coverage` as in `United`.
     """
 
     documents: npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ class Candidates(NamedTuple):
     coverage: Floats
 
     def among(self, places: npt.NDArray[np.int64]) -> Candidates:
-        """The same for some of the documents, by their places."""
+        """Return the candidates for some of the documents, by index."""
         groups, rows = self.groups.among(places)
         return Candidates(
             self.documents[places],
@@ -47,10 +47,10 @@ class Candidates(NamedTuple):
         )
 
 
-class Speaking(NamedTuple):
-    """The rows of candidates that have a word of the query, or whose path has one, and each first row.
+class MatchingRows(NamedTuple):
+    """The rows of candidates that match a word of the query, in text or path, and each first row.
 
-    All others have none of what is summed over words, and they are most of the rows.
+    All other rows are zero in every sum over words; they are most of the rows.
     """
 
     groups: Groups
@@ -63,19 +63,19 @@ def read_candidates(
     evidence: Evidence,
     documents: npt.NDArray[np.int64],
     files: npt.NDArray[np.int64],
-) -> tuple[Candidates, Speaking]:
-    """Read the rows of documents for which these files stand."""
+) -> tuple[Candidates, MatchingRows]:
+    """Read the rows of documents that these files represent."""
     groups = Groups.of(corpus, documents)
     rows = groups.rows
     in_path = np.zeros(corpus.view.files, dtype=bool)
     in_path[evidence.in_path.place] = True
-    speaks = evidence.row_found[rows] | in_path[files][groups.owner]
-    speaks[groups.start] = True
-    speaking, places = groups.where(speaks)
-    united = unite(corpus, evidence, speaking, files)
+    matches = evidence.row_found[rows] | in_path[files][groups.owner]
+    matches[groups.start] = True
+    matching, places = groups.where(matches)
+    united = unite(corpus, evidence, matching, files)
     text, defined, coverage = np.zeros((3, len(rows)))
     text[places], defined[places], coverage[places] = united.text, united.defined, united.coverage
     similar = similarity(corpus.bits.take(rows, axis=0).view(np.uint8), query)
     kinds = corpus.kinds.take(rows) & np.uint8(TEST - 1)
     candidates = Candidates(documents, files, groups, kinds, similar, text, defined, coverage)
-    return candidates, Speaking(speaking, united)
+    return candidates, MatchingRows(matching, united)

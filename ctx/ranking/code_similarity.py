@@ -1,8 +1,8 @@
-"""How alike two pieces of code are: by the words they share, by their vectors, and whether they are the same.
+"""Similarity of two pieces of code: by shared words, by vectors, and by identity.
 
-Words are weighed by how rare they are in the tree that is searched, and counted as often as they stand there
-(the weighted Jaccard index, Ruzicka 1958): 1 for the same words, 0 for none in common. Vectors agree in a
-share of their sign bits, of which half agree by chance.
+Words are weighted by their idf in the searched tree and counted by frequency (the weighted Jaccard index,
+Ruzicka 1958): 1 for the same words, 0 for none in common. Vector agreement is the share of equal sign bits,
+of which half agree by chance.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ctx.text.query import tokens, words_of
 from ctx.text.terms import counts, term_hash
 
 CANDIDATES = 40
-"""Chunks of each kind, by words and by vectors, whose text is looked at."""
+"""Number of candidates by words, and by vectors, whose text is compared."""
 _IDF_UNIT = 1024.0
 
 
 class Sample(NamedTuple):
-    """A piece of code made ready: its normalised text, how often each term stands in it, its sign bits."""
+    """A piece of code prepared for comparison: normalised text, frequency of each term, sign bits."""
 
     text: str
     terms: Mapping[int, int]
     bits: npt.NDArray[np.uint64]
 
 
-class Likeness(NamedTuple):
-    """`words` and `agreement` in 0..1; `same` where the normalised texts are equal."""
+class Similarity(NamedTuple):
+    """Similarity of two pieces: `words` and `agreement` in 0..1; `same` if the normalised texts are equal."""
 
     words: float
     agreement: float
@@ -42,7 +42,7 @@ class Likeness(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Both kinds of evidence in one number, 0..1."""
+        """Combined score of words and vectors, 0..1."""
         return round(0.5 * self.words + max(0.0, self.agreement - 0.5), 6)
 
 
@@ -59,13 +59,13 @@ def sample(text: str, language: str | None) -> Sample:
 
 
 def rarity(corpus: Corpus, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The weight of each term (n,) in a tree: its idf over live rows."""
+    """Return the weight of each term (n,) in a tree: its idf over live rows."""
     found = corpus.find(terms)
     return _idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
 
 
 def candidates(corpus: Corpus, wanted: Sample) -> list[int]:
-    """Live rows that may be alike, in no order."""
+    """Return live rows that may be similar, in ascending order."""
     terms = np.array(sorted(wanted.terms), dtype=np.int64)
     rows = np.flatnonzero(corpus.live)
     if not len(rows) or not len(terms):
@@ -73,11 +73,11 @@ def candidates(corpus: Corpus, wanted: Sample) -> list[int]:
     found = corpus.find(terms)
     weights = _idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
     shared = np.bincount(found.row, weights[found.term], corpus.rows)[rows]
-    # As if each word of the chunk weighed what one of the sample does in the mean.
-    alike = shared / (weights.sum() + weights.mean() * corpus.lengths[rows])
+    # Approximation: each word of the chunk has the mean weight of the sample's words.
+    shares = shared / (weights.sum() + weights.mean() * corpus.lengths[rows])
     agreement = -np.bitwise_count(corpus.bits[rows] ^ wanted.bits).sum(axis=1, dtype=np.int64)
     chosen: set[int] = set()
-    for values in (alike, agreement):
+    for values in (shares, agreement):
         if len(values) > CANDIDATES:
             least = np.partition(values, len(values) - CANDIDATES)[len(values) - CANDIDATES]
             chosen.update(rows[values >= least].tolist()[: 4 * CANDIDATES])
@@ -88,8 +88,8 @@ def candidates(corpus: Corpus, wanted: Sample) -> list[int]:
 
 def compare(
     wanted: Sample, other: Sample, other_bits: npt.NDArray[np.uint64], weights: Mapping[int, float]
-) -> Likeness:
-    """How alike a sample and a chunk of the tree are; `weights` has the rarity of every term of both."""
+) -> Similarity:
+    """Compare a sample and a chunk of the tree; `weights` has the idf of every term of both."""
     shared = total = 0.0
     for term in wanted.terms.keys() | other.terms.keys():
         a, b = wanted.terms.get(term, 0), other.terms.get(term, 0)
@@ -98,11 +98,11 @@ def compare(
     differing = int(np.bitwise_count(wanted.bits ^ other_bits).sum())
     agreement = 1.0 - differing / (64 * len(wanted.bits))
     same = bool(wanted.text) and wanted.text == other.text
-    return Likeness(round(shared / total, 6) if total else 0.0, agreement, same)
+    return Similarity(round(shared / total, 6) if total else 0.0, agreement, same)
 
 
 def _idf(total: int, containing: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Lucene's idf, a whole number of parts, since libraries differ in the last bit of a logarithm."""
+    """Return Lucene's idf, rounded to a fraction of 1024: libraries differ in the last bit of a logarithm."""
     idf = np.log1p((total - containing + 0.5) / (containing + 0.5))
     weights: npt.NDArray[np.float64] = np.rint(idf * _IDF_UNIT) / _IDF_UNIT
     return weights

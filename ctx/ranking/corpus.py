@@ -1,7 +1,7 @@
-"""All rows of a view side by side, and the sums over live rows that ranking needs.
+"""All rows of a view as arrays, and the sums over live rows that ranking needs.
 
-Rows and documents are numbered through all segments. Everything that a score depends on is summed over
-exactly the tree's own rows, so that the answer does not depend on how the rows are spread over segments.
+Rows and documents are numbered across all segments. Every value that a score depends on is summed over
+exactly the tree's own rows, so the answer does not depend on the distribution of rows over segments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ctx.storage.views.view import NO_SEGMENT, View
 
 
 class Postings(NamedTuple):
-    """Where some terms stand: the term's place in what was asked, the row, the frequency; each (n,)."""
+    """Postings of some terms: index of the term in the request, row, and frequency; each (n,)."""
 
     term: npt.NDArray[np.int64]
     row: npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ class Postings(NamedTuple):
 
 
 class Corpus:
-    """A view made ready for scoring; costs one pass over the rows.
+    """A view prepared for scoring; costs one pass over the rows.
 
     `lengths` (rows,) int64 tokens, `document_of` (rows,) int32, `kinds` (rows,) uint8, `bits` (rows, words)
     uint64, `live` (rows,) bool, `file_document` (files,) int64 with -1 for files without rows.
@@ -65,17 +65,17 @@ class Corpus:
 
     @cached_property
     def kinds(self) -> npt.NDArray[np.uint8]:
-        """The stored kind of each row."""
+        """Stored kind of each row."""
         return np.concatenate([segment.kinds for segment in self.view.segments] or [np.zeros(0, np.uint8)])
 
     @cached_property
     def document_length(self) -> npt.NDArray[np.int64]:
-        """Tokens of each document."""
+        """Number of tokens of each document."""
         return np.bincount(self.document_of, weights=self.lengths, minlength=self.documents).astype(np.int64)
 
     @cached_property
     def document_rows(self) -> npt.NDArray[np.int64]:
-        """Rows of each document."""
+        """Number of rows of each document."""
         return np.bincount(self.document_of, minlength=self.documents)
 
     @cached_property
@@ -84,7 +84,7 @@ class Corpus:
         return np.cumsum(self.document_rows) - self.document_rows
 
     def find(self, terms: npt.NDArray[np.int64]) -> Postings:
-        """The postings of some terms in live rows; of one term, the rows ascend."""
+        """Return the postings of some terms in live rows, with the rows of each term ascending."""
         parts = []
         for segment, offset in zip(self.view.segments, self.row_offset.tolist(), strict=False):
             term, row, count = segment.postings.find_many(terms)
@@ -100,7 +100,7 @@ class Corpus:
         return Postings(*(array[order] for array in joined))
 
     def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The largest value, at or above zero, among the rows of each document, (documents,)."""
+        """Return the largest value, at or above zero, among the rows of each document, (documents,)."""
         best = np.zeros(self.documents)
         if values.any():  # most queries have no identifier that is defined anywhere
             full = self._documents_with_rows
@@ -113,7 +113,7 @@ class Corpus:
 
     @cached_property
     def language_share(self) -> npt.NDArray[np.float64]:
-        """For each document the share of the tree's documents that are in its language, (documents,)."""
+        """For each document, the share of the tree's documents that are in its language, (documents,)."""
         names: dict[str, int] = {}
         numbers = [
             np.array([names.setdefault(name, len(names)) for name in segment.languages])[
@@ -128,26 +128,26 @@ class Corpus:
 
     @cached_property
     def path_words(self) -> dict[int, PathWords]:
-        """What was read of the paths of files so far, and kept for the next query."""
+        """Cache of the words of file paths."""
         return {}
 
     @cached_property
     def mentions(self) -> dict[int, npt.NDArray[np.int32]]:
-        """The documents in which a term stands that is the name of a file, kept for the next query."""
+        """Cache of the documents that contain a term that is the name of a file."""
         return {}
 
     def place(self, document: int) -> tuple[Segment, int]:
-        """The segment of a document and its number there."""
+        """Return the segment of a document and its number there."""
         number = bisect_right(self.document_offset, document) - 1
         return self.view.segments[number], document - int(self.document_offset[number])
 
     @cached_property
     def _blob(self) -> npt.NDArray[np.uint64]:
-        """The first eight bytes of each document's object id."""
+        """First eight bytes of each document's object id."""
         return np.concatenate([segment.blob_prefix for segment in self.view.segments]).astype(np.uint64)
 
     def documents_of_blob(self, document: int) -> npt.NDArray[np.int64]:
-        """The live documents of the same blob, itself and what other paths let it be read as."""
+        """Return the live documents of the same blob: itself, and those read differently at other paths."""
         found = np.flatnonzero(self.live_documents & (self._blob == self._blob[document]))
         if len(found) > 1:
             oid = self._oid(document)
@@ -155,7 +155,7 @@ class Corpus:
         return found
 
     def files_of_blob(self, document: int) -> npt.NDArray[np.int64]:
-        """The files whose content is the blob of a live document."""
+        """Return the files whose content is the blob of a live document."""
         if self._is_single[document]:
             return self.shown[document : document + 1]
         same = np.zeros(len(self.file_document), dtype=bool)
@@ -165,7 +165,7 @@ class Corpus:
 
     @cached_property
     def _is_single(self) -> npt.NDArray[np.bool_]:
-        """Which documents are of a blob that no other is of, and of one file."""
+        """True for documents with one file whose blob no other document has, (documents,)."""
         files = np.bincount(self.file_document[self.file_document >= 0], minlength=self.documents)
         _, blob, documents = np.unique(self._blob, return_inverse=True, return_counts=True)
         single: npt.NDArray[np.bool_] = (files == 1) & (documents[blob] == 1)
@@ -177,11 +177,11 @@ class Corpus:
 
     @cached_property
     def shown(self) -> npt.NDArray[np.int64]:
-        """For each document the file that stands for it, (documents,); -1 where the tree has none."""
+        """For each document the file that represents it, (documents,); -1 if the tree has none."""
         return self.shown_among(np.flatnonzero(self.file_document >= 0))
 
     def shown_among(self, files: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The same among some files that have rows: the one with the fewest flags, then the lowest path."""
+        """Return `shown` restricted to some files that have rows: fewest flags, then the lowest path."""
         view = self.view
         shown = np.full(self.documents, -1, dtype=np.int64)
         documents = self.file_document[files]
@@ -190,7 +190,7 @@ class Corpus:
         first = np.flatnonzero(np.diff(documents, prepend=-1))
         shown[documents[first]] = files[first]
         counts = np.diff(first, append=len(files))
-        # Paths are compared only where a document has several files.
+        # Compare paths only if a document has several files.
         for start, count in zip(first[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
             shown[documents[start]] = min(
                 files[start : start + count].tolist(),
@@ -200,9 +200,9 @@ class Corpus:
 
 
 def begins(*values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Where one of some arrays (n,) has another value than at the place before, (n,).
+    """Return True where an array of `values` (n,) differs from its previous element, (n,).
 
-    `np.diff` with something put before the first value takes five times as long.
+    Five times faster than `np.diff` with a value prepended.
     """
     found = np.ones(len(values[0]), dtype=bool)
     np.not_equal(values[0][1:], values[0][:-1], out=found[1:])

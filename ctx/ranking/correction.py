@@ -1,7 +1,7 @@
-"""A correction of the ranker's scores by what a repository's past says of its files.
+"""A correction of the ranker's scores by the history of the files in a repository.
 
-It is evidence from outside the tree, so a search uses it only where `ctx.fit` is set, and says so. The usual
-weights do for any repository; `git ctx evaluate --fit` learns others from its own commits.
+History is evidence from outside the tree, so a search uses it only if `ctx.fit` is set, and reports it. The
+default weights fit any repository; `git ctx evaluate --fit` learns others from its own commits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ctx.storage.views.view import View
 
 FORMAT = 2
 USUAL: Floats = np.array([0.5, 0.0, 4.0, 0.0, 0.0])
-"""The weights of the features in a repository of which nothing was learned, see docs/retrieval.md."""
+"""Default weights of the features, for a repository without learned weights; see docs/retrieval.md."""
 
 
 class Correction(NamedTuple):
-    """A past with what it weighs; `commit` is the last one that it knows.
+    """A history with feature weights; `commit` is the last commit in it.
 
-    The weights were learned from so many `tasks`; from none they are the usual ones.
+    The weights were learned from `tasks` tasks; if that is 0 they are the default ones.
     """
 
     past: Past
@@ -37,7 +37,7 @@ class Correction(NamedTuple):
     tasks: int
 
     def __call__(self, view: View, query: Query, files: npt.NDArray[np.int64], scores: Floats) -> Floats:
-        """The corrected scores of candidate files, both (n,)."""
+        """Return the corrected scores of candidate files, both (n,)."""
         found = [view.path(file) for file in files.tolist()]
         features = self.past.features(found, view.file_flags[files], query)
         corrected: Floats = scores + features @ self.weights
@@ -45,11 +45,11 @@ class Correction(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What an answer says that it was ranked with."""
+        """Name of the correction in an answer."""
         return f"{'fit' if self.tasks else 'past'} {self.commit.hex()[:12]}"
 
     def encoded(self) -> bytes:
-        """The bytes of the file that keeps it."""
+        """Return the content of the file that stores it."""
         meta = {
             "format": FORMAT,
             "features": list(FEATURES),
@@ -62,12 +62,12 @@ class Correction(NamedTuple):
 
 
 def fit_path(store: str) -> str:
-    """Where the correction of a repository lies, below the directory of its index."""
+    """Return the path of a repository's correction below the directory of its index."""
     return os.path.join(store, "fit")
 
 
 def load(path: str) -> Correction | None:
-    """The correction in a file; None where there is none for this program's ranker that can be trusted."""
+    """Return the correction in a file; None if it is missing, damaged, or made for another ranker."""
     with suppress(OSError, Damaged), Decoding("a fit"):
         arrays, meta = map_file(path)
         expect(arrays, _ARRAYS)
@@ -116,7 +116,7 @@ def _stored(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
 
 
 def _ranker() -> int:
-    """A checksum of the trees that the weights were learned on top of."""
+    """Return a checksum of the decision trees that the weights were learned for."""
     found = 0
     folder = os.path.dirname(__file__)
     for name in sorted(os.listdir(folder)):

@@ -1,7 +1,7 @@
-"""What speaks for each row and each document of a corpus, given a query.
+"""Evidence for each row and each document of a corpus, given a query.
 
 BM25 is that of Robertson and Zaragoza (2009) with the idf of Lucene, which is never negative. All sums run
-over the terms in their order in the query, so that they do not depend on how rows lie in segments.
+over the terms in query order, so they do not depend on the order of rows in segments.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ctx.text.terms import DEFINITION
 _K1 = 1.2
 _B = 0.75
 _IDF_UNIT = 1024.0
-"""An idf is a whole number of these parts: libraries differ in the last bit of a logarithm."""
+"""Unit of idf values: libraries differ in the last bit of a logarithm."""
 _NEARLY_ALL = 0.999
-"""What counts as all of a sum of idf."""
+"""Share of a sum of idf that counts as all of it."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Placed(NamedTuple):
-    """Terms in places, each (n,): the term, the row or the file, and how much it says there."""
+    """Values of terms in rows or files, each (n,): the term, the row or file, the value."""
 
     term: npt.NDArray[np.int64]
     place: npt.NDArray[np.int64]
@@ -37,17 +37,17 @@ class Placed(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All arrays (rows,), (documents,) or (files,) float64, zero where nothing speaks for it.
+    """Evidence arrays (rows,), (documents,) or (files,) float64, zero without evidence.
 
-    `*_words` are BM25 of the text; `*_names` the summed idf of the query's terms in the names that are
-    defined there; `*_coverage` the summed idf of the words that stand there; `row_defines` the number of
-    identifiers of the query that are defined there to the letter; `row_whole` the largest summed idf of words
-    that together are the whole name of a definition there; `row_called` (bool) whether that name has at least
-    two words and all that the query says; `row_said` the idf share that stands there to the letter, where
-    that was looked at (`ctx.ranking.verbatim`); `row_found` (bool) whether anything of it stands there,
-    masked or not; `row_agreement` the share of equal bits of the vectors in 0..1; `file_path` the summed
-    idf of the terms in the path, `document_path` the best of the document's files. `word_idf` has the idf of
-    each of the query's terms, zero for neighbours tried as one.
+    `*_words` are BM25 of the text; `*_names` the summed idf of the query's terms in the names defined there;
+    `*_coverage` the summed idf of the words found there; `row_defines` the number of identifiers of the query
+    defined there with exact spelling; `row_whole` the largest summed idf of words that together are the whole
+    name of a definition there; `row_called` (bool) is True if that name has at least two words and all of the
+    query; `row_verbatim` the idf share found there verbatim, where that was checked (`ctx.ranking.verbatim`);
+    `row_found` (bool) is True if any term is found there, masked or not; `row_agreement` the share of equal
+    bits of the vectors in 0..1; `file_path` the summed idf of the terms in the path, `document_path` the best
+    of the document's files. `word_idf` has the idf of each of the query's terms, zero for compounds of
+    neighbouring words.
     """
 
     row_words: Floats
@@ -55,7 +55,7 @@ class Evidence(NamedTuple):
     row_defines: Floats
     row_whole: Floats
     row_called: npt.NDArray[np.bool_]
-    row_said: Floats
+    row_verbatim: Floats
     row_agreement: Floats
     row_coverage: Floats
     row_found: npt.NDArray[np.bool_]
@@ -71,14 +71,14 @@ class Evidence(NamedTuple):
     in_path: Placed
 
     def among(self, rows: npt.NDArray[np.bool_]) -> Evidence:
-        """The same with nothing speaking for rows but those of a mask; sums over documents stay."""
+        """Return the evidence with all rows outside a mask zeroed; sums over documents stay."""
         return self._replace(
             row_words=np.where(rows, self.row_words, 0.0),
             row_names=np.where(rows, self.row_names, 0.0),
             row_defines=np.where(rows, self.row_defines, 0.0),
             row_whole=np.where(rows, self.row_whole, 0.0),
             row_called=self.row_called & rows,
-            row_said=np.where(rows, self.row_said, 0.0),
+            row_verbatim=np.where(rows, self.row_verbatim, 0.0),
             row_agreement=np.where(rows, self.row_agreement, 0.0),
             row_coverage=np.where(rows, self.row_coverage, 0.0),
         )
@@ -114,7 +114,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     row_words = _summed(row, value, rows)
     row_coverage = _summed(row, word_idf[term], rows)
 
-    # Of one term the rows ascend and documents are consecutive rows, so equal owners stand together.
+    # The rows of a term ascend and documents are consecutive rows, so equal owners are adjacent.
     owner = corpus.document_of[row]
     first = begins(term, owner).nonzero()[0]
     term, owner = term[first], owner[first]
@@ -184,7 +184,7 @@ def _path_evidence(
 
 
 def _summed(places: npt.NDArray[Any], values: Floats, length: int) -> Floats:
-    """The sum of the values at each place; of no values too it is a sum of floats."""
+    """Return the sum of the values at each index, float64 even without values."""
     summed: Floats = np.bincount(places, values, length).astype(np.float64, copy=False)
     return summed
 
@@ -200,7 +200,7 @@ def _agreement(corpus: Corpus, query: Query) -> Floats:
 
 
 def idf(total: int, containing: npt.NDArray[np.int64]) -> Floats:
-    """How much a term says that stands in so many of all rows, documents or files."""
+    """Return the idf of terms, from the number of all rows, documents or files, and of those with each."""
     value = np.log1p((total - containing + 0.5) / (containing + 0.5))
     return np.rint(value * _IDF_UNIT) / _IDF_UNIT
 

@@ -1,7 +1,7 @@
-"""What each kind of evidence added to the score of a hit.
+"""Explaining the score of a hit by kind of evidence.
 
-The parts of a hit add up to its margin exactly, and its score is the logistic function of that. They are read
-off the trees, see `ctx.ranking.gbdt`; nothing is fitted afterwards.
+The parts of a hit add up to its margin exactly, and its score is the logistic function of the margin. They
+are read from the decision trees, see `ctx.ranking.gbdt`; nothing is fitted afterwards.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.storage.views import paths
 
 COMMON = "common"
-"""What all candidates have: the mean of the trees."""
+"""Part that all candidates share: the mean of the trees."""
 CORRECTION = "correction"
-"""What was fitted to the repository, where the user asked for that."""
-TO_THE_LETTER = "to the letter"
-"""What stands in the file as it stands in the query."""
+"""Part from the correction fitted to the repository, if the user enabled it."""
+VERBATIM = "to the letter"
+"""Part from text of the file that matches the query verbatim."""
 NAMES = "names"
-"""The group of features that what `ranker.CALLED_SO` gives is put into."""
+"""Feature group of the `ranker.NAME_GAIN` gain."""
 _LEAST_SCORE = -500.0
-"""Scores below this are as good as none, and their logistic function has no number."""
+"""Scores below this are clamped: their logistic function underflows."""
 FURTHER_ROW = "further chunk of the file"
 _PARTS = (COMMON, *dict.fromkeys(GROUPS.values()))
 _KINDS = {
@@ -44,11 +44,11 @@ _KINDS = {
 
 
 class Explained(NamedTuple):
-    """A hit, its margin and what it is made of.
+    """A hit, its margin and the parts of the margin.
 
-    `parts` maps a group of features (`features.GROUPS`), `COMMON`, `CORRECTION`, `TO_THE_LETTER`,
-    `FURTHER_ROW` or what the file is ("a test") to what it adds; `features` maps features to what the trees
-    made of them, and to their values. `words` is the BM25 of the row's text.
+    `parts` maps a group of features (`features.GROUPS`), `COMMON`, `CORRECTION`, `VERBATIM`,
+    `FURTHER_ROW` or the kind of file ("a test") to its contribution; `features` maps features to their
+    contributions, and to their values. `words` is the BM25 of the row's text.
     """
 
     hit: Ranked
@@ -68,10 +68,10 @@ def explain(
     deep: int = 0,
     most_files: int | None = None,
 ) -> list[Explained]:
-    """Return the answer of `ranker.rank` with the reasons of each hit.
+    """Return the answer of `ranker.rank` with the reasons for each hit.
 
-    Of the `deep` best files it has all rows. `most_files` is the number of files that are wanted, where
-    that is not the limit: files are weighed beside each other, so more candidates could change their order.
+    For the `deep` best files all rows are returned. `most_files` is the number of files to rank, if not
+    `limit`: files are scored relative to each other, so more candidates could change their order.
     """
     query = settled(corpus, tuning.read(query))
     pool = pool_of(corpus, query, allowed, limit if most_files is None else most_files, only, tuning)
@@ -81,7 +81,7 @@ def explain(
     hits = ranked(corpus, pool, placed)
     if not hits:
         return []
-    # What speaks for a file is the same for all of its rows.
+    # The evidence for a file is the same for all of its rows.
     own, of_row = np.unique(placed.candidates, return_inverse=True)
     table = pool.features[own]
     steps = (tuning.trees or file_ranker()).contributions(table) / UNIT
@@ -102,7 +102,7 @@ def explain(
         if gain := float(pool.gains[own[number]]):
             parts[NAMES] += gain
         if said[number]:
-            parts[TO_THE_LETTER] = said[number]
+            parts[VERBATIM] = said[number]
         if corrections[number]:
             parts[CORRECTION] = corrections[number]
         files.append((parts, features))
@@ -117,7 +117,7 @@ def explain(
 
 
 def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: PlacedRows, deep: int) -> PlacedRows:
-    """The same rows and, after them, all others of the best files."""
+    """Return the same rows and, after them, all others of the best files."""
     best = np.array(list(dict.fromkeys(placed.candidates.tolist()))[:deep], dtype=np.int64)
     if not len(best):
         return placed

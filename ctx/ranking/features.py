@@ -1,8 +1,8 @@
-"""What is known of each candidate file, as numbers for the learned ranker.
+"""Features of each candidate file for the learned ranker.
 
 Every feature is a function of the tree searched, the query and the other candidates. None says that a file is
-a test, an example, generated or documentation, and none how large it is: commits touch tests and large files
-far more often than people look for them, and a ranker that learns from commits would learn just that.
+a test, an example, generated or documentation, and none is its size: commits touch tests and large files far
+more often than people look for them, and a ranker trained on commits would learn just that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.models.static_embedding import word_table
-from ctx.ranking.candidates import Candidates, Speaking
+from ctx.ranking.candidates import Candidates, MatchingRows
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.evidence import Evidence, Floats
 from ctx.ranking.path_words import Joined, PathWords, join, read_paths
@@ -25,9 +25,9 @@ from ctx.types import KINDS
 _TYPES = {"class", "interface", "struct", "enum", "trait", "object", "module", "type"}
 _NAMELESS = {"block", "imports", "section", "entry"}
 IS_TYPE = np.array([1.0 if kind in _TYPES else 0.8 for kind in KINDS])
-"""A name is more likely to be meant as the type than as one of the functions called the same."""
+"""Weight of each kind as a type: a name more likely means the type than a function of the same name."""
 IS_DEFINITION = np.array([0.0 if kind in _NAMELESS else 1.0 for kind in KINDS])
-"""Which kinds of rows give something a name."""
+"""1 for the kinds of rows that define a name, else 0."""
 
 COMPARED = (
     "three_rows",
@@ -105,15 +105,15 @@ _GROUPED = {
 }
 _GROUP = {name: group for group, names in _GROUPED.items() for name in names.split()}
 GROUPS = {feature: _GROUP[feature.removesuffix("/best")] for feature in FEATURES}
-"""What kind of evidence each feature is."""
+"""Kind of evidence of each feature."""
 
 
 def file_features(
-    corpus: Corpus, query: Query, evidence: Evidence, candidates: Candidates, speaking: Speaking
+    corpus: Corpus, query: Query, evidence: Evidence, candidates: Candidates, matching: MatchingRows
 ) -> npt.NDArray[np.float32]:
-    """One row for each candidate, (n, FEATURES), of what `read_candidates` gives."""
+    """Return the features of each candidate, (n, FEATURES), from the result of `read_candidates`."""
     documents, files, every = candidates.documents, candidates.files, candidates.groups
-    groups, united = speaking
+    groups, united = matching
     rows, similar = groups.rows, candidates.similar
     words, names = evidence.row_words[rows], evidence.row_names[rows]
     possible = max(1e-9, float(evidence.word_idf.sum()))
@@ -169,7 +169,7 @@ def file_features(
     }
     found |= references(corpus, documents, known, found["united_three"])
     found |= spread(
-        evidence, query, speaking, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
+        evidence, query, matching, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
     )
     found |= in_folder(known, found["united_three"])
     table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)
@@ -193,7 +193,7 @@ def _paths(corpus: Corpus, files: npt.NDArray[np.int64]) -> list[PathWords]:
 
 
 def _soft_matches(query: Query, evidence: Evidence, words: Joined) -> tuple[Floats, Floats]:
-    """How well the path has the query's words, and the query those of the file's name, in 0..1."""
+    """Return how well paths match the query's words, and file names are matched by the query, in 0..1."""
     if not len(query.words):
         return np.zeros(len(words.start)), np.zeros(len(words.start))
     weights = evidence.word_idf[query.words]
@@ -207,7 +207,7 @@ def _soft_matches(query: Query, evidence: Evidence, words: Joined) -> tuple[Floa
 
 
 def _named(query: Query, words: Joined) -> tuple[Floats, Floats]:
-    """The share of the words of each file's name, and of its path, that the query has to the letter."""
+    """Return the share of the words of each file's name, and of its path, that the query has exactly."""
     equal = (query.hashes[:, None] == words.terms).any(axis=0)
     of_path, of_name = (
         np.add.reduceat(some, words.start, dtype=np.int64) for some in (equal, equal & words.of_name)

@@ -1,8 +1,8 @@
-"""Rankings of one question made into one: that of the words and names, and that of a remote model's vectors.
+"""Fusion of two rankings: by words and names, and by the vectors of a remote model.
 
-Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): a chunk gets 1 / (60 + its place) from each
-list it is in. A chunk that is in one list alone gets a share of what its file got from the other: both say
-which file, and often not which chunk.
+Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): a chunk gets 1 / (60 + its rank) from each list
+it is in. A chunk in only one list gets a share of its file's score from the other: both lists identify the
+file, but often not the chunk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 def fuse(corpus: Corpus, lists: Sequence[Sequence[tuple[int, int]]], limit: int) -> list[Ranked]:
-    """One ranking of several, each of (row, file), best first; scores in 0..1 order this answer alone."""
+    """Fuse lists of (row, file), best first; scores in 0..1 compare only within this answer."""
     file_of: dict[int, int] = {}
     for ranking in lists:
         for row, file in ranking:
@@ -34,7 +34,7 @@ def fuse(corpus: Corpus, lists: Sequence[Sequence[tuple[int, int]]], limit: int)
 
 
 def fuse_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """The same for hits, which may be of two trees; each with the score that makes this order."""
+    """Fuse lists of hits, which may be of two trees; each with the score of the fused order."""
     hits: dict[tuple[Any, ...], Hit] = {}
     for ranking in lists:
         for hit in ranking:
@@ -46,7 +46,7 @@ def fuse_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Answers to several queries as one, by reciprocal ranks; each hit with the score of this order."""
+    """Merge the answers to several queries by reciprocal ranks; each hit with the score of this order."""
     worth: dict[tuple[Any, ...], float] = {}
     hits: dict[tuple[Any, ...], Hit] = {}
     for one in lists:
@@ -59,7 +59,7 @@ def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 def place_of(hit: Hit) -> tuple[Any, ...]:
-    """What tells a hit from others of its answer: of which tree it is, the blob, the place in it."""
+    """Return the identity of a hit within its answer: the tree, the blob, the position in it."""
     return hit.change and hit.change.side, hit.blob, hit.position.start
 
 

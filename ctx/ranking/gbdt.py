@@ -1,9 +1,9 @@
-"""The learned rankers: regression trees as plain arrays, for all candidates at once.
+"""The learned rankers: regression trees as arrays, evaluated for all candidates at once.
 
-Each inner node that a candidate fails takes the leaves to its left away; the first leaf that remains is the
-one that the candidate falls into (QuickScorer: Lucchese et al., SIGIR 2015). What a feature contributed to a
-sum is read off the way to the leaf: each step changes the mean of what is below by a whole number, and
-belongs to the feature that was asked there (Saabas, 2014). docs/ranker.md says what the trees learned from.
+Each inner node that a candidate fails removes the leaves to its left; the candidate falls into the first leaf
+that remains (QuickScorer: Lucchese et al., SIGIR 2015). The contribution of a feature to a sum follows the
+path to the leaf: each step changes the mean of the subtree by an integer, attributed to the feature tested
+there (Saabas, 2014). docs/ranker.md describes the training.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ctx.storage.arrays import Arrays, map_file
 
 FORMAT = 1
 LEAVES = 8
-"""The most leaves of a tree: one bit each."""
+"""Maximum number of leaves of a tree: one bit each."""
 UNIT = float(1 << 20)
-"""Values of leaves are whole numbers of these parts, so that their sums are exact."""
+"""Leaf values are integers in this unit, so that their sums are exact."""
 
 _FOLDER = os.path.dirname(__file__)
 
 
 class Trees:
-    """An ensemble.
+    """An ensemble of regression trees.
 
     `feature` uint8, `threshold` float32, `mask` uint8 and `mean` int32 are (trees, nodes), `value` int32
-    (trees, leaves). A node is failed where the feature is above the threshold; its mask has a zero for each
-    leaf on its left; its mean is that of the leaves below it, as often as they were reached in training.
-    Nodes stand between the leaves that they part: node i after leaf i.
+    (trees, leaves). A node is failed if the feature is above the threshold; its mask has a zero for each leaf
+    on its left; its mean is that of the leaves below it, weighted by training samples. Nodes are ordered
+    between the leaves that they separate: node i after leaf i.
     """
 
     @Decoding("a ranker")
@@ -55,12 +55,15 @@ class Trees:
         self._first = np.arange(value.shape[0])[:, None] * value.shape[1]
 
     def margins(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """The sum over the trees for each candidate (n,), from features (n, FEATURES); higher is better."""
+        """Return the sum over the trees for each candidate (n,).
+
+        `table` has the features (n, FEATURES); a higher sum is better.
+        """
         summed: npt.NDArray[np.float64] = self._value.take(self._leaves(table)).sum(axis=0) / UNIT
         return summed
 
     def contributions(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
-        """What each feature added to each sum in parts of UNIT, (n, features + 1); the last is for all alike.
+        """Return each feature's contribution to each sum in UNIT, (n, features + 1); the last is the bias.
 
         Each row adds up to UNIT times the margin, exactly.
         """
@@ -72,9 +75,9 @@ class Trees:
         return found
 
     def _leaves(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
-        """The leaf that each candidate falls into, (trees, n), numbered through all trees."""
+        """Return the leaf that each candidate falls into, (trees, n), numbered across all trees."""
         passed = table.T.take(self._feature, axis=0) <= self._threshold
-        # All ones where a node is passed: arithmetic on octets is several times faster than choosing.
+        # All ones if a node is passed: arithmetic on octets is several times faster than `np.where`.
         left = passed.view(np.uint8)
         np.negative(left, out=left)
         np.bitwise_or(left, self._mask, out=left)
@@ -85,7 +88,7 @@ class Trees:
 
     @cached_property
     def _ways(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """For each leaf of all trees the features asked on the way to it and the steps, (leaves, LEAVES)."""
+        """For each leaf of all trees, the features tested on its path and the steps, (leaves, LEAVES)."""
         trees, nodes = self._shape
         feature = np.full((trees, nodes + 1, LEAVES), self._features, dtype=np.int64)
         step = np.zeros(feature.shape, dtype=np.int64)
@@ -100,18 +103,18 @@ class Trees:
 
 @lru_cache(maxsize=1)
 def file_ranker() -> Trees:
-    """The trees inside the package that put files in order."""
+    """Return the packaged ranker of files."""
     return ranker_in(os.path.join(_FOLDER, "ranker-1.bin"))
 
 
 @lru_cache(maxsize=1)
 def row_ranker() -> Trees:
-    """The trees inside the package that put the rows of one file in order."""
+    """Return the packaged ranker of the rows of one file."""
     return ranker_in(os.path.join(_FOLDER, "rows-1.bin"), ROW_FEATURES)
 
 
 def ranker_in(path: str, features: Sequence[str] = FEATURES) -> Trees:
-    """The trees in a file. Raises `Damaged` for those of other features, OSError where there is no file."""
+    """Read the trees in a file. Raises `Damaged` if their features differ, OSError if there is no file."""
     arrays, meta = map_file(path)
     with Decoding(f"the ranker in {path}"):
         return Trees(arrays, list(meta["features"]), features)
@@ -124,12 +127,15 @@ _Way = list[tuple[int | None, int]]
 def _ways(
     feature: list[int], mask: list[int], mean: list[int], value: list[int]
 ) -> Iterator[tuple[int, _Way]]:
-    """The leaves of one tree, each with the steps to it: the feature asked, None at first, and the change."""
-    # The lowest leaf on a node's left. Nodes that are not used take no leaf away, and come last.
+    """Yield the leaves of one tree with the steps of their path.
+
+    A step is the feature tested, None at first, and the change of the mean.
+    """
+    # The lowest leaf on a node's left. Unused nodes remove no leaf, and come last.
     first = [next((leaf for leaf in range(LEAVES) if not one >> leaf & 1), LEAVES) for one in mask]
 
     def root(start: int, end: int) -> int:
-        # Of the nodes whose left reaches down to the first leaf the last one holds the others on its left.
+        # The last node whose left side starts at the first leaf has the others on its left.
         return max(node for node in range(start, end) if first[node] == start)
 
     def visit(start: int, end: int, total: int, way: _Way) -> Iterator[tuple[int, _Way]]:

@@ -1,4 +1,4 @@
-"""Numbers of rows brought together by the document that the rows belong to."""
+"""Rows grouped by the document that they belong to."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Groups(NamedTuple):
-    """The rows of some documents: `rows`, for each its document's place `owner`; for each document
-    its first place in them `start`, and their number `counts`.
+    """The rows of some documents.
+
+    `rows` and the index `owner` of the document of each; per document, its first index in them `start`, and
+    the number `counts`.
     """
 
     rows: npt.NDArray[np.int64]
@@ -24,37 +26,37 @@ class Groups(NamedTuple):
 
     @classmethod
     def of(cls, corpus: Corpus, documents: npt.NDArray[np.int64]) -> Groups:
-        """The rows of documents, each of which has some."""
+        """Return the rows of documents, each of which has at least one."""
         counts = corpus.document_rows[documents]
         rows, start = _ranges(corpus.document_start[documents], counts)
         return cls(rows, np.arange(len(documents)).repeat(counts), start, counts)
 
     def among(self, documents: npt.NDArray[np.int64]) -> tuple[Groups, npt.NDArray[np.int64]]:
-        """The rows of some of the documents, by their places, and where these rows are here."""
+        """Return the rows of some of the documents, by index, and the indices of these rows here."""
         counts = self.counts[documents]
         places, start = _ranges(self.start[documents], counts)
         owner = np.arange(len(documents)).repeat(counts)
         return Groups(self.rows[places], owner, start, counts), places
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> tuple[Groups, npt.NDArray[np.int64]]:
-        """The chosen rows, (rows,), at least one of each document, and where they are here."""
+        """Return the chosen rows, (rows,), at least one of each document, and their indices here."""
         places = chosen.nonzero()[0]
         owner = self.owner[places]
         counts = np.bincount(owner, minlength=len(self.start))
         return Groups(self.rows[places], owner, counts.cumsum() - counts, counts), places
 
     def total(self, values: Floats) -> Floats:
-        """The sum for each document."""
+        """Return the sum for each document."""
         total: Floats = np.add.reduceat(values, self.start)
         return total
 
     def best(self, values: Floats) -> Floats:
-        """The largest value of each document, of (rows,) or (kinds, rows)."""
+        """Return the largest value of each document, from (rows,) or (kinds, rows)."""
         best: Floats = np.maximum.reduceat(values, self.start, axis=-1)
         return best
 
     def best_three(self, values: Floats) -> Floats:
-        """The sum of the three largest values of each document; values are at or above zero."""
+        """Return the sum of the three largest values of each document; values must be at or above zero."""
         best = self.best(values)
         left, total = values.copy(), best.copy()
         for _ in range(2):
@@ -64,7 +66,7 @@ class Groups(NamedTuple):
         return total
 
     def first_at(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        """The place of the first chosen row of each document that has one, of `chosen` (rows,)."""
+        """Return the index of the first chosen row, `chosen` (rows,), of each document that has one."""
         places = chosen.nonzero()[0]
         return places[begins(self.owner[places])]
 
@@ -72,6 +74,6 @@ class Groups(NamedTuple):
 def _ranges(
     first: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """So many numbers from each first one on, one range after the other, and where each range begins."""
+    """Return the concatenated ranges of `counts` numbers from each of `first`, and where each begins."""
     start = counts.cumsum() - counts
     return np.arange(int(counts.sum())) + (first - start).repeat(counts), start

@@ -1,6 +1,6 @@
-"""Where the vectors of a view's chunks are, and which of them lie near a query.
+"""Locations of the vectors of a view's chunks, and search for those nearest to a query.
 
-The places are worked out once for a view; a query touches the vectors, and the chunks that it finds.
+The locations are computed once per view; a query reads only the vectors and the chunks that it finds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ctx.ranking.corpus import Corpus
 from ctx.storage.views.view import NO_SEGMENT, View
 
 _BITS_MORE = 4
-"""So many times more candidates are taken where bits alone choose them, since they choose roughly."""
+"""Factor for the number of candidates chosen by bits alone, which is approximate."""
 
 Vectors = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Span(NamedTuple):
-    """The vectors of one cluster: rows `start` to `end` of some that lie together."""
+    """The vectors of one cluster: rows `start` to `end` of an array."""
 
     rows: Vectors
     start: int
@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 
 class Near(NamedTuple):
-    """A chunk that lies near the query: its row in the corpus, its file, the similarity in -1..1."""
+    """A chunk near the query: its row in the corpus, its file, the similarity in -1..1."""
 
     row: int
     file: int
@@ -41,7 +41,7 @@ class Near(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Vectors that lie together: which of them count (None: all), the file and the corpus row of each."""
+    """An array of vectors: the selected ones (None: all), and the file and corpus row of each."""
 
     rows: Vectors
     chosen: Numbers | None
@@ -50,10 +50,13 @@ class _Part(NamedTuple):
 
 
 class Nearness:
-    """The vectors of a view; of clusters without any, no chunk is ever near."""
+    """The vectors of a view; chunks of clusters without vectors are never found."""
 
     def __init__(self, corpus: Corpus, where: Sequence[Span | None], precision: str) -> None:
-        """`where` has the vectors of each cluster of the view. Raises `Damaged` where they do not fit it."""
+        """Initialize; `where` has the vectors of each cluster of the view.
+
+        Raises `Damaged` if they do not fit it.
+        """
         self._view = corpus.view
         self._precision = precision
         file_of, row_of = _places(self._view, corpus)
@@ -80,9 +83,9 @@ class Nearness:
     def find(
         self, query: npt.NDArray[np.float32], allowed: Mask | None, count: int, only: Mask | None = None
     ) -> list[Near]:
-        """The chunks that lie nearest to a query (dimensions,), best first; among these files, these rows.
+        """Return the chunks nearest to a query (dimensions,), best first, among some files and rows.
 
-        Of a blob at several paths the path that lies nearest stands for it.
+        A blob at several paths is represented by the nearest path.
         """
         parts = [_open(part, allowed, only) for part in self._parts]
         if not parts:
@@ -111,7 +114,7 @@ class Nearness:
 
 
 def _open(part: _Part, allowed: Mask | None, only: Mask | None) -> _Part:
-    """What is left of some vectors among these files and these rows of the corpus."""
+    """Return the vectors restricted to some files and rows of the corpus."""
     if allowed is None and only is None:
         return part
     left = np.ones(len(part.row), dtype=bool) if allowed is None else allowed[part.file]
@@ -125,7 +128,7 @@ def _rows(part: _Part) -> Vectors:
 
 
 def _places(view: View, corpus: Corpus) -> tuple[Numbers, Numbers]:
-    """For each chunk of each file of a view, in order: its file, and its row in the corpus."""
+    """Return for each chunk of each file of a view, in order, its file and its row in the corpus."""
     files = np.flatnonzero(view.file_segment != NO_SEGMENT)
     documents = corpus.file_document[files]
     counts = corpus.document_rows[documents]
@@ -136,7 +139,7 @@ def _places(view: View, corpus: Corpus) -> tuple[Numbers, Numbers]:
 
 
 def _cluster_starts(view: View, corpus: Corpus) -> Numbers:
-    """Where in that order each cluster of a view begins."""
+    """Return the index in that order at which each cluster of a view begins."""
     counts = np.zeros(view.files + 1, dtype=np.int64)
     live = np.flatnonzero(view.file_segment != NO_SEGMENT)
     counts[live + 1] = corpus.document_rows[corpus.file_document[live]]

@@ -1,4 +1,4 @@
-"""What the commits before one changed and said, file by file: evidence from outside the tree.
+"""The history of files before a commit: changes and messages, as evidence from outside the tree.
 
 It holds hashes of paths and of words, no text.
 """
@@ -23,17 +23,19 @@ from ctx.text.query import terms_in
 from ctx.text.subjects import query_of
 
 FEATURES = ("changed", "folder changed", "said of it", "test", "document")
-"""How often a file, and its folder, were changed before, lately more than long ago; how well the messages of
-those changes answer the query (BM25, as a share of what it could get); whether it is a test, or no code, and
-not asked for. In 0..1."""
+"""Features in 0..1.
+
+The recency-weighted change frequency of a file and of its folder; how well the messages of those changes
+match the query (BM25, as a share of the maximum); whether the file is a test, or not code, and not asked for.
+"""
 
 _NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.EXAMPLE
 _K1, _B = 1.2, 0.75
 _HISTORY = 3000
-"""Commits that the past looks back on."""
+"""Number of commits in the history."""
 _MOST_FILES = 20
 _HALF_LIFE = 300.0
-"""Commits after which a change counts half."""
+"""Number of commits after which a change counts half."""
 
 _OID = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
 
@@ -44,8 +46,8 @@ class Past(NamedTuple):
     """The history of files up to a commit. Hashes ascend.
 
     `path` uint64, `changed` and `said` float32 are (paths,), `folder` and `folder_changed` (folders,); `term`
-    int64, `place` uint32 (of `path`) and `times` float32 are (postings,). `times` says how often a word was
-    said of a file, and `said` how many were; a message counts the less the more files it is about.
+    int64, `place` uint32 (of `path`) and `times` float32 are (postings,). `times` is the frequency of a word
+    in messages about a file, and `said` their length; a message is divided by the number of its files.
     """
 
     path: npt.NDArray[np.uint64]
@@ -58,7 +60,7 @@ class Past(NamedTuple):
     times: npt.NDArray[np.float32]
 
     def features(self, found: Sequence[bytes], flags: npt.NDArray[np.uint8], query: Query) -> Floats:
-        """(files, FEATURES) for some files, by their paths and the flags of these."""
+        """Return the features (files, FEATURES) of some files, by their paths and path flags."""
         place = _places(self.path, [path_hash(path) for path in found])
         folder = _places(self.folder, [path_hash(folder_of(path)) for path in found])
         flags = flags & ~np.uint8(query.asked & 0xFF)
@@ -74,7 +76,7 @@ class Past(NamedTuple):
         ).astype(np.float64)
 
     def _said(self, query: Query, place: npt.NDArray[np.int64]) -> Floats:
-        """BM25 of what was said of each file, as a share of what the query's words could get."""
+        """Return the BM25 of the messages about each file, as a share of the maximum for the query."""
         found = np.zeros(len(self.path) + 1)
         whole = 0.0
         mean = max(float(self.said.mean()), 1e-9) if len(self.said) else 1.0
@@ -84,18 +86,18 @@ class Past(NamedTuple):
             whole += rare
             own, times = self.place[start:end], self.times[start:end].astype(np.float64)
             found[own] += rare * times / (times + _K1 * (1 - _B + _B * self.said[own] / mean))
-        return found[place] / max(whole, 1e-9)  # the last one is that of files without a past
+        return found[place] / max(whole, 1e-9)  # the last element is for files without a history
 
 
 class _Entry(NamedTuple):
-    """One commit of the past."""
+    """One commit of the history."""
 
     paths: list[bytes]
     terms: set[int]
 
 
 class History:
-    """What the commits that lead to one changed and said, the newest first. Raises GitFailed."""
+    """The changes and messages of the ancestors of a commit, newest first. Raises GitFailed."""
 
     def __init__(self, repository: Repository, start: bytes) -> None:
         listing = repository.git(
@@ -109,7 +111,7 @@ class History:
             oid, _, rest = record.partition(b"\x02")
             subject, _, names = rest.rpartition(b"\x02")
             if not _OID.fullmatch(oid):
-                continue  # the rest of a name that has the mark in it
+                continue  # the rest of a name that contains the separator
             touched = [name for name in names.lstrip(b"\0\n").split(b"\0") if name]
             said = query_of(subject.decode("utf-8", "replace"))
             self._place[bytes.fromhex(oid.decode())] = len(self._entries)
@@ -117,11 +119,11 @@ class History:
             self._entries.append(_Entry([] if many else touched, terms_in(said) if said else set()))
 
     def before(self, commits: Sequence[bytes]) -> Past:
-        """The past that ends before the oldest of some commits, itself left out."""
+        """Return the history that ends before the oldest of some commits."""
         return self._past(max((self._place.get(oid, len(self._entries)) for oid in commits), default=-1) + 1)
 
     def whole(self) -> Past:
-        """All of it."""
+        """Return the whole history."""
         return self._past(0)
 
     def _past(self, start: int) -> Past:
@@ -156,17 +158,17 @@ class History:
 
 
 def path_hash(path: bytes) -> int:
-    """64 bits that stand for a path (BLAKE2b, RFC 7693)."""
+    """Return a 64-bit hash of a path (BLAKE2b, RFC 7693)."""
     return int.from_bytes(blake2b(path, digest_size=8).digest(), "little")
 
 
 def folder_of(path: bytes) -> bytes:
-    """The directory that a path lies in, empty for the root."""
+    """Return the directory of a path, empty for the root."""
     return path.rpartition(b"/")[0]
 
 
 def _places(known: npt.NDArray[np.uint64], wanted: list[int]) -> npt.NDArray[np.int64]:
-    """Where each hash is among the known ones, their number where it is not."""
+    """Return the index of each hash among the known ones, their number if it is not there."""
     hashes = np.array(wanted, dtype=np.uint64)
     place = np.searchsorted(known, hashes)
     found = np.append(known, np.uint64(0))[place] == hashes

@@ -1,4 +1,4 @@
-"""Whether a query looks pasted: a message of a program, a trace, a line of a log, a piece of code."""
+"""Detecting pasted queries: a program's message, a trace, a log line, a piece of code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from ctx.text.query import tokens
 
 LEAST = 4
-"""Tokens that say something side by side; fewer stand so by chance."""
+"""Shortest run of tokens that counts as a match; shorter runs match by chance."""
 _MOST_LINES = 16
 _MOST_TOKENS = 64
 _MESSAGE = re.compile(
@@ -17,22 +17,23 @@ _MESSAGE = re.compile(
     r"|expected|missing|already|required|outside of|denied|refused|exceeded|timed out)\b",
     re.I,
 )
-"""What messages of programs say, and what is wrong with something."""
+"""Words of error messages and problem reports."""
 _CODE = re.compile(r"""["'`(){}\[\];=\n]""")
 _LABEL = re.compile(
     r"(?:[\w.:\\]*(?:error|exception|warning|panic|failure)\w*|fatal|caused by)(?:\[\w+\])?:\s+", re.I
 )
-"""What stands before a message: its kind, which the code that says it may name elsewhere or not at all."""
+"""Prefix of a message: its kind, which the code may name elsewhere or not at all."""
 _FRAME = re.compile(r'File ".*", line \d|at .*[:(]\d*|Traceback \(|goroutine \d|\S+\.go:\d+|\.\.\. \d+ more')
-"""A line of a trace that says where, not what."""
+"""A line of a trace that gives a location, not a message."""
 _PYTHON_FRAME = re.compile(r'\s*File ".*", line \d')
 _MOST_READ = 1 << 16
-"""Characters of a trace that are looked through for what it says."""
+"""Number of characters of a trace that are searched for its message."""
 
 
 def without_frames(text: str) -> str:
-    """A trace without the lines that only say where, nor the line of source below each in Python's; any other
-    text as it is.
+    """Remove the location lines of a trace, and the source line below each in Python's traces.
+
+    Other text is returned unchanged.
     """
     if "\n" not in text:
         return text
@@ -45,7 +46,7 @@ def without_frames(text: str) -> str:
 
 
 def pasted(text: str) -> list[list[str]]:
-    """The tokens of each line of a query that looks like a message or like code, in lower case."""
+    """Return the tokens of each line of a query that looks like a message or like code, in lower case."""
     if not (_MESSAGE.search(text) or _CODE.search(text)):
         return []
     lines = []

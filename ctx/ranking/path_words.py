@@ -1,4 +1,4 @@
-"""The words of a path, and the name that other files would call a file by."""
+"""The words of a path, and the name by which other files refer to a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctx.text.terms import term_hash
 from ctx.text.vocabulary import compound_hashes
 
 _NAMELESS = {"index", "mod", "init", "__init__", "default"}
-"""Files that stand for their folder."""
+"""Names of files that represent their folder."""
 _MOST_WORDS = 32
 
 
@@ -24,8 +24,8 @@ class PathWords(NamedTuple):
     """The words of one path, in order.
 
     `rows` (w,) int64 rows of the word table, `terms` (w,) int64 hashes in the field TEXT; `in_name` the
-    number of words, from the end, that are those of the file's name. `name` is the term that the whole name
-    is, `folder` a number that the files of one folder share.
+    number of words, from the end, that belong to the file's name. `name` is the term of the whole name,
+    `folder` a number that the files of one folder share.
     """
 
     rows: npt.NDArray[np.int64]
@@ -36,10 +36,10 @@ class PathWords(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """The words of some paths (n,), one after the other.
+    """The words of some paths (n,), concatenated.
 
-    `rows` and `terms` (words,) as in `PathWords`; `start` and `counts` (n,) say whose they are, and `of_name`
-    (words,) bool whether they are of the file's name; `in_name` (n,) is how many are.
+    `rows` and `terms` (words,) as in `PathWords`; `start` and `counts` (n,) give the range of each path,
+    `of_name` (words,) bool is True for words of the file's name; `in_name` (n,) is their number.
     """
 
     rows: npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ class Joined(NamedTuple):
 
 
 def join(known: Sequence[PathWords]) -> Joined:
-    """Put the words of some paths side by side."""
+    """Concatenate the words of some paths."""
     rows = np.concatenate([one.rows for one in known])
     counts = np.array([len(one.rows) for one in known])
     in_name = np.array([one.in_name for one in known])

@@ -1,4 +1,4 @@
-"""The correction that searches of one repository use, where the user wants one: made and kept up to date."""
+"""The correction that searches of one repository use, if enabled: made and kept up to date."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _Stamp = tuple[int, int, int]
 
 
 def why_unread(repository: Repository) -> str:
-    """Why git cannot say what the commits of a history changed, and what mends it."""
+    """Return why git cannot list the changes of a history, with the remedy."""
     if repository.settings.is_partial_clone:
         return f"trees of earlier commits are not in this clone: `{FETCH_TREES}` gets them"
     return "the history cannot be read: `git fsck` looks for damage"
 
 
 class Fitting:
-    """The correction of one repository, read again where another process has replaced it."""
+    """The correction of one repository, reloaded when another process has replaced it."""
 
     def __init__(self, repository: Repository, store: Store) -> None:
         self._repository = repository
@@ -38,12 +38,15 @@ class Fitting:
 
     @property
     def unread(self) -> str | None:
-        """Why there is no past to rank with, None where there is one, and what mends it."""
+        """Reason why there is no history to rank with, with the remedy; None if there is one."""
         self.tuning()
         return self._unread
 
     def tuning(self) -> Tuning:
-        """What to rank with. Where no correction is kept, one with the usual weights is made."""
+        """Return the tuning of the ranking.
+
+        If no correction is stored, one with the default weights is made.
+        """
         stamp = self._now()
         if self._tuning is None or stamp != self._stamp:
             correction = load(self._path) or self._made(None)
@@ -54,11 +57,11 @@ class Fitting:
         return self._tuning
 
     def bring_up_to_date(self) -> None:
-        """Let the past that is kept reach to HEAD; what was learned stays."""
+        """Extend the stored history to HEAD; learned weights are kept."""
         self._made(load(self._path))
 
     def _made(self, known: Correction | None) -> Correction | None:
-        """A correction whose past ends with HEAD; the one that is known where HEAD has no history."""
+        """Return a correction whose history ends with HEAD, or the known one if HEAD has no history."""
         head = self._repository.checked_out()
         if head is None or head.commit is None or (known is not None and known.commit == head.commit):
             return known
@@ -67,13 +70,13 @@ class Fitting:
         except GitFailed:
             if known is None:
                 self._unread = why_unread(self._repository)
-            return known  # a history that cannot be read says nothing
+            return known  # without a readable history, keep what is known
         weights, tasks = (USUAL, 0) if known is None else (known.weights, known.tasks)
         made = Correction(past, weights, head.commit, tasks)
         try:
             self._store.write_file(self._path, made.encoded())
         except (OSError, StoreUnusable):
-            pass  # this process has it
+            pass  # the result is kept in this process
         return made
 
     def _now(self) -> _Stamp | None:

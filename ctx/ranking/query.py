@@ -1,4 +1,4 @@
-"""What a query asks for, in the forms that scoring needs."""
+"""A query in the forms that scoring needs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ctx.text.translation import render
 from ctx.text.vocabulary import compound_hash, exact_hash
 
 MAX_LENGTH = 4096
-"""Characters of a query that are read; the rest says nothing new."""
+"""Characters of a query that are read."""
 _MAX_TERMS = 64
 _MOST_WHOLES = 96
 _LONGEST_NAME = 10
-"""Words of a query that may be one name as a whole."""
+"""Largest number of words of a query that may be one name as a whole."""
 
 _ASKS_FOR = (
     (paths.TEST, re.compile(r"\b(tests?|testing|specs?|fixtures?|mocks?|benchmarks?)\b", re.I)),
@@ -50,9 +50,9 @@ _QUESTION = re.compile(r"(how|what|where|why|which|when|who)\b", re.I)
 
 
 class Whole(NamedTuple):
-    """A definition whose whole name would be so many words of the query that stand side by side.
+    """A definition whose whole name would consist of `size` neighbouring words of the query.
 
-    Its hash, and the places of the terms of those words that have one: `words` may be fewer than `size`.
+    Its hash, and the indices `words` of those words' terms, which may be fewer than `size`.
     """
 
     hash: int
@@ -61,14 +61,14 @@ class Whole(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A query made ready, in English where it was in another language that is known.
+    """A prepared query, translated to English if it is in another known language.
 
-    `hashes` and `weights` are those of `terms`, both (terms,). `words` are the places of those that are plain
-    words and no compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the
-    identifiers in it, as they would be defined to the letter. `asked` are the path flags that the words ask
-    for; `alternatives` are the terms of each translated word. `is_symbol` means one bare name, `is_question`
-    a text that begins with a question word; `tokens` are counted as they stand. `pasted` are the tokens of
-    each line of a query that looks pasted, in lower case.
+    `hashes` and `weights` are those of `terms`, both (terms,). `words` are the indices of plain words, not
+    compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the identifiers in
+    it with exact spelling. `asked` are the path flags that the words ask for; `alternatives` are the terms of
+    each translated word. `is_symbol` means one bare name, `is_question` a text that begins with a question
+    word; `tokens` is the number of words separated by white space. `pasted` are the tokens of each line of a
+    query that looks pasted, in lower case.
     """
 
     terms: list[Term]
@@ -93,7 +93,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
     rendering = render(text)
     embedded = text
     if rendering:
-        # The vectors know words of other languages too, and comments may be in this one.
+        # Embeddings cover other languages too, and comments may be in this one.
         text, embedded = rendering.text, f"{rendering.text} {text}"
     terms = read_query(text)[:_MAX_TERMS]
     alternatives: list[Alternatives] = []
@@ -106,7 +106,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
     asked = 0
     is_question = bool(_QUESTION.match(stripped))
     said = pasted(typed)
-    # What a message has of such words is what it speaks of, not what somebody looks for.
+    # In a message such words are its topic, not what the user looks for.
     for flag, pattern in _ASKS_FOR if is_question or not said else ():
         if pattern.search(text):
             asked |= flag
@@ -130,7 +130,7 @@ def prepare(text: str, embedder: Embedder) -> Query:
 
 
 def words_that_ask(text: str, flag: int) -> list[str]:
-    """Return the words of a query, in English, that ask for files with a path flag; lower case, each once."""
+    """Return the words of a query, in English, that ask for files with a path flag; lower case, unique."""
     text = without_frames(text)[:MAX_LENGTH]
     rendering = render(text)
     pattern = dict(_ASKS_FOR)[flag]
@@ -139,7 +139,7 @@ def words_that_ask(text: str, flag: int) -> list[str]:
 
 
 def plain_words(terms: list[Term], weights: npt.NDArray[np.float64]) -> list[int]:
-    """The places of the terms that are words, no compounds, and weigh as much as words of the query do."""
+    """Return the indices of the terms that are words, not compounds, with at least the weight of a word."""
     return [
         place
         for place, (term, weight) in enumerate(zip(terms, weights.tolist(), strict=True))
@@ -148,7 +148,7 @@ def plain_words(terms: list[Term], weights: npt.NDArray[np.float64]) -> list[int
 
 
 def _identifiers(text: str) -> list[str]:
-    """The words of a query that look like names in code, or its only word, whatever that looks like."""
+    """Return the words of a query that look like names in code, or its only word."""
     found = tokens(text)
     if len(found) == 1 or _SYMBOL.match(text.strip()):
         return found[-1:]
@@ -160,9 +160,9 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _wholes(text: str, terms: list[Term]) -> list[Whole]:
-    """Names that one word of the query, up to four that stand side by side, or all would make.
+    """Return the names that one word of the query, up to four neighbouring words, or all would form.
 
-    Only that of all may begin or end with a word that says nothing in a question: `is_open`, `url_for`.
+    Only the name of all words may begin or end with a stop word: `is_open`, `url_for`.
     """
     place = {term.hash: number for number, term in enumerate(terms)}
     words = [word for token in tokens(text) for word in words_of(token) if word.isascii()]
@@ -176,7 +176,7 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
     everything = (0, len(words))
     if 1 < len(words) <= _LONGEST_NAME and everything not in spans and max(known) >= 0:
         spans.append(everything)
-    cut = [ascii_words(word) for word in words]  # digits may still be in words of foreign letters
+    cut = [ascii_words(word) for word in words]  # non-ASCII words may still contain digits
     found = [
         Whole(
             compound_hash(chain.from_iterable(cut[start:end])),

@@ -17,20 +17,22 @@ from ctx.text.terms import term_hash
 LITERAL, STEM, IDENTIFIER, TRANSLATION = "literal", "stem", "identifier", "translation"
 SYNONYM = "synonym"
 ORIGINS = (LITERAL, STEM, SYNONYM, IDENTIFIER, TRANSLATION)
-"""How a word of a question is in a file: as it was asked, in another form, by a word of like meaning, as a
-part of an identifier or joined to one, or in English where the question is not.
+"""Relations of a word in a file to the question.
+
+Literal, another form, a synonym, part of an identifier or a compound, or a translation.
 """
 NEAR = 0.4
-"""The cosine from which a word of a path or a text is said to be near one of the question."""
+"""Lowest cosine at which a word of a path or a text is near a word of the question."""
 _MOST_NEAR = 20
 
 Near = tuple[str, str, float]
-"""A word of a tree, the word of the query that it is near, and the cosine of both."""
+"""A word of a tree, the word of the query that it is near, and their cosine."""
 
 
 class QueryTerm(NamedTuple):
-    """A term that the ranker counts: the stem or the compound, where it comes from (one of ORIGINS), what
-    stands in the question, and what it weighs beside the others.
+    """A term that the ranker counts.
+
+    The stem or the compound, its origin (one of ORIGINS), the text in the question, and its relative weight.
     """
 
     term: str
@@ -40,7 +42,7 @@ class QueryTerm(NamedTuple):
 
 
 def query_terms(query: Query) -> tuple[QueryTerm, ...]:
-    """The terms of a query that count, in their order; give one that is settled for those of a tree."""
+    """Return the terms of a query that count, in order; pass a settled query for those of a tree."""
     return tuple(
         QueryTerm(spelt(term), origin_of(term), term.source or term.word, weight)
         for term, weight in zip(query.terms, query.weights.tolist(), strict=True)
@@ -51,7 +53,7 @@ def query_terms(query: Query) -> tuple[QueryTerm, ...]:
 def near_terms(query: Query, near: Iterable[Near]) -> tuple[QueryTerm, ...]:
     """Return words of a tree that are near words of a query as terms, each once, the nearest first.
 
-    The ranker counts them in paths and vectors; such a term weighs what the word of the query does, times the
+    The ranker counts them in paths and vectors; such a term has the weight of the query word times the
     cosine.
     """
     weights = {
@@ -71,7 +73,7 @@ def near_terms(query: Query, near: Iterable[Near]) -> tuple[QueryTerm, ...]:
 
 
 def near_in_paths(query: Query, paths: Iterable[bytes]) -> list[Near]:
-    """Return the words of some paths that are near a plain word of a query, and none of its own words."""
+    """Return the words of some paths that are near a plain word of a query, except its own words."""
     own = set(query.hashes.tolist())
     named = (
         word
@@ -102,12 +104,12 @@ def near_in_paths(query: Query, paths: Iterable[bytes]) -> list[Near]:
 
 
 def spelt(term: Term) -> str:
-    """What the index has of a term: the stem of a word, the compound as it is."""
+    """Return the indexed form of a term: the stem of a word, the compound unchanged."""
     return term.word if term.origin == words.IDENTIFIER or "_" in term.word else stem(term.word)
 
 
 def origin_of(term: Term) -> str:
-    """Where a term comes from."""
+    """Return the origin of a term."""
     if term.origin == words.TRANSLATION:
         return TRANSLATION
     if term.origin == words.IDENTIFIER:

@@ -1,4 +1,4 @@
-"""Ranking: trees that learned from commits decide which files, others which place in each."""
+"""Ranking with decision trees learned from commits: some order the files, others the rows of each file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ctx.ranking.query import Query, plain_words
 from ctx.ranking.rows import ROW_FEATURES, row_features
 from ctx.ranking.translated import settle
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
-from ctx.ranking.verbatim import said_by_rows
+from ctx.ranking.verbatim import verbatim_shares
 from ctx.storage.views import paths
 
 POOL = 50
-"""Files that are looked at closely, at least; what ties with the last of them is too."""
+"""Lowest number of files scored by the trees; ties with the last are included."""
 ROWS = 24
-"""Rows of each file of the answer that are, at least."""
+"""Lowest number of rows of each file of the answer scored by the trees."""
 _SHARES = 0.25
-"""What a unit of the trees' sums is worth where files are chosen by shares of the evidence."""
+"""Weight of a unit of the trees' sums when candidates are selected by shares of the evidence."""
 
 _PRIORS = {
     paths.TEST: 3.0,
@@ -38,28 +38,30 @@ _PRIORS = {
     paths.DECLARATIONS: 0.5,
     paths.LEGACY: 0.75,
 }
-"""What a file loses where the query did not ask for such files, in units of the trees' sums."""
+"""Loss of a file whose path flag the query did not ask for, in units of the trees' sums."""
 _PRIORS_OF_A_NAME = _PRIORS | {paths.TEST: 2.0}
-"""The same where the query is one bare name: it may be that of something which only a test defines."""
+"""Losses if the query is one bare name, which may be defined only in a test."""
 
-CALLED_SO = 3.0
-"""What a file, and the row in it, gains that defines something called just what the query says in two words
-or more: commits say little of that, so the trees do not know how sure it is. In the same units."""
+NAME_GAIN = 3.0
+"""Gain of a file, and of the row, that defines the query as a name of two words or more.
 
-SAID_SO = 8.0
-"""What a file, and the row in it, gains that says a line of a pasted query to the letter."""
+In units of the trees' sums. Commits contain few such queries, so the trees underestimate them.
+"""
+
+VERBATIM_GAIN = 8.0
+"""Gain of a file, and of the row, that contains a line of a pasted query verbatim."""
 
 _TEXTS = 16
-"""Texts of code that are read to find that out."""
+"""Number of texts of code read for verbatim matches."""
 _QUOTING_TEXTS = 6
-"""And of tests, documents and the like, which quote what code says."""
+"""Number of texts of tests, documents and the like read for them, which quote the code."""
 
 _NEXT_ROW = 4.0
-"""What each further row of the same file loses, in the same units."""
+"""Loss of each further row of the same file, in the same units."""
 _ROUNDED = 1e-6
-"""Scores that are closer are equal."""
+"""Scores that differ by less are equal."""
 _RULE = ROW_FEATURES.index("rule")
-"""A plain sum over the kinds of evidence, which tells the rows that the trees need not see."""
+"""Index of a plain sum of the evidence, which selects the rows that the trees score."""
 
 
 class Ranked(NamedTuple):
@@ -74,8 +76,8 @@ class Ranked(NamedTuple):
 class Pool(NamedTuple):
     """The candidates of one query.
 
-    `features` (n, FEATURES); in units of the trees' sums, all (n,), what each file loses by what it is, what
-    it gains by what it defines and by what it says to the letter, what a correction adds, and its score.
+    `features` (n, FEATURES); in units of the trees' sums, all (n,): each file's loss by its kind, its gains
+    by its definitions and by verbatim text, the correction, and its score.
     """
 
     evidence: Evidence
@@ -91,7 +93,7 @@ class Pool(NamedTuple):
 class PlacedRows(NamedTuple):
     """Rows of the answer, best first; all (n,).
 
-    The row, its candidate's place in the pool, what the row loses within its file, and its score.
+    The row, the index of its candidate in the pool, its loss within its file, and its score.
     """
 
     rows: npt.NDArray[np.int64]
@@ -108,9 +110,10 @@ def rank(
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
 ) -> list[Ranked]:
-    """The best rows. `allowed` (files,) and `only` (rows,) bool restrict the answer, never the statistics.
+    """Return the best rows; `allowed` (files,) and `only` (rows,) bool restrict the answer, not the
+    statistics.
 
-    Each file that is allowed has a row of `only`.
+    Each allowed file must have a row in `only`.
     """
     query = settled(corpus, tuning.read(query))
     pool = pool_of(corpus, query, allowed, limit, only, tuning)
@@ -118,7 +121,7 @@ def rank(
 
 
 def settled(corpus: Corpus, query: Query) -> Query:
-    """The query with the weights that translated words have in a tree; any other query as it is."""
+    """Return the query with the weights of translated words in a tree; any other query unchanged."""
     if not query.alternatives:
         return query
     occurs = np.zeros(len(query.terms), dtype=bool)
@@ -135,7 +138,7 @@ def pool_of(
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
 ) -> Pool:
-    """The candidates and their scores, see `rank`; the query is `settled` after the tuning has read it."""
+    """Return the candidates and their scores, see `rank`; the query is `settled` after tuning."""
     evidence = gather(corpus, query)
     if only is not None:
         evidence = evidence.among(only)
@@ -144,45 +147,49 @@ def pool_of(
     else:
         shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     if tuning.text_of is not None and query.pasted:
-        evidence = evidence._replace(row_said=_said(corpus, query, evidence, shown, tuning.text_of))
+        evidence = evidence._replace(
+            row_verbatim=_verbatim_gain(corpus, query, evidence, shown, tuning.text_of)
+        )
     places = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
     priors = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[places]]]
     called = np.zeros(corpus.documents, dtype=bool)
     called[corpus.document_of[evidence.row_called]] = True
-    gains = np.where(called[places], CALLED_SO, 0.0)
-    said = SAID_SO * corpus.best_of_documents(evidence.row_said)[places]
+    gains = np.where(called[places], NAME_GAIN, 0.0)
+    said = VERBATIM_GAIN * corpus.best_of_documents(evidence.row_verbatim)[places]
     chosen = candidates_of(corpus, evidence, places, gains + said - priors, max(POOL, limit))
     documents, priors, gains, said = places[chosen], priors[chosen], gains[chosen], said[chosen]
     files = shown[documents]
-    candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
+    candidates, matching = read_candidates(corpus, query, evidence, documents, files)
     if not len(documents):
         none = np.zeros(0)
         return Pool(evidence, candidates, np.zeros((0, len(FEATURES)), np.float32), *[none] * 5)
-    table = file_features(corpus, query, evidence, candidates, speaking)
+    table = file_features(corpus, query, evidence, candidates, matching)
     plain = (tuning.trees or file_ranker()).margins(table) - priors + gains + said
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
     return Pool(evidence, candidates, table, priors, gains, said, scores - plain, scores)
 
 
-def _said(
+def _verbatim_gain(
     corpus: Corpus, query: Query, evidence: Evidence, shown: npt.NDArray[np.int64], text_of: TextOf
 ) -> Floats:
-    """`Evidence.row_said`. Tests and documents quote messages with the words filled in, and so to the letter
-    more than the code that says them; they gain no more than code does, where there is some.
+    """Return `Evidence.row_verbatim`.
+
+    Tests and documents quote messages with the values filled in, and so match more than the code that emits
+    them; their gain is limited to that of code, if there is some.
     """
     open_, lost = shown >= 0, np.full(len(shown), np.inf)
     lost[open_] = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[open_]]]
     of_row = lost[corpus.document_of]
     read = partial(text_of, corpus)
-    said = said_by_rows(query, evidence, of_row == 0.0, read, _top, _TEXTS)
+    said = verbatim_shares(query, evidence, of_row == 0.0, read, _top, _TEXTS)
     quotes = (of_row > 0.0) & np.isfinite(of_row)
-    quoted = said_by_rows(query, evidence, quotes, read, _top, _QUOTING_TEXTS)
+    quoted = verbatim_shares(query, evidence, quotes, read, _top, _QUOTING_TEXTS)
     most = float(said.max(initial=0.0))
     return np.maximum(said, np.minimum(quoted, most) if most else quoted)
 
 
 def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
-    """The rows as they are handed on."""
+    """Return the rows as `Ranked` values."""
     return [
         Ranked(row, int(pool.candidates.files[own]), round(logistic(score), 6), float(agreement))
         for row, own, score, agreement in zip(
@@ -198,11 +205,11 @@ def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
 def candidates_of(
     corpus: Corpus, evidence: Evidence, documents: npt.NDArray[np.int64], worth: Floats, count: int
 ) -> npt.NDArray[np.int64]:
-    """The places of so many documents for which most speaks; `worth` (n,) is what else counts for each.
+    """Return the indices of the `count` documents with the most evidence; `worth` (n,) is added to it.
 
-    Each kind of evidence is taken as a share of the most that one of them has.
+    Each kind of evidence is normalised by its maximum.
     """
-    best, speaks = corpus.best_of_documents, np.zeros(len(documents))
+    best, strength = corpus.best_of_documents, np.zeros(len(documents))
     for weight, values in (
         (1.0, evidence.document_words),
         (0.5, evidence.document_names),
@@ -214,19 +221,19 @@ def candidates_of(
         (1.0, np.maximum(best(evidence.row_agreement) - 0.5, 0.0)),
     ):
         own = values[documents]
-        speaks += own * (weight / max(1e-9, float(own.max(initial=0.0))))
-    return _top(speaks + _SHARES * worth, speaks > 0, count)
+        strength += own * (weight / max(1e-9, float(own.max(initial=0.0))))
+    return _top(strength + _SHARES * worth, strength > 0, count)
 
 
 def priors_of(asked: int, is_symbol: bool) -> dict[int, float]:
-    """What a file loses for each flag of its path that counts against it, see `Query`."""
+    """Return the loss of a file for each path flag that counts against it, see `Query`."""
     priors = _PRIORS_OF_A_NAME if is_symbol else _PRIORS
     return {flag: prior for flag, prior in priors.items() if not asked & flag}
 
 
 @lru_cache(maxsize=64)
 def _by_flags(asked: int, is_symbol: bool) -> Floats:
-    """What a file with each combination of flags loses, (256,)."""
+    """Return the loss of a file for each combination of flags, (256,)."""
     flags, lost = np.arange(256), np.zeros(256)
     for flag, prior in priors_of(asked, is_symbol).items():
         lost[(flags & flag) > 0] += prior
@@ -234,12 +241,12 @@ def _by_flags(asked: int, is_symbol: bool) -> Floats:
 
 
 def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
-    """The places of the largest values of those that are open, all that tie with the last one included."""
+    """Return the indices of the `count` largest open values, ties with the last included."""
     places = np.flatnonzero(open_)
     if len(places) > count:
         least = np.partition(values[places], len(places) - count)[len(places) - count]
         places = places[values[places] >= least]
-        # A flood of equal values (a word that is everywhere) says nothing, and paths must not decide.
+        # Many equal values (a word that is everywhere) carry no information; paths must not decide.
         if len(places) > 4 * count:
             places = places[values[places] > least]
     return places
@@ -248,18 +255,18 @@ def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArra
 def _fitting(
     query: Query, evidence: Evidence, candidates: Candidates, limit: int, only: npt.NDArray[np.bool_] | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-    """The rows that are compared, the place of the candidate that each is of, and how well each fits."""
+    """Return the rows to compare, the candidate index of each, and the score of each."""
     rows, owner = candidates.groups.rows, candidates.groups.owner
     table = row_features(query, evidence, candidates).T
-    # What gave the file its gain is what to show of it.
-    gains = CALLED_SO * evidence.row_called[rows] + SAID_SO * evidence.row_said[rows]
+    # Show the row that gave the file its gain.
+    gains = NAME_GAIN * evidence.row_called[rows] + VERBATIM_GAIN * evidence.row_verbatim[rows]
     at = np.arange(len(rows)) if only is None else only[rows].nonzero()[0]
     at = at[_worthiest(owner[at], table[_RULE, at] + gains[at], max(ROWS, limit))]
     return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]
 
 
 def _worthiest(owner: npt.NDArray[np.int64], worth: Floats, count: int) -> npt.NDArray[np.int64]:
-    """The places of so many rows of each owner, all that tie with the last one included; owners ascend."""
+    """Return the indices of the `count` best rows of each owner, ties included; owners ascend."""
     first = begins(owner).nonzero()[0]
     counts = np.diff(first, append=len(owner))
     least = np.full(len(first), -np.inf)
@@ -272,10 +279,10 @@ def _worthiest(owner: npt.NDArray[np.int64], worth: Floats, count: int) -> npt.N
 def place_rows(
     corpus: Corpus, query: Query, pool: Pool, limit: int, only: npt.NDArray[np.bool_] | None = None
 ) -> PlacedRows:
-    """The best rows of the best files: of each file the best first, with the score of the file."""
+    """Return the best rows of the best files: the best row of each file first, with the file's score."""
     kept = np.arange(len(pool.scores))
     if len(kept) > limit:
-        # The best row of a file has the file's score, so no other file can have a place in the answer.
+        # The best row of a file has the file's score, so no other file can be in the answer.
         kept = np.flatnonzero(pool.scores >= np.partition(pool.scores, len(kept) - limit)[len(kept) - limit])
     if not len(kept):
         return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
@@ -285,7 +292,7 @@ def place_rows(
     first = begins(owner).nonzero()[0]
     behind = np.maximum.reduceat(fit, first)[owner] - fit
     if len(kept) >= limit:
-        # Each file has a place for its best row, so what falls behind all of these has none.
+        # The best row of each file is in the answer, so rows below all of these are not.
         near = of_file[owner] - behind - _NEXT_ROW > of_file.min() - _ROUNDED
         near |= behind == 0.0
         rows, owner, fit, behind = rows[near], owner[near], fit[near], behind[near]
@@ -294,17 +301,17 @@ def place_rows(
     first = begins(owner).nonzero()[0]
     ordinal = np.arange(len(rows)) - first[owner]
     losses = np.where(ordinal > 0, _NEXT_ROW * ordinal + behind, 0.0)
-    # What found a file may be its path alone: then its first row stands for it, and no other.
-    speaks = (
+    # A file may match by its path alone: then only its first row is returned.
+    matches = (
         (evidence.row_words[rows] > 0)
         | (evidence.row_names[rows] > 0)
         | (evidence.row_defines[rows] > 0)
         | (evidence.row_agreement[rows] > 0.5)
     )
-    shown = np.flatnonzero(speaks | (ordinal == 0))
+    shown = np.flatnonzero(matches | (ordinal == 0))
     score = of_file[owner[shown]] - losses[shown]
     if len(score) > limit:
-        # All that tie with the last one are compared by path, whatever their place in the segments.
+        # Order ties with the last one by path, independent of segments.
         enough = score >= np.partition(score, len(score) - limit)[len(score) - limit]
         shown, score = shown[enough], score[enough]
     answer = sorted(

@@ -1,4 +1,4 @@
-"""Who names whom: files are known by their names, and what is spoken of often is what others build on."""
+"""References between files: files are identified by name, and frequently mentioned files rank higher."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ctx.ranking.path_words import PathWords
 
 _UNIT = float(1 << 20)
 _SHARPNESS = 4
-"""Files that hardly answer the query should not speak for others: shares of the best get this exponent."""
+"""Exponent for the share of the best value: poor candidates should not count as references."""
 
 
 def references(
     corpus: Corpus, documents: npt.NDArray[np.int64], known: Sequence[PathWords], value: Floats
 ) -> dict[str, Floats]:
-    """Features (n,) of candidates with these names; `value` (n,) says how well each answers the query.
+    """Return features (n,) of candidates with these names; `value` (n,) is the score of each for the query.
 
-    A name that stands in fewer documents says more where it does.
+    A name counts more if fewer documents contain it.
     """
     named_in = _documents(corpus, known)
     by_name = [named_in[one.name] for one in known]
@@ -45,18 +45,18 @@ def references(
 
 
 def weights(value: Floats) -> Floats:
-    """How much each candidate speaks for others, in 0..1, from how well it answers the query."""
+    """Return the weight of each candidate as a reference, in 0..1, from its score for the query."""
     return exact((value / max(1e-9, float(value.max(initial=0.0)))) ** _SHARPNESS)
 
 
 def exact(values: Floats) -> Floats:
-    """Rounded, so that sums are the same in whatever order the candidates come."""
+    """Round the values, so that sums do not depend on the order of candidates."""
     rounded: Floats = np.rint(values * _UNIT) / _UNIT
     return rounded
 
 
 def _documents(corpus: Corpus, known: Sequence[PathWords]) -> dict[int, npt.NDArray[np.int32]]:
-    """The documents of the tree that each name stands in."""
+    """Return the documents of the tree that contain each name."""
     kept = corpus.mentions
     unknown = {one.name for one in known if one.name not in kept}
     if unknown:

@@ -1,8 +1,7 @@
-"""What is known of each row of a file, as numbers for the ranker of rows.
+"""Features of each row of a file for the ranker of rows.
 
-The file is given; the question is where in it to look. So every feature compares the rows of one file, or
-says what kind of row it is. None says how long a row is: a long one is changed more often just because it is
-long.
+The file is given; the rows within it are ranked. So every feature compares the rows of one file, or gives the
+kind of row. None is the length of a row: a long row is changed more often because it is long.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from ctx.ranking.query import Query
 from ctx.types import KINDS
 
 COMPARED = ("words", "united", "defined", "names", "whole", "defines", "coverage", "covered", "similar")
-"""Given as a share of the best row of the file, and as a share of what the query could get."""
+"""Features given as a share of the best row of the file, and as a share of the query's maximum."""
 SINGLE = ("rule", "is_type", "is_definition", "is_imports", "place", "is_symbol", "has_names")
 ROW_FEATURES = (*COMPARED, *(f"{name}/query" for name in COMPARED), *SINGLE)
 _IMPORTS = KINDS.index("imports")
 
 
 def row_features(query: Query, evidence: Evidence, candidates: Candidates) -> npt.NDArray[np.float32]:
-    """One line for each row of the candidates, (rows, ROW_FEATURES)."""
+    """Return the features of each row of the candidates, (rows, ROW_FEATURES)."""
     groups, kinds = candidates.groups, candidates.kinds
     rows, owner = groups.rows, groups.owner
     similar = np.maximum(candidates.similar, 0.0)

@@ -13,8 +13,8 @@ _SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 
 
 
 def similarity(octets: npt.NDArray[np.uint8], query: Query) -> Floats:
-    """The cosine of vectors of signs (n, dimensions / 8) with the query, in -1..1."""
-    # Whole numbers, so that every order of addition gives the same; by octets, so that no bit is unpacked.
+    """Return the cosine of sign vectors (n, dimensions / 8) with the query, in -1..1."""
+    # Integers, so that the sum does not depend on the order; by octets, to avoid unpacking bits.
     whole = np.rint(query.vector.astype(np.float64) * _UNIT).reshape(-1, 8)
     table = (whole @ _SIGNS.T).astype(np.int32)
     summed = np.zeros(len(octets), dtype=np.int32)

@@ -1,6 +1,6 @@
-"""How the evidence is spread over a file and its folder: in one place or many, in a definition or around it.
+"""The distribution of evidence over a file and its folder.
 
-Shares and places only; none of these grows with the size of a file.
+The features are shares and ranks only; none grows with the size of a file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ctx.ranking.candidates import Speaking
+from ctx.ranking.candidates import MatchingRows
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.evidence import Evidence, Floats
 from ctx.ranking.path_words import PathWords
@@ -19,30 +19,30 @@ from ctx.ranking.references import weights
 from ctx.ranking.united import weighted
 
 _HALF = 3.0
-"""The sum of saturated frequencies at which a word counts half in `flat`."""
+"""Sum of saturated frequencies at which a word counts half in `flat`."""
 _MOST_PLACES = 10.0
 
 
 def spread(
     evidence: Evidence,
     query: Query,
-    speaking: Speaking,
+    matching: MatchingRows,
     counts: npt.NDArray[np.int64],
     three: Floats,
     is_type: Floats,
     is_definition: Floats,
 ) -> dict[str, Floats]:
-    """Features (n,) of candidates that have so many rows in all, `counts` (n,).
+    """Return features (n,) of candidates with `counts` (n,) rows in all.
 
     `three` (n,) are the sums of the best three rows of `united.text`; `is_type` and `is_definition` (rows,)
-    say what the speaking rows are.
+    classify the matching rows.
     """
-    groups, united = speaking
+    groups, united = matching
     rows, start = groups.rows, groups.start
     possible = max(1e-9, float(evidence.word_idf.sum()))
     coverage = united.coverage / possible
     widest = groups.best(coverage)
-    # The first of the best rows of each file.
+    # First of the best rows of each file.
     best = groups.first_at(united.text == groups.best(united.text).repeat(groups.counts))
     idf = evidence.word_idf[query.words]
     worth = np.minimum(idf[1:], idf[:-1])
@@ -72,9 +72,9 @@ def spread(
 
 
 def in_folder(known: Sequence[PathWords], value: Floats) -> dict[str, Floats]:
-    """Features (n,) of candidates with these paths among those of their folder and of their name.
+    """Return features (n,) of candidates relative to those of the same folder and the same name.
 
-    `value` (n,) says how well each answers the query.
+    `value` (n,) is the score of each for the query.
     """
     weight = weights(value)
     folders = np.array([one.folder for one in known])
@@ -91,6 +91,6 @@ def in_folder(known: Sequence[PathWords], value: Floats) -> dict[str, Floats]:
 
 
 def language_share(corpus: Corpus, documents: npt.NDArray[np.int64]) -> Floats:
-    """The share of the tree's documents that are in the language of each."""
+    """Return the share of the tree's documents that are in the language of each document."""
     share: Floats = corpus.language_share[documents]
     return share

@@ -1,4 +1,4 @@
-"""The terms of translated words: what a word may mean in English, and the word as it stands."""
+"""The terms of translated words: the English meanings of a word, and the word itself."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ctx.text.query import TRANSLATION, Term, read_query
 from ctx.text.translation import Rendering
 
 _SECOND_CHOICE = 0.5
-"""The weight of what a word may mean besides: it finds, but is not missed."""
+"""Weight of a further meaning of a word: it matches, but is not required."""
 
 
 class Alternatives(NamedTuple):
-    """The places of one word's terms: those of each of its meanings, likeliest first, and its own."""
+    """The indices of one word's terms: those of each of its meanings, likeliest first, and its own."""
 
     meanings: list[list[int]]
     itself: list[int]
 
 
 def translated(terms: list[Term], rendering: Rendering) -> tuple[list[Term], list[Alternatives]]:
-    """The terms of a rendering's text with those of all meanings and of the words themselves added."""
+    """Return the terms of a rendering's text, those of all meanings, and those of the words themselves."""
     terms = list(terms)
     place = {term.hash: number for number, term in enumerate(terms)}
 
@@ -53,10 +53,10 @@ def translated(terms: list[Term], rendering: Rendering) -> tuple[list[Term], lis
 def settle(
     weights: npt.NDArray[np.float64], alternatives: list[Alternatives], occurs: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
-    """The weights of the terms in a tree in which some of them occur, (terms,) both.
+    """Return the weights of the terms in a tree, given which of them occur, (terms,) both.
 
-    Of what a word may mean the first that occurs counts in full, further ones half, and so does the word
-    itself where it occurs. What does not occur is not missed, unless nothing of the word does.
+    The first meaning of a word that occurs counts in full, further ones half, and so does the word itself if
+    it occurs. Terms that do not occur get no weight, unless nothing of the word occurs.
     """
     settled = weights.copy()
     wanted: dict[int, float] = {}

@@ -1,6 +1,6 @@
-"""What can be changed about the ranking of one query: evidence left out, other trees, a correction.
+"""Adjustments of the ranking of one query: evidence left out, other decision trees, a correction.
 
-Searches use none of it, unless `ctx.fit` asks for the correction by the past of a repository.
+Searches use the defaults, unless `ctx.fit` enables the correction by history.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ctx.ranking.query import Query
 from ctx.storage.views.view import View
 
 WORDS, NAMES, VECTORS = "words", "names", "vectors"
-"""Kinds of evidence that a query can do without."""
+"""Kinds of evidence that can be left out of a query."""
 
 
 class Correct(Protocol):
-    """Gives new scores for candidate files, all (n,)."""
+    """Return new scores for candidate files, all (n,)."""
 
     def __call__(
         self,
@@ -33,14 +33,15 @@ class Correct(Protocol):
 
 
 class TextOf(Protocol):
-    """Gives the text of a row, None where it cannot be read."""
+    """Return the text of a row, None if it cannot be read."""
 
     def __call__(self, corpus: Corpus, row: int, /) -> str | None: ...
 
 
 class Tuning(NamedTuple):
-    """`trees` of None are those of the package; `name` is what the answer says it was ranked with. Without
-    `text_of` nothing is read.
+    """Adjustments of the ranking.
+
+    `trees` of None are the packaged ones; `name` is shown in the answer. Without `text_of` no text is read.
     """
 
     without: frozenset[str] = frozenset()
@@ -51,16 +52,16 @@ class Tuning(NamedTuple):
 
     @property
     def ranked_with(self) -> tuple[str, ...]:
-        """What an answer names of it."""
+        """Name of the correction in an answer, as a tuple of at most one."""
         return () if self.name is None else (self.name,)
 
     def read(self, query: Query) -> Query:
-        """The query without what it is to do without."""
+        """Return the query without the evidence to leave out."""
         if VECTORS in self.without:
             none = np.zeros_like(query.vector)
             query = query._replace(vector=none, bits=np.packbits(none >= 0).view("<u8"))
         if WORDS in self.without:
-            # Where no term is left, no word counts, and no name that is made of words.
+            # Without terms neither words nor names made of words count.
             query = query._replace(
                 terms=[],
                 hashes=query.hashes[:0],

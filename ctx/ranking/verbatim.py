@@ -1,7 +1,7 @@
-"""Where a chunk says to the letter what was asked: a pasted message, a line of a log, a piece of code.
+"""Finding the text of a pasted query in chunks: a message, a log line, a piece of code.
 
-Words say that a chunk is about the same; only its text shows that they stand there in this order. So some
-texts are read, and only for a query that looks pasted.
+Words show only the topic of a chunk; the text shows whether they occur in this order. So some texts are read,
+only for a query that looks pasted.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ctx.ranking.query import Query
 from ctx.text.query import tokens, words_of
 
 _OF_A_LINE = 2
-"""Texts that are read for a line at least, however many lines there are."""
+"""Lowest number of texts that are read for each line."""
 _LEAST_COVERAGE = 0.4
-"""The share of a line's idf that the rows have which are read."""
+"""Lowest share of a line's idf in the rows that are read."""
 
 Best = Callable[[Floats, npt.NDArray[np.bool_], int], npt.NDArray[np.int64]]
-"""The places of so many of the largest values of those that are open."""
+"""Return the indices of the given number of largest values among the open ones."""
 
 
-def said_by_rows(
+def verbatim_shares(
     query: Query,
     evidence: Evidence,
     open_rows: npt.NDArray[np.bool_],
@@ -33,11 +33,10 @@ def said_by_rows(
     best: Best,
     most: int,
 ) -> Floats:
-    """How much of a line of a pasted query each row says to the letter, in 0..1, (rows,). About `most` of the
-    `open_rows` (rows,) are looked at.
+    """Return the share of a line of a pasted query that each row contains verbatim, in 0..1, (rows,).
 
-    It is the idf share of the words in the longest run of tokens that line and text have in common. Words
-    that no such row has count for nothing: they were filled in.
+    About `most` of the `open_rows` (rows,) are read. The share is by idf, of the words in the longest run of
+    tokens common to line and text. Words that no such row has do not count: they were filled in.
     """
     share = np.zeros(len(open_rows))
     texts: dict[int, list[str]] = {}
@@ -63,7 +62,7 @@ def said_by_rows(
 
 
 def longest_run(asked: Sequence[str], text: Sequence[str]) -> Sequence[str]:
-    """The longest run of tokens that both have; nothing where it is short."""
+    """Return the longest run of tokens that both have; empty if it is short."""
     places: dict[str, list[int]] = {}
     for place, token in enumerate(asked):
         places.setdefault(token, []).append(place)

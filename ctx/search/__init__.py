@@ -1,1 +1,1 @@
-"""Searching one tree: opening it, ranking its rows, and turning them into an answer."""
+"""Searching one tree: open it, rank its rows, and build the answer."""

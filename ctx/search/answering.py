@@ -1,6 +1,6 @@
-"""Answering a question from one tree: opening it, ranking it with what is configured, and what to say beside.
+"""Answering a question from one tree: validate it, open the tree, rank, and add messages.
 
-What is wrong with a question is said here too, before anything is opened.
+Questions are validated here before anything is opened.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """What is asked, and what an answer is restricted to; see `Index.search`."""
+    """A query and the restrictions on its answer; see `Index.search`."""
 
     text: str
     limit: int
@@ -40,19 +40,19 @@ def check_least_score(score: float | None) -> None:
 
 
 def check(text: str, limit: int, of: str) -> None:
-    """Raises UsageError for a question without words and for a limit below one `of` what is asked for."""
+    """Raise UsageError for a question without words, and for a limit of less than one `of` it returns."""
     if not text.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
     if limit < 1:
-        raise UsageError(f"the limit is {limit}: ask for one {of} at least")
+        raise UsageError(f"the limit is {limit}: ask for at least one {of}")
 
 
 def refuse_beside_range(revision: str | None, overlay: str | None, recurse_submodules: bool) -> None:
-    """Raises UsageError for what a range of two trees leaves no place for."""
+    """Raise UsageError for options that cannot be combined with a range of two trees."""
     if revision is not None or overlay not in (None, WORK_TREE, STAGED):
-        raise UsageError("a range names its trees by itself: leave out what names another one")
+        raise UsageError("a range already names its trees: leave out the options that name another one")
     if recurse_submodules:
-        raise UsageError("what differs is searched in one repository: leave the submodules out")
+        raise UsageError("a range is searched in one repository: leave out the submodules")
 
 
 def answer(
@@ -65,7 +65,7 @@ def answer(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """The best chunks of one tree. See `Index.search`."""
+    """Return the best chunks of one tree. See `Index.search`."""
     started = time.monotonic()
 
     def ask() -> tuple[Mend, Callable[[], Answer]]:

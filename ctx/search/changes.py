@@ -1,7 +1,7 @@
-"""Searching what differs between two trees, and nothing else.
+"""Searching only the chunks that differ between two trees.
 
-Each chunk is weighed within its own tree, by the statistics of all of it: those of the new tree as a plain
-search of that tree would, were there nothing else to answer with. Then both lists are one, by score.
+Each chunk is scored within its own tree, with the statistics of the whole tree, as a plain search of that
+tree would score it. Both lists are then merged by score.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ctx.errors import CtxError, GitFailed, UsageError
 from ctx.git.ranges import read_range
 from ctx.git.revisions import REVISION
 from ctx.git.worktree import has_work_tree
-from ctx.search.chunk_diff import Differing, Side, differing
+from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import Filters, Scope, search
 from ctx.search.opening import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open_resolved, open_tree
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Changed(NamedTuple):
-    """One of the two trees, and those of its chunks that are searched."""
+    """One of the two trees, and its chunks that are searched."""
 
     view: View
     chunks: Scope
@@ -47,7 +47,7 @@ def search_changes(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """The best of the chunks that differ and became one of `states`. See `Index.search`."""
+    """Return the best of the differing chunks with one of `states`. See `Index.search`."""
     started = time.monotonic()
     query, limit, paths, languages, content, wishes = question
     partial_clone = index.repository.settings.is_partial_clone
@@ -102,7 +102,7 @@ def search_changes(
 def local_hits(
     index: OpenIndex, sides: Sequence[Changed], query: str, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
-    """The best chunks of both trees by the ranking of the package, and what to say where there is none."""
+    """Return the best chunks of both trees by the local ranking, and a message if there are none."""
     hits: list[Hit] = []
     messages = []
     for view, chunks in sides:
@@ -121,10 +121,12 @@ def open_ends(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> tuple[Opened, Opened]:
-    """The two trees of a range, made ready. Raises UsageError, UnknownRevision, CtxError."""
+    """Open the two trees of a range. Raises UsageError, UnknownRevision, CtxError."""
     ends = read_range(index.repository, within)
     if ends.new is not None and staged:
-        raise UsageError(f"'{within}' names both ends, so nothing staged is in it: leave one of the two out")
+        raise UsageError(
+            f"'{within}' names both ends and cannot be combined with staged files: leave out one of the two"
+        )
     if ends.new is None and not has_work_tree(index.repository):
         raise CtxError(
             f"nothing is checked out in {index.repository.git_dir} that '{within}' could be compared with: "
@@ -136,10 +138,13 @@ def open_ends(
     return old, open_resolved(index, ends.new, COMMITTED, progress, announce)
 
 
-def compare(index: OpenIndex, old: Opened, new: Opened) -> Differing:
-    """Which chunks of two trees differ. Raises GitFailed, with what brings what a partial clone lacks."""
+def compare(index: OpenIndex, old: Opened, new: Opened) -> ChunkDiff:
+    """Return the chunks in which two trees differ.
+
+    Raises GitFailed; in a partial clone its message says how to fetch the missing objects.
+    """
     try:
-        return differing(index.reader, _side(index, old.view), _side(index, new.view))
+        return diff_chunks(index.reader, _side(index, old.view), _side(index, new.view))
     except GitFailed:
         if not index.repository.settings.is_partial_clone:
             raise
@@ -150,8 +155,8 @@ def compare(index: OpenIndex, old: Opened, new: Opened) -> Differing:
     )
 
 
-def not_compared(found: Differing, old: Opened, new: Opened) -> str | None:
-    """Return what to tell the user of files that differ and are not in this clone."""
+def not_compared(found: ChunkDiff, old: Opened, new: Opened) -> str | None:
+    """Return a message about files that differ and are not in this clone."""
     if not found.absent:
         return None
     files = counted_and(found.absent, "file", "that differs is", "that differ are")
@@ -159,7 +164,7 @@ def not_compared(found: Differing, old: Opened, new: Opened) -> str | None:
 
 
 def _lacking(old: Opened, new: Opened) -> list[str]:
-    """Return the names of those of two trees that lack objects here."""
+    """Return the names of those of the two trees whose objects are missing here."""
     lacking = [end.about for end in (old, new) if end.about.coverage.skipped.get(MISSING)]
     return [_resolvable(about) for about in lacking or [old.about, new.about]]
 
@@ -170,7 +175,7 @@ def _getting(names: Sequence[str]) -> str:
 
 
 def _resolvable(about: Answer) -> str:
-    """A name of the tree of an answer that git understands; a merge base has none but its id."""
+    """Return a name of the tree of an answer that git can resolve; for a merge base this is its id."""
     if about.resolved_by == REVISION and not about.revision.startswith("merge base "):
         return about.revision
     return (about.commit or about.tree).hex()[:12]
@@ -194,7 +199,7 @@ def _of_states(
     return {file: changes for file, changes in kept.items() if changes}
 
 
-def _nothing(found: Differing, wanted: Collection[str], within: str) -> str:
+def _nothing(found: ChunkDiff, wanted: Collection[str], within: str) -> str:
     if not found.files:
         return f"nothing differs in {within}"
     if not found.old and not found.new:

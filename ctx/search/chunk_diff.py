@@ -1,9 +1,9 @@
-"""Which chunks differ between two trees, from git's diff and from where the chunks lie.
+"""Comparing the chunks of two trees, by git's diff and the positions of the chunks.
 
-A chunk of the new tree differs where the diff adds a line of it, one of the old tree where it takes one out.
-A chunk with names is *modified* where its file has one of them on both sides, else *added* or *removed*; one
-without a name is added or removed as a whole, or modified. A modified chunk is told as it is now, and as it
-was only where it lost lines and got none.
+A chunk of the new tree differs if the diff adds one of its lines, a chunk of the old tree if the diff removes
+one. A chunk with names is *modified* if its file has one of them on both sides, else *added* or *removed*. A
+chunk without a name is added or removed as a whole, or modified. A modified chunk is reported in its new
+form, and in its old form only if it lost lines and gained none.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ctx.storage.views.view import NO_SEGMENT, View
 from ctx.types import ADDED, MODIFIED, NEW, OLD, REMOVED, Change, Position
 
 _JOINTS = (".", "::", " > ")
-"""What stands between the parts of a qualified name."""
+"""Separators between the parts of a qualified name."""
 Lines = list[tuple[int, int]]
-"""First and last line of some pieces of a file, in order and apart."""
+"""First and last line of disjoint pieces of a file, in order."""
 
 
 class Side(NamedTuple):
-    """One of two trees: its view, how to read a file's record, and the numbers of its files by path."""
+    """One of two trees: its view, a reader of file records, and its file numbers by path."""
 
     view: View
     record: Callable[[int], bytes]
     files: Mapping[bytes, int]
 
 
-class Differing(NamedTuple):
-    """For files of each view what became of their chunks, by number, and how many files differ.
+class ChunkDiff(NamedTuple):
+    """Changes of chunks by file number and chunk number, for both views, and the number of differing files.
 
-    Of these `absent` could not be compared, since they are not in this clone.
+    `absent` of these files are not in this clone and could not be compared.
     """
 
     old: dict[int, dict[int, Change]]
@@ -44,7 +44,7 @@ class Differing(NamedTuple):
     absent: int
 
     def count(self, state: str) -> int:
-        """How many chunks have a state."""
+        """Return the number of chunks with a state."""
         return sum(
             change.state == state
             for side in (self.old, self.new)
@@ -53,15 +53,15 @@ class Differing(NamedTuple):
         )
 
 
-def differing(repository: Repository, old: Side, new: Side) -> Differing:
-    """Compare two trees. Raises GitFailed, and `Damaged` where a record cannot be read."""
+def diff_chunks(repository: Repository, old: Side, new: Side) -> ChunkDiff:
+    """Compare two trees. Raises GitFailed, and `Damaged` if a record cannot be read."""
 
     def is_indexed(change: FileChange) -> bool:
         return change.old_path in old.files or change.new_path in new.files
 
     changes = changed_files(repository, old.view.tree, new.view.tree, is_indexed)
     differ = len([change for change in changes if change.hunks != []])
-    found = Differing({}, {}, differ, len([change for change in changes if change.absent]))
+    found = ChunkDiff({}, {}, differ, len([change for change in changes if change.absent]))
     for change in changes:
         if not change.hunks:
             continue
@@ -107,7 +107,7 @@ def _old_chunks(
         return {}
     removed = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or ())
     replaced = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or () if hunk.new_count)
-    known, told = _known(now), _known(now, of_new)
+    known, reported = _known(now), _known(now, of_new)
     found: dict[int, Change] = {}
     for number, position in enumerate(was.positions):
         lines = within(removed, position)
@@ -116,13 +116,13 @@ def _old_chunks(
         own = _own(was, number)
         if known.isdisjoint(own) if own else _covers(lines, position):
             found[number] = Change(REMOVED, OLD, lines)
-        elif told.isdisjoint(own) and not within(replaced, position):
+        elif reported.isdisjoint(own) and not within(replaced, position):
             found[number] = Change(MODIFIED, OLD, lines)
     return found
 
 
 def _own(record: Record, number: int) -> set[str]:
-    """The qualified names of what a chunk is, as far as its symbol tells in what they lie."""
+    """Return the qualified names of a chunk's own definitions, as far as its symbol gives their scope."""
     symbol = record.symbols[number]
     if not symbol:
         return set()
@@ -131,7 +131,10 @@ def _own(record: Record, number: int) -> set[str]:
 
 
 def _known(record: Record | None, numbers: Iterable[int] | None = None) -> set[str]:
-    """Every qualified name that a file (some chunks of it) may have: small definitions share a chunk."""
+    """Return every qualified name that a file, or some of its chunks, may have.
+
+    Small definitions share a chunk.
+    """
     found: set[str] = set()
     if record is None:
         return found
@@ -150,7 +153,7 @@ def _prefix(record: Record, number: int) -> str:
 
 
 def within(pieces: Lines, position: Position) -> tuple[tuple[int, int], ...]:
-    """The parts of some pieces that lie in a chunk."""
+    """Return the parts of some pieces that lie in a chunk."""
     first = bisect_left(pieces, position.start_line, key=lambda piece: piece[1])
     found = []
     for start, end in pieces[first:]:

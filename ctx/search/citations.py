@@ -1,6 +1,6 @@
-"""Citations: `<blob id>:<first line>-<last line>`, which name lines for as long as their blob is there.
+"""Citations: `<blob id>:<first line>-<last line>`, which name lines for as long as the blob exists.
 
-Reading one and looking it up. A path says where code lies in one revision; a citation says what it was.
+Parses and looks up citations. A path locates code in one revision; a citation identifies the code itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 SHORT = 12
-"""Digits of an id where it is written for eyes; fewer than that are read too."""
+"""Digits of an id shown to users; shorter ids are accepted too."""
 
 _MOST_PATHS = 10_000
 """A file that a tree has at more paths than this is shown without them."""
@@ -37,9 +37,9 @@ _LINES = re.compile(r"(.+):([0-9]+)(?:-([0-9]+))?", re.DOTALL)
 
 
 class Lines(NamedTuple):
-    """Some lines of something, both ends included and counted from 1; `first` is None for all of it.
+    """A range of lines, both ends included and counted from 1; `first` is None for everything.
 
-    `name` is what stood before the lines: an id or a path.
+    `name` is the text before the lines: an id or a path.
     """
 
     name: str
@@ -48,18 +48,18 @@ class Lines(NamedTuple):
 
 
 def citation(blob: bytes, first: int, last: int, digits: int | None = None) -> str:
-    """The citation of some lines; all digits of the id unless `digits` says how many."""
+    """Return the citation of some lines, with `digits` digits of the id, all by default."""
     return f"{blob.hex()[:digits]}:{first}-{last}"
 
 
 def read_citation(text: str) -> Lines | None:
-    """What a citation says, None for what is none. Raises UsageError for lines that cannot be."""
+    """Parse a citation; None if it is not one. Raises UsageError for invalid lines."""
     found = _CITATION.fullmatch(text)
     return found and _lines(text, found[1].lower(), found[2], found[3])
 
 
 def read_place(text: str) -> Lines | None:
-    """What `<path>:<line>` or `<path>:<first>-<last>` says, None for what is neither. Raises UsageError."""
+    """Parse `<path>:<line>` or `<path>:<first>-<last>`; None if it is neither. Raises UsageError."""
     found = _LINES.fullmatch(text)
     return found and _lines(text, found[1], found[2], found[3])
 
@@ -76,11 +76,11 @@ def _lines(text: str, name: str, first: str | None, last: str | None) -> Lines:
 
 
 def look_up(index: OpenIndex, text: str) -> Cited:
-    """The lines that a citation names; where nobody committed them, those of the work tree."""
+    """Return the lines that a citation names; if they are not committed, those of the work tree."""
     lines = read_citation(text)
     if lines is None:
         raise UsageError(
-            f"'{text}' is no citation: write <blob id>:<first line>-<last line>, as `git ctx search` prints"
+            f"'{text}' is not a citation: write <blob id>:<first line>-<last line> as printed by search"
         )
     try:
         found = cited(index.repository, find_blob(index.repository, lines.name), lines)
@@ -94,7 +94,7 @@ def look_up(index: OpenIndex, text: str) -> Cited:
 
 
 def _elsewhere(index: OpenIndex, text: str, lines: Lines) -> Cited:
-    """What lies only in the work tree, or in a submodule. Raises UnknownRevision."""
+    """Return cited lines that exist only in the work tree or in a submodule. Raises UnknownRevision."""
     try:
         if has_work_tree(index.repository):
             index.overlaid(WORK_TREE)
@@ -109,12 +109,14 @@ def _elsewhere(index: OpenIndex, text: str, lines: Lines) -> Cited:
 
 
 def find_blob(repository: Repository, name: str) -> bytes:
-    """The blob whose id begins so. Raises UnknownRevision where there is none, or no single one."""
+    """Return the blob with this id prefix. Raises UnknownRevision if there is none or more than one."""
     found = repository.objects.find_header(name.encode())
     if found is not None and found.kind == "blob":
         return found.oid
     if found is not None:
-        raise UnknownRevision(f"{name} is a {found.kind}, no file; a citation begins with the id of a blob")
+        raise UnknownRevision(
+            f"{name} is a {found.kind}, not a file; a citation begins with the id of a blob"
+        )
     if len(name) < 2 * repository.id_size:
         blobs = [oid for oid in _beginning(repository, name) if _is_blob(repository, oid)]
         if len(blobs) == 1:
@@ -130,7 +132,7 @@ def find_blob(repository: Repository, name: str) -> bytes:
 
 
 def find_file(repository: Repository, tree: bytes, path: bytes) -> bytes:
-    """The blob at a path of a tree. Raises CtxError where there is no file."""
+    """Return the blob at a path of a tree. Raises CtxError if there is no file."""
     oid = tree
     names = path.split(b"/")
     for place, name in enumerate(names):
@@ -146,7 +148,7 @@ def find_file(repository: Repository, tree: bytes, path: bytes) -> bytes:
 
 
 def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
-    """The text of lines of a blob. Raises CtxError where it has fewer, or is not here."""
+    """Return the text of lines of a blob. Raises CtxError if it has fewer lines or is missing."""
     try:
         content = repository.read_small_blob(blob, MAX_SIZE)
     except KeyError:
@@ -170,7 +172,7 @@ def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
 
 
 def paths_of(repository: Repository, tree: bytes, blob: bytes) -> list[bytes]:
-    """The paths at which a tree has a blob, in order. Raises GitFailed, also where they are too many."""
+    """Return the paths at which a tree has a blob, in order. Raises GitFailed, also if there are too many."""
     mark = blob.hex().encode() + b"\t"
     found: list[bytes] = []
     words = ("ls-tree", "-r", "-z", "--full-tree", tree.hex())

@@ -1,4 +1,4 @@
-"""How much of its tree an answer knows, as numbers and in words."""
+"""Coverage of a tree by an answer, as numbers and as messages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""So many submodules are told by name."""
+"""Number of submodules that a message names."""
 
 
 def coverage_of(view: View) -> Coverage:
-    """What a view has of its tree."""
+    """Return the coverage of a view's tree."""
     files = view.indexed_files - view.scanned
     complete = not (view.scanned or view.uncovered or view.without_words or view.skipped.get(MISSING))
     return Coverage(
@@ -31,22 +31,22 @@ def coverage_of(view: View) -> Coverage:
 
 
 def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
-    """What to tell the user of an answer that does not know all of its tree, and what mends it."""
+    """Return a message about the parts of the tree that an answer does not cover, with the remedy."""
     coverage, distance = answer.coverage, answer.behind
     if missing := coverage.skipped.get(MISSING, 0) + coverage.without_words:
         revision = "" if answer.resolved_by == HEAD else f" {shlex.quote(answer.revision)}"
-        way_out = (
+        remedy = (
             f"`git ctx index --fetch{revision}` gets {_them(missing)}"
             if is_partial_clone
             else f"`{FETCH_ALL}` may bring {_them(missing)}, `git fsck` looks for damage"
         )
         what = counted_and(missing, "file", "of this tree is", "of this tree are")
         if not coverage.without_words:
-            return f"{what} not in this clone and not searched: {way_out}"
+            return f"{what} not in this clone and not searched: {remedy}"
         searched = "all" if coverage.without_words == missing else f"{coverage.without_words:,}"
         return (
             f"{what} not in this clone, {searched} searched by symbols, paths and vectors only, "
-            f"without words: {way_out}"
+            f"without words: {remedy}"
         )
     if not coverage.scanned and not coverage.uncovered:
         return None
@@ -67,39 +67,39 @@ def _them(count: int) -> str:
 
 
 def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> str | None:
-    """What to tell the user of submodules that were not searched, or not at the commit that is pinned.
+    """Return a message about submodules that were not searched, or not at the pinned commit.
 
-    `unlisted` are those that no `.gitmodules` lists.
+    `unlisted` is the number of submodules that no `.gitmodules` lists.
     """
-    told = []
-    ways_out = {
+    sentences = []
+    remedies = {
         NOT_HERE: "{} not checked out and {} not searched: `git submodule update --init --recursive` "
         "brings {}",
         NO_COMMIT: "{} here without the commit that is pinned and {} not searched: "
         "`git submodule update --recursive` brings {}",
     }
-    for problem, words in ways_out.items():
+    for problem, words in remedies.items():
         paths = [one.path for one in submodules if one.problem == problem]
         if paths:
             several = len(paths) > 1
             verbs = ("are", "were", "them") if several else ("is", "was", "it")
-            told.append(f"{_named(paths)} {words.format(*verbs)}")
+            sentences.append(f"{_named(paths)} {words.format(*verbs)}")
     for one in submodules:
-        if one.problem not in (None, LEFT_OUT, *ways_out):
-            told.append(f"{_named([one.path])} was not searched: {one.problem}")
+        if one.problem not in (None, LEFT_OUT, *remedies):
+            sentences.append(f"{_named([one.path])} was not searched: {one.problem}")
         elif one.commit not in (None, one.pinned):
             at, pinned = (one.commit or b"").hex()[:12], one.pinned.hex()[:12]
-            told.append(
+            sentences.append(
                 f"{_named([one.path])} was searched as it is checked out, at {at}; {pinned} is pinned"
             )
     if unlisted:
         have = "submodules have" if unlisted > 1 else "submodule has"
-        told.append(f"{unlisted:,} {have} no entry in .gitmodules and cannot be searched")
-    return "; ".join(told) or None
+        sentences.append(f"{unlisted:,} {have} no entry in .gitmodules and cannot be searched")
+    return "; ".join(sentences) or None
 
 
 def _named(paths: list[bytes]) -> str:
-    """`the submodule lib`, `the submodules a, b, c and 3 more`."""
+    """Return `the submodule lib`, or `the submodules a, b, c and 3 more`."""
     names = [os.fsdecode(path) for path in paths]
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return f"the submodule{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}"

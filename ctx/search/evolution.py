@@ -1,4 +1,4 @@
-"""At which commits the best hits of an answer changed, from the commit that was searched backwards."""
+"""The commits at which the best hits of an answer changed, newest first from the searched commit."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 HITS = 5
-"""So many hits are looked into: git may have to read a whole history for each."""
+"""Number of hits with an evolution: git may have to read a whole history for each."""
 COMMITS = 10
 SECONDS = 10.0
 
 
 def evolved(index: OpenIndex, answer: Answer) -> Answer:
-    """The answer with the evolution of its best hits. Raises UsageError where no commit was searched."""
+    """Return the answer with the evolution of its best hits. Raises UsageError if no commit was searched."""
     if answer.commit is None:
         raise UsageError(f"'{answer.revision}' is a tree and has no history: name a commit")
     places = [_committed(index, answer, hit) for hit in answer.hits[:HITS]]
@@ -36,7 +36,7 @@ def evolved(index: OpenIndex, answer: Answer) -> Answer:
 
 
 def _committed(index: OpenIndex, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
-    """Where the lines of a hit lie in the commit, if they do, and whether they differ from what is there."""
+    """Return the lines of a hit in the commit, if it has them, and whether their text differs."""
     of_old = answer.comparison is not None and hit.change is not None and hit.change.side == OLD
     commit = answer.comparison.commit if of_old and answer.comparison else answer.commit
     if commit is None:
@@ -62,12 +62,12 @@ def _committed(index: OpenIndex, answer: Answer, hit: Hit) -> tuple[Question | N
 
 
 def _reader(index: OpenIndex, answer: Answer) -> Repository:
-    """Return what reads the objects of the tree of an answer."""
+    """Return the repository that reads the objects of an answer's tree."""
     return index.reader if answer.reader is None else answer.reader.of(b"")
 
 
 def old_lines(hunks: Sequence[Hunk], first: int, last: int) -> tuple[int, int] | None:
-    """What lines of the new text were in the old one, as first and last; None where they are all new."""
+    """Map lines of the new text to first and last line of the old one; None if they are all new."""
     start: int | None = None
     end = 0
     for line in range(first, last + 1):

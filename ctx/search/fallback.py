@@ -1,7 +1,6 @@
-"""The nearest tree that is indexed, where the one that is asked for is not, and how far from it that is.
+"""The nearest indexed tree to one that is not indexed, and the distance between them.
 
-Only looks: what becomes of it is up to the engine, which answers from another tree only for those who set
-`ctx.fallback=snapshot`.
+This module only looks for it. The engine answers from another tree only if `ctx.fallback=snapshot` is set.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from ctx.storage.snapshots import Snapshots
 from ctx.types import Behind
 
 _DEPTH = 1000
-"""Commits of a history that are looked at."""
+"""Number of commits of a history that are looked at."""
 
 Latest = Callable[[], tuple[bytes, bytes | None] | None]
-"""Gives tree and commit of the most recent snapshot."""
+"""Return the tree and commit of the most recent snapshot."""
 
 
 class Nearest(NamedTuple):
@@ -33,9 +32,9 @@ class Nearest(NamedTuple):
 def nearest(
     repository: Repository, asked: Resolution, snapshots: Snapshots, latest_snapshot: Latest
 ) -> Nearest | None:
-    """The nearest covered tree; None where nothing is covered.
+    """Return the nearest covered tree; None if nothing is covered.
 
-    Nearest are the ancestors of what is asked for, then those of the default branch, then the most recent
+    Order of preference: ancestors of the requested commit, ancestors of the default branch, the most recent
     snapshot.
     """
     known = set(snapshots.trees())
@@ -55,9 +54,9 @@ def nearest(
 
 
 def behind(repository: Repository, asked: Resolution, found: Nearest) -> Behind | None:
-    """Return how far a tree is from the one that is asked for; None where a part is not here to compare.
+    """Return how far a tree is behind the requested one; None if objects needed to compare are missing here.
 
-    `repository` is one that can read both.
+    `repository` must be able to read both.
     """
     try:
         names = repository.git(
@@ -74,7 +73,7 @@ def behind(repository: Repository, asked: Resolution, found: Nearest) -> Behind 
 
 
 def fallen_back(asked: Resolution, found: Nearest, distance: Behind | None) -> tuple[Resolution, str]:
-    """The nearest tree in the place of the one that was asked for, and the warning that has to say so."""
+    """Return the nearest tree in place of the requested one, and the warning about it."""
     name = (found.commit or found.tree).hex()
     far = f", {distance_in_words(distance, asked.revision)}" if distance else ""
     warning = (

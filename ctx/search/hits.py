@@ -1,4 +1,4 @@
-"""From a question and a view to an answer."""
+"""From a question and a view to hits."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from ctx.storage.views.view import View
 from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, Change, Hit
 
 Records = Callable[[bytes, Key], bytes]
-"""Gives the record of a document of a cluster."""
+"""Return the record of a document of a cluster."""
 
 Mask = npt.NDArray[np.bool_] | None
-"""Which of some things count; None: all."""
+"""Boolean selection; None selects all."""
 
 Refine = Callable[[Corpus, Query, Mask, Mask, list[Ranked], int], list[Ranked]]
-"""Makes another ranking of so many rows out of the local one, among the files that are allowed (files,) and
-the rows that are in the scope (rows,).
+"""Rerank the local ranking: return at most the given number of rows, among some files and rows.
+
+The masks are of the allowed files (files,) and the rows in the scope (rows,).
 """
 
 _SETTINGS = path_flags.CONFIG | path_flags.DATA
@@ -42,12 +43,14 @@ _CONTENTS: dict[str, Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.bool_]]] =
 
 
 Scope = Mapping[int, Mapping[int, Change]]
-"""For some files of a view some of their chunks by number, one at least, and what became of each."""
+"""For some files of a view: the change of each selected chunk by number, at least one chunk per file."""
 
 
 class Filters(NamedTuple):
-    """What an answer is restricted to: git pathspecs, relative to the current directory, languages, and what
-    the files are for, one of `values.CONTENTS`.
+    """Restrictions on an answer.
+
+    Git pathspecs relative to the current directory, languages, and the content kind, one of
+    `ctx.types.CONTENTS`.
     """
 
     repository: Repository
@@ -66,12 +69,12 @@ def search(
     refine: Refine | None = None,
     tuning: Tuning = PLAIN,
 ) -> tuple[list[Hit], str | None]:
-    """The hits for one question, best first, and a sentence where the filters let nothing through.
+    """Return the hits for one question, best first, and a message if the filters match nothing.
 
-    With a `scope` only its chunks are answered with, weighed by the statistics of the whole view. Raises
-    `Damaged` when a cluster of the view cannot be read, `UsageError` for a filter that is none.
+    With a `scope` only its chunks are returned, scored with the statistics of the whole view. Raises
+    `Damaged` if a cluster of the view cannot be read, `UsageError` for an invalid filter.
 
-    `refine` makes another ranking of the local one.
+    `refine` reranks the local ranking.
     """
     corpus = corpus_of(view)
     allowed, message = allowed_files(view, filters)
@@ -98,7 +101,7 @@ def search(
 
 
 def nearest_chunks(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
-    """The rows of a view whose bits agree most with the signs of a vector; ties go by path and place."""
+    """Return the rows whose bits agree most with the signs of a vector; ties by path and position."""
     corpus = corpus_of(view)
     if vector.shape != (corpus.bits.shape[1] * 64,):
         raise UsageError(f"the vector has {vector.shape} numbers, the index {corpus.bits.shape[1] * 64}")
@@ -123,7 +126,7 @@ def nearest_chunks(view: View, records: Records, vector: npt.NDArray[np.float32]
 
 
 def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
-    """The rows of the chunks of a scope, (rows,)."""
+    """Return the mask of the rows of the chunks in a scope, (rows,)."""
     rows = np.zeros(corpus.rows, dtype=bool)
     for file, chunks in scope.items():
         rows[int(corpus.document_start[corpus.file_document[file]]) + np.array(list(chunks))] = True
@@ -131,7 +134,7 @@ def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
 
 
 def _in_scope(corpus: Corpus, scope: Scope, ranked: Ranked) -> Ranked:
-    """The same row as that of a file whose chunk is in the scope; several files may have one blob."""
+    """Return the same row under a file whose chunk is in the scope; several files may have one blob."""
     chunk = _chunk(corpus, ranked)
     if chunk in scope.get(ranked.file, ()):
         return ranked
@@ -143,12 +146,12 @@ def _in_scope(corpus: Corpus, scope: Scope, ranked: Ranked) -> Ranked:
 
 
 def _chunk(corpus: Corpus, ranked: Ranked) -> int:
-    """The number of a row's chunk in its document."""
+    """Return the number of a row's chunk in its document."""
     return ranked.row - int(corpus.document_start[corpus.document_of[ranked.row]])
 
 
 def corpus_of(view: View) -> Corpus:
-    """Return a view made ready for scoring, which the view keeps for the next question."""
+    """Return a view prepared for scoring; the view caches it for the next question."""
     corpus: Corpus | None = view.corpus
     if corpus is None:
         corpus = view.corpus = Corpus(view)
@@ -156,7 +159,7 @@ def corpus_of(view: View) -> Corpus:
 
 
 def allowed_files(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
-    """The files that the filters let through (files,), None for all, and a sentence when there are none."""
+    """Return the files that match the filters (files,), None for all, and a message if there are none."""
     repository, paths, languages, content = filters
     allowed: npt.NDArray[np.bool_] | None = None
     if paths:
@@ -201,7 +204,10 @@ def _hits(
     limit: int,
     scope: Scope | None = None,
 ) -> list[Hit]:
-    """The hits for the best rows, no text twice: of a blob read as two languages the better chunk stays."""
+    """Return the hits for the best rows without repeated text.
+
+    Of a blob that is read in two languages only the better chunk is kept.
+    """
     most = limit
     while True:
         ranked = best(most)
@@ -218,7 +224,7 @@ def _hits(
 
 
 def _same_text(one: Hit, other: Hit) -> bool:
-    """Whether the first hit shows half of what the other does; chunks of one document never overlap."""
+    """True if the first hit covers half of the other; chunks of one document never overlap."""
     if one.blob != other.blob:
         return False
     a, b = one.position, other.position
@@ -226,7 +232,10 @@ def _same_text(one: Hit, other: Hit) -> bool:
 
 
 def texts_of_rows(records: Callable[[View], Records], text: Callable[[Hit], str | None]) -> TextOf:
-    """Reads the texts of rows: `records` gives those of a view, `text` that of a hit or None."""
+    """Return a reader of the texts of rows.
+
+    `records` returns the records of a view, `text` the text of a hit or None.
+    """
 
     def text_of(corpus: Corpus, row: int) -> str | None:
         file = int(corpus.shown[corpus.document_of[row]])

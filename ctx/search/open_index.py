@@ -1,4 +1,4 @@
-"""An open index: a session together with what makes its views, reads them and ranks their rows.
+"""An open index: a session with what makes its views, reads them and ranks their rows.
 
 Functions of search and of the packages above it take one; `ctx.index.Index` adds the operations.
 """
@@ -51,7 +51,7 @@ class OpenIndex(Session):
         super().close()
 
     def resolve(self, revision: str | None = None, branch: str | None = None) -> Resolution:
-        """Which tree is asked for, and by which rule. Raises `UnknownRevision` and `NothingCommitted`."""
+        """Resolve the requested tree. Raises `UnknownRevision` and `NothingCommitted`."""
         return resolve(self.repository, revision, branch, self.snapshots.latest)
 
     def index(
@@ -65,9 +65,9 @@ class OpenIndex(Session):
         progress: Report | None = None,
         ask_model: bool = True,
     ) -> IndexReport:
-        """Cover the tree of a revision, and the trees that other processes ask for meanwhile.
+        """Cover the tree of a revision, and the trees that other processes request meanwhile.
 
-        Without `ask_model` nothing is sent to a remote model: what it has embedded already is used.
+        Without `ask_model` nothing is sent to a remote model; embeddings that it returned before are used.
         """
         from ctx.indexing.running import run
 
@@ -94,7 +94,8 @@ class OpenIndex(Session):
         branch: str | None = None,
         told: Callable[[int], None] | None = None,
     ) -> int:
-        """Get from the remotes of a partial clone what indexing a revision lacks; the number of objects.
+        """Fetch from a partial clone's remotes the objects that indexing a revision needs; return their
+        number.
 
         `told` is called with the number of objects before each fetch. No other method fetches objects. Raises
         `GitFailed`.
@@ -121,19 +122,22 @@ class OpenIndex(Session):
 
     @cached_property
     def indexer(self) -> Indexer:
-        """What makes the snapshots and views of this repository."""
+        """The indexer of this repository, which makes its snapshots and views."""
         return self.make_indexer(self.repository, True)
 
     def make_indexer(self, repository: Repository, committed: bool) -> Indexer:
-        """What makes views of trees that `repository` reads; of those that are committed, snapshots too."""
+        """Return an indexer of trees read from `repository`.
+
+        It makes snapshots if the trees are `committed`, else only views.
+        """
         from ctx.indexing.indexer import Indexer
 
         return Indexer(repository, self.store, self.descriptor, self.catalog, committed)
 
     def overlaid(self, overlay: str) -> tuple[Callable[[], Indexer], WorkTree]:
-        """What makes views of HEAD with the uncommitted state on top of it, and that state.
+        """Return a factory of the indexer of HEAD with the uncommitted state on top, and that state.
 
-        Only the last one that was asked for can be read. Raises GitFailed and CtxError.
+        Only the last state requested can be read. Raises GitFailed and CtxError.
         """
         state = self.uncommitted.now(overlay)
         if state.tree is not None:
@@ -142,11 +146,11 @@ class OpenIndex(Session):
 
     @property
     def reader(self) -> Repository:
-        """What reads the objects of the last tree that was searched, those of uncommitted files included."""
+        """Reader of the objects of the last tree searched, including those of uncommitted files."""
         return self.uncommitted.reader
 
     def join_submodules(self, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
-        """Return a tree with its submodules in it, which stay open as long as an answer reads them."""
+        """Return a tree with its submodules joined to it; they stay open while an answer reads them."""
         from ctx.search.submodules import join
 
         self._joined, opened = join(self, opened, progress)
@@ -154,7 +158,7 @@ class OpenIndex(Session):
         return self._joined, opened
 
     def forget_submodules(self) -> None:
-        """Release the submodules of the last tree that was searched; its answers can still be read."""
+        """Release the submodules of the last tree searched; its answers can still be read."""
         if self._joined is not None:
             self._joined.rest()
             self._joined = None
@@ -166,9 +170,9 @@ class OpenIndex(Session):
         progress: Report | None = None,
         announce: Announce | None = None,
     ) -> View:
-        """The view of a tree; what lacks is made by what `indexer` gives."""
-        self.store.may_use_memory = True  # a search answers where nothing may be written
-        # The usual case needs nothing of what makes an index, whose import would cost more than the search.
+        """Return the view of a tree; `indexer` returns the indexer that makes missing parts."""
+        self.store.may_use_memory = True  # a search must work in a read-only repository
+        # Import the indexer only if needed: the import costs more than a search.
         found = self.catalog.view(asked.tree)
         if found is not None and self._is_current(found, asked.tree):
             return found
@@ -187,7 +191,7 @@ class OpenIndex(Session):
         return view.is_overlay or self.snapshots.covered(tree) is not None
 
     def mend(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
-        """Make anew what is stored of a tree and is not what its name says, or `everything` made of that."""
+        """Rebuild stored data of a tree that does not match its name; with `everything`, all of it."""
         if everything:
             indexer.renew(tree)
         else:
@@ -201,7 +205,7 @@ class OpenIndex(Session):
 
     @property
     def tuning(self) -> Tuning:
-        """How to rank: by the texts too, and by what the past says of the files where the user wants it."""
+        """Tuning of the ranking: texts of rows, and the correction by history if it is enabled."""
         from ctx.ranking.tuning import PLAIN
         from ctx.search.hits import texts_of_rows
 
@@ -210,12 +214,12 @@ class OpenIndex(Session):
 
     @property
     def past_unread(self) -> str | None:
-        """Why the past of the files does not count though the user wants it, None where it does."""
+        """Reason why the history of the files is not used although it is enabled; None if it is used."""
         why = self._fitting.unread if self._wants_fit else None
         return why and f"ctx.fit has no effect, since {why}"
 
     def answered(self, about: Answer, found: Found, *said: str | None) -> Answer:
-        """An answer with what a ranking gave it, what had a part in that, and what else is to be said."""
+        """Return an answer with the hits of a ranking, the models used, and further messages."""
         return about._replace(
             hits=[hit._replace(reader=about.reader) for hit in found.hits],
             message=self.remark(found.message, *said),
@@ -224,7 +228,7 @@ class OpenIndex(Session):
         )
 
     def remark(self, *said: str | None) -> str | None:
-        """What to say beside an answer that counts the past: what is given, and where there is none, why."""
+        """Join messages with the reason, if any, why history is enabled and not used."""
         return "; ".join(filter(None, (*said, self.past_unread))) or None
 
     @cached_property
@@ -234,21 +238,21 @@ class OpenIndex(Session):
         return Fitting(self.repository, self.store)
 
     def dependencies(self, view: View) -> Dependencies:
-        """Who uses whom among the files of a view, as long as its tree is the last one that was opened."""
+        """Return the import graph of the files of a view, cached while its tree is the last one opened."""
         from ctx.search.dependencies.edges import Dependencies
         from ctx.search.hits import corpus_of
 
         return Dependencies(corpus_of(view), self.reader.read_blob, partial(self.record, view))
 
     def record(self, view: View, cluster: bytes, document: tuple[bytes, str]) -> bytes:
-        """The record of a document of a view. Raises `Damaged`."""
+        """Return the record of a document of a view. Raises `Damaged`."""
         known = view.records.get(document)
         return (self._joined or self.clusters).record(cluster, document) if known is None else known
 
     def text(self, hit: Hit) -> str | None:
-        """Return the text of a hit, read from the git object now; None where that is gone or damaged.
+        """Return the text of a hit, read from the git object now; None if the object is missing or damaged.
 
-        The text is that of the answer that the hit is from, whatever was searched since. After `close`,
+        The text belongs to the answer that the hit is from, even after further searches. After `close`,
         uncommitted texts are gone.
         """
         from ctx.text.contents import to_text

@@ -1,4 +1,4 @@
-"""Opening a tree for a search: which one it is, its view, and what an answer from it says of it."""
+"""Opening a tree for a search: resolve it, make its view, and start the answer about it."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
 OURS, THEIRS, BASE = "ours", "theirs", "base"
-"""What a search of HEAD puts on top of it; the last three in a conflict."""
+"""Overlays of HEAD; the last three are the sides of a conflict."""
 
 
 Mend = Callable[[bool], object]
-"""Told whether to make anew everything that was made of clusters, or what is not what its name says."""
+"""Rebuild stored clusters: all of them if True, else only those that do not match their name."""
 Result = TypeVar("Result")
 
 
 class Reader:
-    """Reads the blobs of one answer, whatever is opened after it. See `ctx.types.Reader`.
+    """Reader of the blobs of one answer, whatever is opened later. See `ctx.types.Reader`.
 
-    Any two are equal: how a text is read is no part of what a hit says.
+    Any two are equal: the reader is not part of the value of a hit.
     """
 
     def __init__(
         self, repository: Repository, state: WorkTree | None = None, joined: Joined | None = None
     ) -> None:
-        """`state` lies on the committed files of `repository`; `joined` has those of submodules."""
+        """Initialize; `state` is the overlay on `repository`, `joined` holds the submodules."""
         self._repository = repository
         self._state = state  # its scratch objects are removed with it
         self._joined = joined
@@ -56,7 +56,7 @@ class Reader:
 
 
 class Opened(NamedTuple):
-    """A tree that can be searched: an answer about it that is empty yet, and how to mend what it is of."""
+    """A tree that can be searched: the empty answer about it, and the function that repairs its data."""
 
     asked: Resolution
     view: View
@@ -65,10 +65,10 @@ class Opened(NamedTuple):
 
 
 def mending(ask: Callable[[], tuple[Mend, Callable[[], Result]]]) -> Result:
-    """What is answered from the trees that `ask` opens, mended where something of them proves damaged.
+    """Answer from the trees that `ask` opens, and repair stored data that proves damaged.
 
-    Each try opens them anew: first as they are, then after each of two mendings, the second of which makes
-    everything again. What is damaged even then is raised.
+    Each attempt reopens the trees: first as they are, then after each of two repairs. The second repair
+    rebuilds everything. Damage that remains is raised.
     """
     for everything in (False, True):
         mend, answer = ask()
@@ -87,7 +87,7 @@ def open_tree(
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Opened:
-    """Resolve what is asked for, and make what a search of it lacks. See `Index.search`."""
+    """Resolve the requested tree, and index what a search of it lacks. See `Index.search`."""
     warning = distance = None
     if overlay in (None, COMMITTED):
         asked = resolve_for_search(index, revision, branch, committed=overlay == COMMITTED)
@@ -95,7 +95,7 @@ def open_tree(
     elif revision is None and branch is None:
         asked = resolve_head(index.repository)
     else:
-        raise UsageError(f"what is asked for as '{overlay}' lies on HEAD: leave out the revision")
+        raise UsageError(f"'{overlay}' applies only to HEAD: leave out the revision")
     opened = open_resolved(index, asked, overlay, progress, announce)
     if opened.about.behind is not None:
         distance = opened.about.behind
@@ -105,9 +105,9 @@ def open_tree(
 def resolve_for_search(
     index: OpenIndex, revision: str | None, branch: str | None = None, *, committed: bool = False
 ) -> Resolution:
-    """Resolve what is asked for: an empty tree where nothing is named or committed, but files may lie on it.
+    """Resolve the requested tree; an empty tree if nothing is named or committed, but files may be overlaid.
 
-    Raises UnknownRevision, and NothingCommitted in a bare repository and for what is to be `committed`.
+    Raises UnknownRevision; NothingCommitted in a bare repository and if `committed` is set.
     """
     try:
         return index.resolve(revision, branch)
@@ -124,7 +124,7 @@ def open_resolved(
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Opened:
-    """Make what a search of a tree lacks, on which of HEAD's `overlay` lies."""
+    """Index what a search of a tree lacks; `overlay` is put on top of HEAD."""
     indexer, changed = _overlaid(index, asked, overlay)
     if changed is not None and changed.tree is not None:
         asked = asked._replace(tree=changed.tree)
@@ -151,11 +151,11 @@ def open_resolved(
 
 
 def _fallen_back(index: OpenIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
-    """What to answer from in place of a tree that is not covered, where the user set `ctx.fallback`."""
-    wish = index.repository.config("ctx.fallback")
-    if wish not in (None, "none", "snapshot"):
-        raise UsageError(f"ctx.fallback is {wish!r}: set it to snapshot or none with `git config`")
-    if wish != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
+    """Return the tree to answer from instead of one that is not covered, if `ctx.fallback` is set."""
+    fallback = index.repository.config("ctx.fallback")
+    if fallback not in (None, "none", "snapshot"):
+        raise UsageError(f"ctx.fallback is {fallback!r}: set it to snapshot or none with `git config`")
+    if fallback != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
         return asked, None, None
     if index.snapshots.covered(asked.tree) is not None:
         return asked, None, None
@@ -169,7 +169,7 @@ def _fallen_back(index: OpenIndex, asked: Resolution) -> tuple[Resolution, str |
 
 
 def _behind(index: OpenIndex, asked: Resolution) -> Behind | None:
-    """How far what is indexed is behind a tree of which it is only a part."""
+    """Return how far the index is behind a tree that is only partly indexed."""
     from ctx.search.fallback import behind, nearest
 
     found = nearest(index.repository, asked, index.snapshots, index.snapshots.latest)
@@ -179,7 +179,7 @@ def _behind(index: OpenIndex, asked: Resolution) -> Behind | None:
 def _overlaid(
     index: OpenIndex, asked: Resolution, overlay: str | None
 ) -> tuple[Callable[[], Indexer], WorkTree | None]:
-    """What makes views of the tree that is asked for, and the uncommitted state on top of it, if any."""
+    """Return a factory of the indexer of the requested tree, and its uncommitted state, if any."""
     if overlay == COMMITTED or asked.resolved_by != HEAD:
         return (lambda: index.indexer), None
     from ctx.git.worktree import has_work_tree

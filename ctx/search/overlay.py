@@ -1,6 +1,6 @@
-"""The uncommitted states that lie on HEAD in the trees that one index opens.
+"""The uncommitted states on top of HEAD in the trees that one index opens.
 
-The last one is kept between searches, an earlier one for as long as an answer from it is.
+The last state is kept between searches, an earlier one as long as an answer from it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Uncommitted:
-    """The last state of uncommitted files that was asked for, and earlier ones that answers still read."""
+    """The last uncommitted state requested, and earlier ones that answers still read."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -25,7 +25,7 @@ class Uncommitted:
         self._opened: weakref.WeakSet[WorkTree] = weakref.WeakSet()
 
     def now(self, overlay: str) -> WorkTree:
-        """The state that `overlay` names, as it is at this moment. Raises GitFailed and CtxError."""
+        """Return the current state that `overlay` names. Raises GitFailed and CtxError."""
         from ctx.git.worktree import open_work_tree
 
         side = overlay if overlay in (OURS, THEIRS, BASE) else None
@@ -34,7 +34,7 @@ class Uncommitted:
         )
         if state is not self._state:
             if self._state is not None:
-                # An answer may still read it; that starts another process.
+                # An answer may still read it; reading starts another process.
                 self._state.repository.close()
             self._opened.add(state)
         self._state = state
@@ -42,11 +42,11 @@ class Uncommitted:
 
     @property
     def reader(self) -> Repository:
-        """What reads the objects of the committed files and of those of the last state."""
+        """Reader of the objects of the committed files and of the last state."""
         return self._repository if self._state is None else self._state.repository
 
     def close(self) -> None:
-        """Let go of the files of all states."""
+        """Release the files of all states."""
         for state in list(self._opened):
             state.close()
         self._opened.clear()

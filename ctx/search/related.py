@@ -1,8 +1,7 @@
-"""Code like this code: in one tree, or for each chunk that differs between two trees elsewhere in the new.
+"""Finding similar code: in one tree, or for each chunk that differs between two trees.
 
-Chunks that share rare words with it, and those whose vectors agree with its own, are read and compared with
-it word by word (`ctx.ranking.code_similarity`). A chunk that is no more similar than code of another project
-is dropped.
+Chunks that share rare words with the code, and those whose vectors agree with its own, are read and compared
+word by word (`ctx.ranking.code_similarity`). A chunk no more similar than code of another project is dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.quoting import unquoted_argument
-from ctx.ranking import code_similarity as likeness
+from ctx.ranking import code_similarity
 from ctx.ranking.ranker import Ranked
 from ctx.search.changes import compare, not_compared, open_ends
 from ctx.search.citations import look_up, read_citation, read_place
@@ -35,17 +34,20 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 LEAST_SCORE = 0.3
-"""The best match of a function in another project (of cobra in flask, say) is below 0.28 for 99 in 100."""
+"""Lowest score of a match.
+
+The best match of a function in another project (of cobra in flask, say) is below 0.28 for 99 in 100.
+"""
 MUCH_SCORE = 0.55
-"""What it takes where nobody asked about this very piece: a fifth of functions have something so alike."""
+"""Lowest score of an unsolicited match: a fifth of functions have a match this similar."""
 _SAME_WORDS, _SAME_VECTOR = 0.6, 0.75
-"""From here on it is a near-duplicate, as nine in ten functions are of what they were 150 commits ago."""
+"""Thresholds of a near-duplicate: nine in ten functions reach them with their version of 150 commits ago."""
 _FEWEST_TERMS = 8
-"""A changed chunk with fewer distinct words (imports, a getter) is like too many others."""
+"""A changed chunk with fewer distinct words (imports, a getter) matches too many others."""
 
 
 class Code(NamedTuple):
-    """A piece of code that something like it is looked for; `blob` and its lines where it lies in a tree."""
+    """A piece of code to compare with; `blob` and its lines are set if it lies in a tree."""
 
     text: str
     language: str | None = None
@@ -69,13 +71,13 @@ def related(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> Answer:
-    """What is like the code at a place, or like a text. See `Index.related`."""
+    """Return code similar to the code at a place, or to a text. See `Index.related`."""
     started = time.monotonic()
     code = Code(text or "") if place is None else _code_at(index, place, revision or branch, progress)
     if not code.text.strip():
         raise UsageError("there is no code to compare with: name a place that has some, or pass it on stdin")
     opened = open_tree(index, revision, branch, overlay, progress, announce)
-    hits, message = _alike(index, opened, code, limit, Filters(index.repository, paths, languages))
+    hits, message = _similar_chunks(index, opened, code, limit, Filters(index.repository, paths, languages))
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
     return opened.about._replace(
         hits=hits, message=opened.about.message or lacking or message, seconds=time.monotonic() - started
@@ -93,7 +95,7 @@ def related_changes(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
-    """For each chunk that was added or modified what is like it elsewhere in the new tree, and that tree."""
+    """Return for each added or modified chunk the similar code elsewhere in the new tree, and that tree."""
     started = time.monotonic()
     old, new = open_ends(index, within, staged, progress, announce)
     found: list[tuple[Hit, list[Hit]]] = []
@@ -111,9 +113,9 @@ def related_changes(
             if hit.kind == "imports":
                 continue
             code = _code_of(index, hit)
-            if code is None or len(likeness.sample(code.text, code.language).terms) < _FEWEST_TERMS:
+            if code is None or len(code_similarity.sample(code.text, code.language).terms) < _FEWEST_TERMS:
                 continue
-            others = [one for one in _alike(index, new, code, limit, filters)[0] if _is_much(one)]
+            others = [one for one in _similar_chunks(index, new, code, limit, filters)[0] if _is_much(one)]
             if others:
                 found.append((hit, others))
     message = not_compared(differing, old, new)
@@ -131,7 +133,10 @@ def _code_of(index: OpenIndex, hit: Hit) -> Code | None:
 def _code_at(
     index: OpenIndex, place: str, revision: str | None, progress: Callable[[Progress], None] | None
 ) -> Code:
-    """The code that a citation or `<path>:<line>` names; the path is of the work tree, or of the revision."""
+    """Return the code named by a citation or `<path>:<line>`.
+
+    The path is looked up in the work tree, then in the revision.
+    """
     unknown: UnknownRevision | None = None
     if read_citation(place) is not None:
         try:
@@ -143,7 +148,7 @@ def _code_at(
             unknown = error
     lines = read_place(place)
     if lines is None or lines.first is None or lines.last is None:
-        raise UsageError(f"'{place}' is no place: write <path>:<line>, a citation, or - for code on stdin")
+        raise UsageError(f"'{place}' is not a place: write <path>:<line>, a citation, or - for code on stdin")
     literal = os.fsencode(lines.name)
     names = [one for one in (literal, unquoted_argument(literal)) if one is not None]
     last = lines.last if "-" in place.rpartition(":")[2] else None
@@ -191,7 +196,7 @@ def _code_in(index: OpenIndex, opened: Opened, path: bytes, first: int, last: in
     return Code("", key[1] or None)
 
 
-def _alike(
+def _similar_chunks(
     index: OpenIndex, opened: Opened, code: Code, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
     corpus = corpus_of(opened.view)
@@ -203,10 +208,10 @@ def _alike(
         if allowed is None
         else corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     )
-    wanted = likeness.sample(code.text, code.language)
+    wanted = code_similarity.sample(code.text, code.language)
     records = partial(index.record, opened.view)
-    read: list[tuple[int, Hit, likeness.Sample]] = []
-    for row in likeness.candidates(corpus, wanted):
+    read: list[tuple[int, Hit, code_similarity.Sample]] = []
+    for row in code_similarity.candidates(corpus, wanted):
         file = int(shown[corpus.document_of[row]])
         if file < 0:
             continue
@@ -214,22 +219,24 @@ def _alike(
         hit = hit and hit._replace(reader=opened.about.reader)
         text = None if hit is None else index.text(hit)
         if hit is not None and text is not None:
-            read.append((row, hit, likeness.sample(text, hit.language)))
+            read.append((row, hit, code_similarity.sample(text, hit.language)))
     terms = sorted(set(wanted.terms).union(*(sample.terms for _, _, sample in read)))
-    weights = dict(zip(terms, likeness.rarity(corpus, np.array(terms, dtype=np.int64)).tolist(), strict=True))
+    weights = dict(
+        zip(terms, code_similarity.rarity(corpus, np.array(terms, dtype=np.int64)).tolist(), strict=True)
+    )
     found = []
     for row, hit, sample in read:
-        alike = likeness.compare(wanted, sample, corpus.bits[row], weights)
-        if alike.same or alike.score >= LEAST_SCORE:
+        similar = code_similarity.compare(wanted, sample, corpus.bits[row], weights)
+        if similar.same or similar.score >= LEAST_SCORE:
             found.append(
-                hit._replace(score=alike.score, agreement=alike.agreement, duplicate=_duplicate(alike))
+                hit._replace(score=similar.score, agreement=similar.agreement, duplicate=_duplicate(similar))
             )
     found.sort(key=lambda hit: (hit.duplicate != IDENTICAL, *by_score(hit)))
     return found[:limit], None if found else "nothing in this tree is like it"
 
 
 def _elsewhere(hit: Hit, code: Code) -> Hit | None:
-    """The hit, unless it is the code itself; that counts only at the other paths of its blob."""
+    """Return the hit; if it is the code itself, only with the other paths of its blob, or None."""
     position = hit.position
     if hit.blob != code.blob or position.end_line < code.first or position.start_line > code.last:
         return hit
@@ -241,8 +248,8 @@ def _is_much(hit: Hit) -> bool:
     return hit.duplicate is not None or hit.score >= MUCH_SCORE
 
 
-def _duplicate(alike: likeness.Likeness) -> str | None:
-    if alike.same:
+def _duplicate(similar: code_similarity.Similarity) -> str | None:
+    if similar.same:
         return IDENTICAL
-    is_near = alike.words >= _SAME_WORDS and alike.agreement >= _SAME_VECTOR
+    is_near = similar.words >= _SAME_WORDS and similar.agreement >= _SAME_VECTOR
     return NEAR_DUPLICATE if is_near else None

@@ -1,7 +1,7 @@
 """Searching and indexing the submodules of a tree, each from its own repository and its own store.
 
-Which commit of a submodule counts is said by the tree that pins it. Where the files of a work tree are
-searched as they lie there, those of the submodules that are checked out in it are too.
+The commit of a submodule is the one that the tree pins. If the files of a work tree are searched, those of
+the submodules that are checked out in it are searched too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Report = Callable[[Progress], None]
 
 
 class Part(NamedTuple):
-    """One tree of an answer, at `prefix` of the tree that was asked for: empty, or ending in a slash."""
+    """One tree of an answer, at `prefix` of the requested tree: empty, or ending in a slash."""
 
     prefix: bytes
     home: OpenIndex
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class Below(NamedTuple):
-    """A submodule, and what answers for it: its index, and which tree of it; None where nothing can."""
+    """A submodule, its index and its tree; None if it cannot be searched."""
 
     submodule: Submodule
     inner: OpenIndex | None = None
@@ -54,7 +54,7 @@ class Joined:
         self._close = weakref.finalize(self, _close, [part.home for part in parts[1:]])
 
     def close(self) -> None:
-        """Let go of the submodules' repositories."""
+        """Close the submodules' repositories."""
         self._close()
 
     def rest(self) -> None:
@@ -63,16 +63,16 @@ class Joined:
             part.home.repository.close()
 
     def trees(self) -> list[tuple[OpenIndex, View]]:
-        """Each tree that the answer is from, in the order in which they were put together."""
+        """Return each tree of the answer, in the order in which they were joined."""
         return [(part.home, part.opened.view) for part in self._parts]
 
     def record(self, cluster: bytes, document: tuple[bytes, str]) -> bytes:
-        """The record of a document; the cluster may be in any store. Raises `Damaged`."""
+        """Return the record of a document; the cluster may be in any store. Raises `Damaged`."""
         holders = [part.home for part in self._parts if not part.home.clusters.absent([cluster])]
         return (holders or [self._parts[0].home])[0].clusters.record(cluster, document)
 
     def reader(self, path: bytes) -> Repository:
-        """What reads the objects of the part that a path lies in."""
+        """Return the repository that reads the objects of the part with a path."""
         inside = [part for part in self._parts if path.startswith(part.prefix)]
         reader = max(inside, key=lambda part: len(part.prefix)).opened.about.reader
         assert reader is not None, "an opened tree has one"
@@ -80,12 +80,12 @@ class Joined:
         return repository
 
     def in_words(self, answer: Answer) -> str | None:
-        """What to tell the user of what was not searched."""
+        """Return a message about the submodules that were not searched."""
         counted = sum(one.problem is not None for one in answer.submodules)
         return submodules_in_words(answer.submodules, answer.coverage.skipped.get(SUBMODULE, 0) - counted)
 
     def mend(self, everything: bool) -> None:
-        """Make anew what is damaged of any part, or everything."""
+        """Rebuild damaged data of each part, or everything."""
         for part in self._parts:
             part.opened.mend(everything)
 
@@ -96,12 +96,12 @@ def _close(homes: list[OpenIndex]) -> None:
 
 
 def join(index: OpenIndex, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
-    """Put the submodules of an opened tree into it, and theirs into them."""
+    """Join the submodules of an opened tree to it, recursively."""
     parts = [Part(b"", index, opened)]
     uncommitted = opened.about.uncommitted
     on_disk = uncommitted is not None and uncommitted.state == WORK_TREE
-    told: list[Submodule] = []
-    _gather(parts, told, on_disk, progress)
+    reported: list[Submodule] = []
+    _gather(parts, reported, on_disk, progress)
     skipped: dict[str, int] = {}
     for part in parts:
         for reason, count in part.opened.view.skipped.items():
@@ -118,14 +118,14 @@ def join(index: OpenIndex, opened: Opened, progress: Report | None) -> tuple[Joi
     joined = Joined(parts)
     about = opened.about._replace(
         coverage=coverage_of(view),
-        submodules=tuple(told),
+        submodules=tuple(reported),
         reader=Reader(index.repository, joined=joined),
     )
     return joined, opened._replace(view=view, about=about, mend=joined.mend)
 
 
 def pinned_below(index: OpenIndex, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:
-    """Each submodule of a committed tree, and theirs, at the commit that is pinned."""
+    """Yield each submodule of a committed tree at its pinned commit, recursively."""
     for one in _pinned(index.repository, tree):
         below = _below(index, index.repository, one, prefix, False)
         if below.inner is None or below.asked is None:
@@ -137,7 +137,7 @@ def pinned_below(index: OpenIndex, tree: bytes, prefix: bytes = b"") -> Iterator
 
 
 def cited_below(index: OpenIndex, citation: str) -> Cited | None:
-    """The lines that a citation names in a submodule of HEAD, or None."""
+    """Return the lines that a citation names in a submodule of HEAD, or None."""
     from ctx.search.citations import look_up
 
     try:
@@ -157,7 +157,7 @@ def cited_below(index: OpenIndex, citation: str) -> Cited | None:
     return None
 
 
-def _gather(parts: list[Part], told: list[Submodule], on_disk: bool, progress: Report | None) -> None:
+def _gather(parts: list[Part], reported: list[Submodule], on_disk: bool, progress: Report | None) -> None:
     """Add the submodules below the last part, depth first."""
     above = parts[-1]
     for one in _pinned(above.home.reader, above.opened.asked.tree):
@@ -169,15 +169,15 @@ def _gather(parts: list[Part], told: list[Submodule], on_disk: bool, progress: R
                 index.close()
                 submodule = _failed(submodule, error)
             else:
-                told.append(submodule._replace(tree=opened.asked.tree))
+                reported.append(submodule._replace(tree=opened.asked.tree))
                 parts.append(Part(submodule.path + b"/", index, opened))
-                _gather(parts, told, on_disk, progress)
+                _gather(parts, reported, on_disk, progress)
                 continue
-        told.append(submodule)
+        reported.append(submodule)
 
 
 def _pinned(repository: Repository, tree: bytes) -> list[tuple[git.Pinned, bool]]:
-    """The submodules that a tree lists and pins, by path, and whether a rule of the tree keeps one out."""
+    """Return the submodules that a tree lists and pins, by path, and whether a rule excludes each."""
     found: dict[bytes, tuple[git.Pinned, bool]] = {}
     for name, path in git.listed(repository, tree):
         one = _pinned_at(repository, tree, name, path)
@@ -187,7 +187,7 @@ def _pinned(repository: Repository, tree: bytes) -> list[tuple[git.Pinned, bool]
 
 
 def _pinned_at(repository: Repository, tree: bytes, name: str, path: bytes) -> tuple[git.Pinned, bool] | None:
-    """What a tree pins at a path, and whether a rule keeps it out; None where it pins nothing."""
+    """Return the submodule pinned at a path and whether a rule excludes it, or None."""
     *above, last = path.split(b"/")
     try:
         entries = repository.tree_entries(tree)

@@ -1,7 +1,7 @@
-"""What the content of a blob says about it: whether it is worth indexing, and how its text is read.
+"""The content of a blob: whether it is indexed, and how its text is decoded.
 
-Offsets that the rest of git-ctx keeps always refer to the untouched blob. Nothing here knows where a blob
-comes from.
+Offsets in the rest of git-ctx always refer to the unchanged blob. Nothing here depends on the origin of a
+blob.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MISSING = "missing"
 """The blob is promised by a remote, or lost; it is not in this repository."""
 
 MAX_SIZE = 1 << 20
-"""Bytes of the largest file that is indexed."""
+"""Size in bytes of the largest file that is indexed."""
 
 _PROBE = 8000
-"""How far git itself looks for a NUL byte to call a file binary (`buffer_is_binary`)."""
+"""Bytes in which git looks for a NUL byte to detect a binary file (`buffer_is_binary`)."""
 _POINTERS = (
     (b"version https://git-lfs.github.com/spec/", 1024, LFS_POINTER),
-    (b"version https://hawser.github.com/spec/", 1024, LFS_POINTER),  # what git-lfs was called at first
+    (b"version https://hawser.github.com/spec/", 1024, LFS_POINTER),  # first name of git-lfs
     (b"/annex/objects/", 32768, ANNEX_POINTER),
 )
 _WIDE = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
@@ -45,7 +45,7 @@ _LONG_MEAN = 200
 _LICENCE_LINES = 40
 
 _HEADER = 1024
-"""Bytes at the start of a file in which a generator names itself."""
+"""Bytes at the start of a file in which generated files are marked."""
 _BLOCKS = (
     (b"/*", b"*/"),
     (b"<!--", b"-->"),
@@ -65,18 +65,18 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _WEAK_MARK = re.compile(rb".*\bgenerated\b", re.IGNORECASE)
-"""A tool made the first draft (`gradle init`) or, where hands are forbidden, makes every version."""
+"""A tool made the first draft (`gradle init`) or, with a ban on editing, makes every version."""
 _NO_HANDS = re.compile(rb".*\bdo not (?:edit|modify|change)\b", re.IGNORECASE)
 _PROSE = frozenset(("markdown", "rst", "asciidoc", "org"))
-"""A README that a tool keeps up to date is still what people ask about."""
+"""Languages of prose: a README updated by a tool is still worth searching."""
 _CODE_BEFORE_HEADER = 2
-"""Lines such as `<?php` and `package a;` that may stand before the comment in which a generator signs."""
+"""Lines such as `<?php` and `package a;` that may precede the comment of a generator."""
 
 
 def content_skip(blob: bytes, language: str | None = None) -> str | None:
-    """Why a blob is not indexed although its path lets it in, or None.
+    """Return why a blob is not indexed although its path is not excluded, or None.
 
-    A function of the content and of the language that the file is read as, so that equal files fare equally.
+    A function of the content and of its language, so that equal files are treated equally.
     """
     if len(blob) > MAX_SIZE:
         return TOO_LARGE
@@ -94,21 +94,21 @@ def content_skip(blob: bytes, language: str | None = None) -> str | None:
         return EMPTY
     if _is_minified(blob):
         return MINIFIED
-    if language not in _PROSE and _says_generated(blob[:_HEADER]):
+    if language not in _PROSE and _is_marked_generated(blob[:_HEADER]):
         return GENERATED
     return None
 
 
 def decode(blob: bytes) -> tuple[bytes, Callable[[int], int] | None]:
-    """The bytes to parse, and how to get from an offset in them to one in the blob (None: the same).
+    """Return the bytes to parse, and a map from their offsets to those in the blob (None: the same).
 
-    UTF-8, and whatever else is one byte a letter, is the blob itself; UTF-16 and UTF-32 become UTF-8.
+    UTF-8 and all single-byte encodings are returned unchanged; UTF-16 and UTF-32 are converted to UTF-8.
     """
     encoding = _wide_encoding(blob)
     if encoding is None:
         return blob, None
     mark, width = _mark_length(encoding), 4 if "32" in encoding else 2
-    whole = len(blob) - (len(blob) - mark) % width  # half a letter at the end is dropped
+    whole = len(blob) - (len(blob) - mark) % width  # an incomplete character at the end is dropped
     text = blob[mark:whole].decode(encoding, "replace")
     octets = text.encode()
 
@@ -119,7 +119,7 @@ def decode(blob: bytes) -> tuple[bytes, Callable[[int], int] | None]:
 
 
 def to_text(blob: bytes, start: int, end: int) -> str:
-    """The text between two byte offsets of a blob, in whatever encoding the blob is."""
+    """Return the text between two byte offsets of a blob, in any encoding."""
     piece = blob[start:end]
     encoding = _wide_encoding(blob)
     if encoding is not None:
@@ -142,10 +142,10 @@ def _mark_length(encoding: str) -> int:
 
 
 def _is_minified(blob: bytes) -> bool:
-    """Whether most of the text lies in lines that nobody writes by hand.
+    """True if most of the text is in lines too long to be written by hand.
 
-    Paragraphs of prose are long lines too, but have a blank every few letters; what has ten thousand bytes
-    in a line is data, blanks or not.
+    Paragraphs of prose are long lines too, but have frequent blanks; a line of ten thousand bytes is data,
+    blanks or not.
     """
     lines = blob.split(b"\n")
     dense = len(blob) > max(_LONG_LINE, _LONG_MEAN * len(lines))
@@ -158,7 +158,7 @@ def _is_minified(blob: bytes) -> bool:
             long += len(line)
         elif line.strip():
             short_lines += 1
-    # A source file with one long literal in it has many other lines; a bundle has a licence at most.
+    # A source file with one long literal has many other lines; a bundle has at most a licence.
     return long * 10 > len(blob) * (9 if short_lines > _LICENCE_LINES else 5)
 
 
@@ -166,8 +166,8 @@ def _few_blanks(line: bytes) -> bool:
     return 10 * sum(line.count(blank) for blank in (b" ", b"\t")) < len(line)
 
 
-def _says_generated(header: bytes) -> bool:
-    """Whether a comment at the top says that a program wrote the file."""
+def _is_marked_generated(header: bytes) -> bool:
+    """True if a comment at the top says that a program wrote the file."""
     if b"generated" not in header.lower():
         return False
     made = untouched = False
@@ -180,8 +180,8 @@ def _says_generated(header: bytes) -> bool:
 
 
 def _comments(header: bytes) -> Iterator[bytes]:
-    """The lines of the comments at the top of a file, without their signs."""
-    closing = b""  # what ends the block comment that a line lies in
+    """Yield the lines of the comments at the top of a file, without comment signs."""
+    closing = b""  # the closing sign of the current block comment
     code = 0
     for line in header.split(b"\n"):
         text = line.strip()

@@ -12,9 +12,9 @@ UNSAFE = (
     "\\uffa0\\ufff0-\\ufffb\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff"
     "\\ud800-\\udfff"  # halves of pairs, which stand for bytes that are not UTF-8
 )
-"""For the brackets of a regular expression."""
+"""Character class for the brackets of a regular expression."""
 LONGEST_LINE = 300
-"""A line is cut after so many characters."""
+"""Characters after which a line is truncated."""
 
 _UNSAFE = re.compile(f"[{UNSAFE}]")
 _JOINED = re.compile("(?<=[^\\x00-\\x7f])([\\u200c\\u200d])(?=[^\\x00-\\x7f])")
@@ -22,12 +22,12 @@ _JOINED = re.compile("(?<=[^\\x00-\\x7f])([\\u200c\\u200d])(?=[^\\x00-\\x7f])")
 
 
 def printable(text: str) -> str:
-    """The text with each unsafe character as its picture (Unicode block Control Pictures), or U+FFFD."""
+    """Replace each unsafe character by its picture (Unicode block Control Pictures), or U+FFFD."""
     return _UNSAFE.sub(_picture, text)
 
 
 def printable_lines(text: str) -> str:
-    """The same for a text of several lines, which stay apart."""
+    """Replace the unsafe characters of a text of several lines, except the line breaks."""
     return "\n".join(map(printable, text.split("\n")))
 
 

@@ -1,4 +1,4 @@
-"""How a path of the repository is written for eyes: from where, and with what quoting."""
+"""Formatting a path of the repository for display: relative to a directory, and quoted."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SHORT_ESCAPES = {
 
 
 def from_here(path: bytes, prefix: bytes) -> bytes:
-    """A path from the root of the repository as seen from the directory `prefix` of it (`git --relative`)."""
+    """Return a path from the root relative to the directory `prefix` (`git --relative`)."""
     return os.path.relpath(b"/" + path, b"/" + prefix) if prefix else path
 
 
 def quoted(path: bytes) -> str:
-    """A path as git prints it with core.quotePath=false: in C quotes where it holds odd bytes.
+    """Return a path as git prints it with core.quotePath=false: in C quotes if it holds special bytes.
 
-    Characters that a terminal would obey count as odd, which git prints as they are.
+    Characters that control a terminal are quoted too, which git prints unchanged.
     """
     text = path.decode("utf-8", "surrogateescape")
     if not UNPRINTABLE.search(text):
@@ -38,7 +38,7 @@ def quoted(path: bytes) -> str:
 
 
 def escaped(found: re.Match[str]) -> str:
-    """One odd character as an escape of C."""
+    """Return one special character as a C escape."""
     character = found.group()
     if character in SHORT_ESCAPES:
         return "\\" + SHORT_ESCAPES[character]

@@ -1,4 +1,4 @@
-"""Reading a query into terms."""
+"""Parsing a query into terms."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from typing import NamedTuple
 from ctx.text.terms import COMBINING, STOP_WORDS, ascii_words, counts, foreign_words, term_hash
 from ctx.text.vocabulary import compound_hash
 
-_EMPTY_WORDS = frozenset("find show code function implement implemented implementation please".split())
-"""Words of a question that say that it is one."""
-_SAY_NOTHING = STOP_WORDS | _EMPTY_WORDS
+_QUESTION_FILLERS = frozenset("find show code function implement implemented implementation please".split())
+"""Words of a question that carry no topic."""
+_IGNORED = STOP_WORDS | _QUESTION_FILLERS
 _TOKEN = re.compile(r"[^\W_]\w*|_+\w+")
 _NEIGHBOUR = 0.5
-"""The weight of two neighbouring words tried as one compound."""
+"""Weight of two neighbouring words tried as one compound."""
 
 
 WORD, IDENTIFIER, TRANSLATION = "word", "identifier", "translation"
-"""Where a term of a query comes from: a word of it, a compound that its words make, or another language."""
+"""Origins of a term: a word of the query, a compound of its words, or a translation."""
 
 
 class Term(NamedTuple):
-    """A term of a query: the lower-case word or the compound that it stands for, its hash in the field TEXT,
-    its weight, its origin, and what stands in the query, "" where that is the word itself.
+    """A term of a query.
+
+    The lower-case word or the compound, its hash in the field TEXT, its weight, its origin, and its source in
+    the query, "" if that is the word itself.
     """
 
     word: str
@@ -34,23 +36,22 @@ class Term(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """The identifiers and words of a text, in order; an accent is part of its letter, however it is typed."""
+    """Return the identifiers and words of a text, in order, with accents removed or composed by NFC."""
     return _TOKEN.findall(COMBINING.sub("", unicodedata.normalize("NFC", text)))
 
 
 def words_of(token: str) -> list[str]:
-    """The lower-case words of a token, cut as those of indexed text are."""
+    """Return the lower-case words of a token, split as in indexed text."""
     return ascii_words(token) if token.isascii() else foreign_words(token)
 
 
 def read_query(text: str) -> list[Term]:
-    """The terms of a query, each once, in the order of their first places.
+    """Return the terms of a query, each once, in order of first occurrence.
 
-    Words that stand side by side are also tried as one
-    compound ("session store" meets `SessionStore`).
+    Neighbouring words are also tried as one compound ("session store" matches `SessionStore`).
     """
     everything = tokens(text)
-    kept = [token for token in everything if token.lower() not in _SAY_NOTHING] or everything
+    kept = [token for token in everything if token.lower() not in _IGNORED] or everything
     words: dict[str, float] = {}
     compounds: dict[str, float] = {}
     previous: list[str] = []
@@ -78,7 +79,7 @@ def read_query(text: str) -> list[Term]:
 
 
 def terms_in(text: str) -> set[int]:
-    """The hashes of all terms of a short text, compounds included."""
+    """Return the hashes of all terms of a short text, compounds included."""
     found: set[int] = set()
     for token in tokens(text):
         words = words_of(token)

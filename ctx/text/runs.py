@@ -1,11 +1,11 @@
 """Finding the words of many bytes at once.
 
 A run is a longest stretch of letters, digits, underscores and bytes above 127: an identifier or a word of
-prose. It is cut into words at underscores, between letters and digits, before a capital that follows a
+prose. It is split into words at underscores, between letters and digits, before a capital that follows a
 small letter, and before the last of several capitals if a small letter comes next (`parseHTTPHeader_v2`:
 parse, http, header, v, 2), unless that is the plural or the version of an acronym (`getURLs`, `IPv4`: get,
-urls; ipv, 4). Words and runs are told apart by 64-bit hashes of their bytes, so that no Python object is
-made for what was seen before.
+urls; ipv, 4). Words and runs are identified by 64-bit hashes of their bytes, so that known ones need no
+Python object.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Found(NamedTuple):
 
 
 def find(source: bytes) -> Found:
-    """The runs and words of a text; needs about fifty bytes of memory for each byte of it."""
+    """Find the runs and words of a text; needs about fifty bytes of memory per byte."""
     octets = np.frombuffer(source, dtype=np.uint8)
     classes = np.zeros(len(octets) + 2, dtype=np.uint8)
     classes[1:-1] = _CLASS[octets]
@@ -110,9 +110,9 @@ def find(source: bytes) -> Found:
 
 
 def _ends_an_acronym(octets: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], place: Offsets) -> Flags:
-    """Whether the small letter at each place, after two capitals, ends their word: a plural or a version.
+    """True where a small letter after two capitals ends their word: a plural or a version.
 
-    In front of a capital `Is` and `As` are words of their own (`URLIsValid`, `toJSONAsText`).
+    Before a capital, `Is` and `As` are separate words (`URLIsValid`, `toJSONAsText`).
     """
     letter, capital, after = octets[place], octets[place - 1], classes[place + 2]
     word = (after == _CAPITAL) & ((capital == ord("I")) | (capital == ord("A")))
@@ -122,7 +122,7 @@ def _ends_an_acronym(octets: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint
 
 
 def combine(word: Hashes, group: Offsets) -> tuple[Hashes, Offsets]:
-    """One hash for the words of each group, in their order, and how many they are; groups are ascending."""
+    """Return one hash for the words of each group, in order, and the number of words; groups ascend."""
     first = np.flatnonzero(np.diff(group, prepend=-1))
     count = np.diff(first, append=len(group))
     place = np.arange(len(group)) - np.repeat(first, count)
@@ -133,7 +133,7 @@ def combine(word: Hashes, group: Offsets) -> tuple[Hashes, Offsets]:
 
 
 def exact_runs(source: bytes) -> tuple[Offsets, Hashes]:
-    """Where the runs of a text start and the hashes of their bytes to the letter, both (runs,)."""
+    """Return the starts of the runs of a text, and the hashes of their exact bytes, both (runs,)."""
     octets = np.frombuffer(source, dtype=np.uint8)
     classes = np.zeros(len(octets) + 2, dtype=np.uint8)
     classes[1:-1] = _CLASS[octets]
@@ -142,12 +142,12 @@ def exact_runs(source: bytes) -> tuple[Offsets, Hashes]:
 
 
 def shorten(hashes: Hashes) -> npt.NDArray[np.int64]:
-    """64-bit hashes as HASH_BITS bits."""
+    """Shorten 64-bit hashes to HASH_BITS bits."""
     return (hashes >> np.uint64(64 - HASH_BITS)).astype(np.int64)
 
 
 def _stretches(classes: npt.NDArray[np.uint8]) -> tuple[Offsets, Offsets, Flags]:
-    """Starts and ends of the runs, and for each byte whether a run starts there."""
+    """Return starts and ends of the runs, and for each byte whether a run starts there."""
     in_run = classes != 0
     begins = in_run[1:-1] & ~in_run[:-2]
     ends = in_run[1:-1] & ~in_run[2:]
@@ -155,10 +155,10 @@ def _stretches(classes: npt.NDArray[np.uint8]) -> tuple[Offsets, Offsets, Flags]
 
 
 def _hash(octets: npt.NDArray[np.uint8], start: Offsets, end: Offsets) -> Hashes:
-    """A hash of each range of bytes, eight bytes at a time (the mixing steps are those of xxHash)."""
+    """Hash each range of bytes, eight bytes at a time (the mixing steps are those of xxHash)."""
     padded = np.zeros(len(octets) + _BLOCK, dtype=np.uint8)
     padded[: len(octets)] = octets
-    # Every eight neighbouring bytes as one little-endian number, without copying.
+    # Each eight adjacent bytes as one little-endian number, without copying.
     blocks: Hashes = np.ndarray((len(octets) + 1,), dtype="<u8", buffer=padded, strides=(1,))
     length = end - start
     hashed = length.astype(np.uint64) * _PRIMES[1]
@@ -180,7 +180,7 @@ def _mixed(hashed: Hashes, block: Hashes) -> Hashes:
 
 
 def hash_of(octets: bytes) -> int:
-    """The hash of one word or run. Of a few of them each alone is ready before numpy has begun."""
+    """Return the hash of one word or run; for a few of them this is faster than numpy."""
     hashed = len(octets) * _WHOLE_PRIMES[1] & _ALL_BITS
     for start in range(0, max(1, len(octets)), _BLOCK):
         block = int.from_bytes(octets[start : start + _BLOCK], "little")
@@ -191,7 +191,7 @@ def hash_of(octets: bytes) -> int:
 
 
 def combined(words: Iterable[int]) -> int:
-    """The hash of one group of words that have these hashes, as `combine` gives it."""
+    """Return the hash of one group of words with these hashes, as `combine` does."""
     summed, power = 0, 1
     for word in words:
         power = power * _WHOLE_PRIMES[1] & _ALL_BITS

@@ -1,8 +1,8 @@
 """A light stemmer for the English of code and comments.
 
-It takes off inflections and the commonest derivations, so that "registering", "registered" and
-"registration" meet at one stem, and leaves short or unusual words alone. It is far smaller than
-Porter's (1980) because identifiers are: a wrong merge of two names costs more than a missed one.
+It removes inflections and the commonest derivations, so that "registering", "registered" and "registration"
+share a stem, and leaves short or unusual words unchanged. It is far smaller than Porter's (1980), because a
+wrong merge of two identifiers costs more than a missed one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 _VOWELS = frozenset("aeiouy")
 _IRREGULAR = {"used": "use", "using": "use"}
 
-# Longest first; each with what stands in its place and the letters that must remain before it.
+# Longest first; each with its replacement and the letters that must remain before it.
 _SUFFIXES = (
     ("strations", "st", 3),
     ("stration", "st", 3),
@@ -88,13 +88,16 @@ _BY_LAST = {
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case word. Words of up to three letters or with others than a-z stay."""
+    """Return the stem of a lower-case word.
+
+    Words of up to three letters or with others than a-z are unchanged.
+    """
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     shorter = _shorten(word)
-    # What an inflection leaves may be derived itself (clustered, cluster, clust), but is no plural any more.
+    # The result may itself be a derivation (clustered, cluster, clust), but not a plural.
     while len(shorter) < len(word) and shorter[-1] != "s":
         word, shorter = shorter, _shorten(shorter)
     return shorter

@@ -1,4 +1,4 @@
-"""What a commit message asks for: its subject, and its body, as somebody might have typed them."""
+"""Converting a commit message to a query: its subject, and its body, as a user might type them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 LONGEST_SUBJECT = 160
 LONGEST_QUESTION = 600
-"""Characters of subject and body together; what comes later tells how, not what."""
+"""Characters of subject and body together; later text describes how, not what."""
 _FEWEST_WORDS = 3
 
 _PREFIX = re.compile(
@@ -32,23 +32,23 @@ _TRAILER = re.compile(r"^[A-Za-z][A-Za-z-]+(-by|-from)?: \S.*$|^\(cherry picked 
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a message that are written in ASCII, of two letters at least."""
+    """Return the words of a message in ASCII of at least two letters."""
     return _WORD.findall(text)
 
 
 def query_of(subject: str) -> str | None:
-    """A commit subject as somebody might type it, None where it says nothing about the code."""
+    """Return a commit subject as a query, None if it says nothing about the code."""
     if _DULL.search(subject):
         return None
     text = _REFERENCE.sub(" ", subject)
     text = " ".join(_PREFIX.sub("", text).split()).strip(" .,;:-")
-    if _DULL.search(text) or len(text) > LONGEST_SUBJECT or not _says_enough(text):
+    if _DULL.search(text) or len(text) > LONGEST_SUBJECT or not _is_long_enough(text):
         return None
     return text
 
 
 def question_of(subject: str, body: str) -> str | None:
-    """The subject with the body after it, without trailers and references; None where either is empty."""
+    """Return subject and body without trailers and references; None if either is empty."""
     query = query_of(subject)
     kept = []
     for line in body.splitlines():
@@ -56,13 +56,13 @@ def question_of(subject: str, body: str) -> str | None:
             continue
         kept.append(_REFERENCE.sub(" ", line))
     text = " ".join(" ".join(kept).split())
-    if query is None or not _says_enough(text):
+    if query is None or not _is_long_enough(text):
         return None
     return f"{query}. {text}"[:LONGEST_QUESTION]
 
 
-def _says_enough(text: str) -> bool:
-    """Three words; a script without spaces between words counts by its letters."""
+def _is_long_enough(text: str) -> bool:
+    """True if a text has three words; a script without spaces between words counts by letters."""
     if len(_WORD.findall(text)) >= _FEWEST_WORDS:
         return True
     return len([letter for letter in _LETTERS.findall(text) if not letter.isascii()]) >= 2 * _FEWEST_WORDS

@@ -9,7 +9,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class HashTable:
-    """Numbers distinct hashes in the order in which they were added."""
+    """A numbering of distinct hashes in order of insertion."""
 
     def __init__(self, bits: int = 16) -> None:
         self.count = 0
@@ -21,10 +21,10 @@ class HashTable:
         self._numbers = np.full(1 << bits, -1, dtype=np.int32)
 
     def look_up(self, hashes: Hashes) -> npt.NDArray[np.int32]:
-        """The number of each hash (n,) int32, -1 for those never added."""
+        """Return the number of each hash (n,) int32, -1 for those never added."""
         slots = self._slots(hashes)
         found = self._numbers[slots]
-        # Where the slot holds another hash, go on to the next one; few are left after each round.
+        # If the slot holds another hash, try the next one; few are left after each round.
         left = np.flatnonzero((found >= 0) & (self._hashes[slots] != hashes))
         while len(left):
             slots[left] = self._next(slots[left])
@@ -33,7 +33,7 @@ class HashTable:
         return found
 
     def add(self, hashes: Hashes) -> None:
-        """Number distinct hashes that are not in the table, counting on from `count`."""
+        """Number distinct hashes that are not in the table, continuing from `count`."""
         while (self.count + len(hashes)) * 3 > len(self._hashes):
             used = self._numbers >= 0
             known, numbers = self._hashes[used], self._numbers[used]
@@ -47,7 +47,7 @@ class HashTable:
         left = np.arange(len(hashes))
         while len(left):
             candidates = left[self._numbers[slots[left]] < 0]
-            # Of several that want one free slot the first gets it.
+            # If several hashes need one free slot, the first gets it.
             _, first = np.unique(slots[candidates], return_index=True)
             winners = candidates[first]
             self._numbers[slots[winners]] = numbers[winners]

@@ -1,7 +1,7 @@
-"""What a word counts as: its stem, in a field.
+"""Terms: the stem of a word, in a field.
 
-A term is the stem of a word, or the whole of a compound identifier with its words run together, so that
-`SessionStore`, `session_store` and `sessionStore` share a term. A name to the letter is a term too.
+A term is the stem of a word, or the whole of a compound identifier with its words concatenated, so that
+`SessionStore`, `session_store` and `sessionStore` share a term. An exact name is a term too.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ctx.text.runs import HASH_BITS
 from ctx.text.stem import stem
 
 TEXT = 0
-"""The field of terms that stand anywhere in a chunk."""
+"""Field of terms anywhere in a chunk."""
 DEFINITION = 0x5DEECE66D
-"""The field of terms in the names that a chunk defines: hashes in it differ by these bits."""
+"""Field of terms in the names that a chunk defines: hashes in it differ by these bits."""
 COMPOUND = 0x2545F4914
-"""What keeps a compound apart from a plain word of the same letters."""
+"""Bits that distinguish a compound from a plain word of the same letters."""
 EXACT = 0x1B873593E
-"""What keeps a name to the letter apart from its word."""
+"""Bits that distinguish an exact name from its word."""
 
 _SHORTEST = 2
-"""Letters of a word that counts; one letter says too little and stands everywhere."""
+"""Lowest number of letters of a term; single letters are too frequent."""
 _SHORTEST_NUMBER = 3
 
 STOP_WORDS = frozenset(
@@ -34,7 +34,7 @@ STOP_WORDS = frozenset(
     " some such than that the their them then there these they this those through to too under until up"
     " us very was we were what when where which while who whom why will with would you your".split()
 )
-"""Words that are everywhere and in no question for their own sake: embedded, but not counted."""
+"""Words too frequent to be searched for: embedded, but not counted."""
 
 _FOREIGN_WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: Kana, Han, Thai, Lao, Khmer, Myanmar.
@@ -48,7 +48,7 @@ _ASCII_WORD = re.compile(
 
 
 def counts(word: str) -> bool:
-    """Whether a lower-case word is a term at all."""
+    """True if a lower-case word is a term."""
     if not word.isascii():
         return True
     return len(word) >= (_SHORTEST_NUMBER if word.isdigit() else _SHORTEST) and word not in STOP_WORDS
@@ -56,21 +56,21 @@ def counts(word: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def term_hash(word: str) -> int:
-    """HASH_BITS bits that stand for the stem of a lower-case word in the field TEXT (BLAKE2b, RFC 7693)."""
+    """Return a hash of HASH_BITS bits of a lower-case word's stem in the field TEXT (BLAKE2b, RFC 7693)."""
     data = stem(word).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> (64 - HASH_BITS)
 
 
 def ascii_words(token: str) -> list[str]:
-    """The lower-case words of one ASCII token, cut as `runs.find` cuts them."""
+    """Return the lower-case words of one ASCII token, split as by `runs.find`."""
     return [word.lower() for word in _ASCII_WORD.findall(token)]
 
 
 def foreign_words(run: str) -> list[str]:
-    """The lower-case words of a run with letters beyond ASCII; Latin, Greek and Cyrillic lose accents.
+    """Return the lower-case words of a run with non-ASCII letters; Latin, Greek and Cyrillic lose accents.
 
-    Text without spaces between words gives each two neighbouring characters, the usual unit where no
-    dictionary is at hand.
+    Text without spaces between words is split into bigrams of characters, the usual unit without a
+    dictionary.
     """
     plain = unicodedata.normalize("NFC", COMBINING.sub("", unicodedata.normalize("NFKD", run)))
     words: list[str] = []

@@ -1,4 +1,4 @@
-"""Counting the tokens that a text costs a language model, so that what is made for one keeps to a budget.
+"""Counting the tokens of a text for a language model, to keep its input within a budget.
 
 The vocabularies are those of a package; nothing is downloaded.
 """
@@ -12,16 +12,16 @@ from functools import lru_cache
 from ctx.errors import CtxError
 
 O200K, CL100K = TOKENIZERS = ("o200k_base", "cl100k_base")
-"""The vocabularies that can be counted with."""
+"""Supported vocabularies."""
 
 Count = Callable[[str], int]
 
 
 @lru_cache(maxsize=len(TOKENIZERS))
 def counter(tokenizer: str = O200K) -> Count:
-    """How many tokens of a vocabulary a text has. Raises CtxError where the package is not installed."""
+    """Return a counter of the tokens of a text. Raises CtxError if the package is not installed."""
     with warnings.catch_warnings():
-        # It reads its vocabulary in a way that Python 3.11 and 3.12 call deprecated, and 3.13 no longer does.
+        # It reads its vocabulary in a way that is deprecated in Python 3.11 and 3.12, and not in 3.13.
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             from bpe_openai import get_encoding

@@ -1,8 +1,8 @@
-"""A question in another language, said in the English of identifiers.
+"""Translating a question to the English of identifiers.
 
-The lexicon (`lexicon.txt`) has words of software in eight languages. What a text is in is told by its script,
-and in Latin letters by the words themselves; a text with an English function word is English. What the
-lexicon does not have stays as it is: names in code among foreign words are names in code.
+The lexicon (`lexicon.txt`) has software terms in eight languages. The language of a text is detected by its
+script, and for Latin letters by its words; a text with an English function word is English. Words that are
+not in the lexicon stay unchanged, such as names in code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ctx.text.terms import COMBINING, STOP_WORDS
 
 _FILE = os.path.join(os.path.dirname(__file__), "lexicon.txt")
 LANGUAGES = ("es", "pt", "fr", "de", "ru", "zh", "ja", "ko")
-"""Codes of ISO 639, in the order of the lexicon's columns."""
+"""ISO 639 codes, in the order of the lexicon's columns."""
 _LATIN = ("es", "pt", "fr", "de")
 
 _EASTERN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々"
@@ -31,14 +31,14 @@ _LONGEST = 12
 _MOST_WORDS = 4
 """Words of the longest form with blanks."""
 _FEW = 3
-"""Words of a text in which one that is known is enough to tell the language."""
+"""Number of words of a text up to which one known word is enough to detect the language."""
 _SHORTEST_SIGN = 4
-"""Letters of a word that tells the language: shorter ones are abbreviations in code."""
+"""Lowest number of letters of a word that identifies the language: shorter ones are abbreviations in code."""
 _SHORTEST_ROOT = 5
 _SHORTEST_PART = 4
-"""Letters of a part of a compound."""
+"""Lowest number of letters of a part of a compound."""
 _LINKS = ("", "s", "es", "n", "en", "er", "e")
-"""What German puts between the parts of a compound."""
+"""German linking elements between the parts of a compound."""
 _ENDINGS = {
     language: tuple(endings.split())
     for language, endings in {
@@ -54,13 +54,13 @@ _ENDINGS = {
         " ев ую юю ии ию ия ть а я ы и у ю е о ь",
     }.items()
 }
-"""Endings that one word may have in its forms, longest first."""
+"""Endings of inflected forms, longest first."""
 
 
 class Rendering(NamedTuple):
-    """A text in English, the language that it was in, and what was translated.
+    """A text in English, its original language, and the translated words.
 
-    `words` pairs what stood in the text with what it may mean, the likeliest first.
+    `words` pairs text of the original with its possible meanings, the likeliest first.
     """
 
     text: str
@@ -69,7 +69,7 @@ class Rendering(NamedTuple):
 
 
 class _Lexicon(NamedTuple):
-    """One language: what forms mean, those that English has too, words that say nothing, words that ask."""
+    """One language: meanings of forms, forms that English has too, function words, question words."""
 
     forms: dict[str, tuple[str, ...]]
     shared: frozenset[str]
@@ -79,7 +79,10 @@ class _Lexicon(NamedTuple):
 
 @cache
 def _east() -> re.Pattern[str]:
-    """A character of a script without blanks, or Hangul; compiled only where a text is not ASCII."""
+    """Return a pattern for a character of a script without blanks, or Hangul.
+
+    It is compiled only if a text is not ASCII.
+    """
     return re.compile(f"[{_EASTERN}]")
 
 
@@ -89,16 +92,16 @@ def _piece() -> re.Pattern[str]:
 
 
 def _pieces(text: str) -> list[str]:
-    """The words of a text, and its runs in scripts without blanks."""
+    """Return the words of a text, and its runs in scripts without blanks."""
     return (_WORD if text.isascii() else _piece()).findall(unicodedata.normalize("NFC", text))
 
 
 def render(text: str) -> Rendering | None:
-    """The text in English; None where it is English, or nothing in it is known."""
+    """Return the text in English; None if it is English, or nothing in it is known."""
     language = _language(text)
     if language is None:
         return None
-    said, words = _said(text, language)
+    said, words = _translated(text, language)
     return Rendering(" ".join(said), language, tuple(words)) if words else None
 
 
@@ -111,8 +114,8 @@ def _language(text: str) -> str | None:
     return "ru" if _CYRILLIC.search(folded) else _latin(text)
 
 
-def _said(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[str, ...]]]]:
-    """The words in English, and which of them are translated."""
+def _translated(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[str, ...]]]]:
+    """Return the words in English, and which of them are translated."""
     lexicon = _lexicon(language)
     pieces = _pieces(text)
     folded = [_fold(piece) for piece in pieces]
@@ -142,7 +145,7 @@ def _said(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[st
                     translated(source, found)
             at += 1
         else:
-            if not _says_nothing(lexicon, folded[at]):
+            if not _is_function_word(lexicon, folded[at]):
                 parts = _inflected(lexicon, folded[at], language)
                 if not parts and pieces[at][1:].islower():
                     parts = _compound(lexicon, folded[at], language)
@@ -155,7 +158,7 @@ def _said(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[st
 
 
 def _longest(lexicon: _Lexicon, folded: Sequence[str]) -> tuple[int, tuple[str, ...]]:
-    """How many words from the first make the longest form that is known, and what it means."""
+    """Return the number of first words that make the longest known form, and its meanings."""
     for size in range(min(_MOST_WORDS, len(folded)), 0, -1):
         meanings = lexicon.forms.get(" ".join(folded[:size]))
         if meanings:
@@ -163,12 +166,12 @@ def _longest(lexicon: _Lexicon, folded: Sequence[str]) -> tuple[int, tuple[str, 
     return 1, ()
 
 
-def _says_nothing(lexicon: _Lexicon, word: str) -> bool:
+def _is_function_word(lexicon: _Lexicon, word: str) -> bool:
     return word in lexicon.functions or word in lexicon.questions
 
 
 def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """The longest forms in a run without blanks; what is between them has None, what says nothing ()."""
+    """Yield the longest forms in a run without blanks; unknown text has None, function words ()."""
     unknown = ""
     at = 0
     while at < len(run):
@@ -176,7 +179,9 @@ def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str,
             part = run[at:end]
             if end - at == 1 and unknown and part not in lexicon.functions:
                 continue
-            if (part in lexicon.forms or _says_nothing(lexicon, part)) and _may_stand(lexicon, run, at, end):
+            if (part in lexicon.forms or _is_function_word(lexicon, part)) and _may_stand(
+                lexicon, run, at, end
+            ):
                 yield from _leftover(unknown, language)
                 unknown = ""
                 yield part, lexicon.forms.get(part, ())
@@ -189,7 +194,7 @@ def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str,
 
 
 def _may_stand(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
-    """Whether a part of a run may be a word: of one character only between words that are known."""
+    """True if a part of a run may be a word: a single character only between known words."""
     if end - at > 1:
         return True
     rest = run[end:]
@@ -199,22 +204,22 @@ def _may_stand(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
 
 
 def _begins(lexicon: _Lexicon, run: str) -> bool:
-    """Whether a run begins with a word that is known, or with an ending in Hiragana."""
+    """True if a run begins with a known word, or with an ending in Hiragana."""
     if _HIRAGANA.match(run[0]):
         return True
     return any(
-        run[:end] in lexicon.forms or _says_nothing(lexicon, run[:end]) for end in range(1, _LONGEST + 1)
+        run[:end] in lexicon.forms or _is_function_word(lexicon, run[:end]) for end in range(1, _LONGEST + 1)
     )
 
 
 def _leftover(unknown: str, language: str) -> Iterator[tuple[str, None]]:
-    """What no form is, but endings in Hiragana and particles of one character."""
+    """Yield text without a form, except endings in Hiragana and particles of one character."""
     if unknown and not (language == "ja" and _HIRAGANA.match(unknown)):
         yield unknown, None
 
 
 def _inflected(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, ...]]:
-    """What a word means of which the lexicon has another form."""
+    """Return the meanings of a word of which the lexicon has another form."""
     if language not in _ENDINGS or not word.isalpha():
         return []
     form = _roots(language).get(_root(word, language))
@@ -222,7 +227,7 @@ def _inflected(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, .
 
 
 def _compound(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, ...]]:
-    """What the parts of a German compound mean; nothing unless all of it is known."""
+    """Return the meanings of the parts of a German compound; empty unless all of it is known."""
     if language != "de" or len(word) < 2 * _SHORTEST_PART:
         return []
     for end in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
@@ -245,7 +250,7 @@ def _eastern(folded: str) -> str:
         return "ko"
     if _KANA.search(folded):
         return "ja"
-    # Without Kana it is most probably Chinese, unless the lexicon knows more of it in Japanese.
+    # Without Kana it is probably Chinese, unless the lexicon has more of it in Japanese.
     return max(("zh", "ja"), key=lambda language: _known_characters(folded, language))
 
 
@@ -256,10 +261,10 @@ def _known_characters(folded: str, language: str) -> int:
 
 
 def _latin(text: str) -> str | None:
-    """The language of a text in Latin letters, None for English and for what cannot be told."""
+    """Return the language of a text in Latin letters, None for English and if undetected."""
     pieces = _pieces(text)
     words = [_fold(piece) for piece in pieces]
-    # A name in code is in no language.
+    # Ignore names in code.
     plain = [
         word for piece, word in zip(pieces, words, strict=True) if piece[1:].islower() and piece.isalpha()
     ]
@@ -272,21 +277,21 @@ def _latin(text: str) -> str | None:
         if english - lexicon.functions - lexicon.questions.keys():
             continue
         known = sum(_is_known(lexicon, word, language) for word in plain) + _phrases(lexicon, words)
-        speaks = sum(_says_nothing(lexicon, word) and word not in _SHARED for word in words)
-        if known and (known + speaks > 1 or len(words) <= _FEW or not text.isascii()):
-            best = max(best or (0, ""), (2 * known + speaks, language), key=lambda one: one[0])
+        functions = sum(_is_function_word(lexicon, word) and word not in _SHARED for word in words)
+        if known and (known + functions > 1 or len(words) <= _FEW or not text.isascii()):
+            best = max(best or (0, ""), (2 * known + functions, language), key=lambda one: one[0])
     return best and best[1]
 
 
 def _is_known(lexicon: _Lexicon, word: str, language: str) -> bool:
-    """Whether a word is one of the language and none of English."""
+    """True if a word belongs to the language and not to English."""
     if word in lexicon.forms:
         return word not in lexicon.shared and len(word) >= _SHORTEST_SIGN
     return bool(_compound(lexicon, word, language))
 
 
 def _phrases(lexicon: _Lexicon, words: Sequence[str]) -> int:
-    """How many forms of several words stand in a text."""
+    """Return the number of forms of several words in a text."""
     return sum(
         " ".join(words[at : at + size]) in lexicon.forms
         for size in range(2, _MOST_WORDS + 1)
@@ -295,20 +300,20 @@ def _phrases(lexicon: _Lexicon, words: Sequence[str]) -> int:
 
 
 _ENGLISH = frozenset("the get gets make makes use uses find show like without within".split())
-"""Words that make a text English, beside those that do not count."""
+"""Words that mark a text as English, in addition to the stop words."""
 _PLAIN_ENGLISH = frozenset(
     "the is are where how what which when why does for and from that this to with of it".split()
 )
-"""Some of those that no other language here has: with one of them the lexicon need not be read."""
+"""English words that no other language here has: if one occurs, the lexicon is not read."""
 _SHARED = frozenset(
     "a as com comment de del des die do dos e el en es et he i in is la le me no on os par se so sans un"
     " war was".split()
 )
-"""Words that say nothing in one language and something in English, or are names in code."""
+"""Function words of one language that have a meaning in English, or are names in code."""
 
 
 def _fold(text: str) -> str:
-    """Lower case without accents; Hangul and Kana stay whole."""
+    """Return lower case without accents; Hangul and Kana are unchanged."""
     lower = (
         unicodedata.normalize("NFKC", text).lower().replace("ß", "ss").replace("ё", "е").replace("й", "\0")
     )
@@ -317,7 +322,7 @@ def _fold(text: str) -> str:
 
 
 def _root(word: str, language: str) -> str:
-    """A word without its ending, as long as enough is left of it."""
+    """Return a word without its ending, unless too little is left of it."""
     for ending in _ENDINGS[language]:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_ROOT:
             return word[: -len(ending)]
@@ -326,14 +331,14 @@ def _root(word: str, language: str) -> str:
 
 @cache
 def _lines() -> list[list[str]]:
-    """The cells of each line of the lexicon."""
+    """Return the cells of each line of the lexicon."""
     with open(_FILE, encoding="utf-8") as stream:
         return [line.rstrip("\n").split(" | ") for line in stream if not line.startswith("#")]
 
 
 @cache
 def _lexicon(language: str) -> _Lexicon:
-    """The column of one language."""
+    """Return the column of one language."""
     column = LANGUAGES.index(language) + 1
     forms: dict[str, list[str]] = {}
     shared: set[str] = set()
@@ -357,7 +362,7 @@ def _lexicon(language: str) -> _Lexicon:
 
 @cache
 def _roots(language: str) -> dict[str, str]:
-    """The first form with each root."""
+    """Return the first form with each root."""
     roots: dict[str, str] = {}
     for form in _lexicon(language).forms:
         if " " not in form:

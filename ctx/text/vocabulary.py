@@ -1,7 +1,7 @@
 """Counting the words of many texts at once.
 
-Every distinct word is stemmed and looked up in the model once and becomes a number; from then on texts are
-arrays of numbers, and numpy does the counting. A vocabulary lives as long as its process, never on disk.
+Every distinct word is stemmed and looked up in the model once and becomes a number; texts are then arrays of
+numbers, counted by numpy. A vocabulary lives as long as its process, never on disk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ctx.text.table import HashTable
 from ctx.text.terms import COMPOUND, EXACT, counts, foreign_words, term_hash
 
 _MOST_WORDS = 1 << 19
-"""A vocabulary that has grown beyond this starts anew, which bounds its memory."""
+"""A larger vocabulary is cleared, which bounds its memory."""
 _NOTHING = -1
 _MASK = (1 << HASH_BITS) - 1
 _SHORTER = 64 - HASH_BITS
@@ -31,9 +31,9 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Counts(NamedTuple):
-    """How often what stands in which text, sorted by text, then word, each pair once; all (n,) int64.
+    """Word frequencies by text, sorted by text, then word, each pair once; all (n,) int64.
 
-    `text` is the place of the text in its batch, `word` a term hash or a row of the model's table.
+    `text` is the index of the text in its batch, `word` a term hash or a row of the model's table.
     """
 
     text: Numbers
@@ -76,7 +76,7 @@ class Vocabulary:
         """Count the words of the texts `source[start:end]`.
 
         The texts are in order and do not overlap; a run belongs to the text in which it begins. Sources above
-        a megabyte or two should be cut by the caller, see `runs.find`.
+        a megabyte or two should be split by the caller, see `runs.find`.
         """
         found = runs.find(source)
         text_of_run, lengths = _texts(found.run_start, bounds)
@@ -84,7 +84,7 @@ class Vocabulary:
         numbers = self._numbers(source, found)
         terms = np.array(self._terms, dtype=np.int64)[numbers]
         rows = np.array(self._rows, dtype=np.int64)[numbers]
-        # A run that begins with a digit counts only as a whole number; the model was never shown any.
+        # A run that begins with a digit counts only as a whole number; the model has no numbers.
         numeric = found.numeric[found.word_run]
         all_digits = (found.word_start == found.run_start[found.word_run]) & (
             found.word_end == found.run_end[found.word_run]
@@ -135,7 +135,7 @@ class Vocabulary:
     def _read_foreign(
         self, source: bytes, found: Found, text_of_run: Numbers
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """Text, term and row of each word in the runs beyond ASCII, which are few."""
+        """Return text, term and row of each word in the non-ASCII runs, which are few."""
         texts: list[int] = []
         terms: list[int] = []
         rows: list[int] = []
@@ -161,7 +161,7 @@ class Vocabulary:
 
 
 def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
-    """The runs of each text to the letter, as terms in the field TEXT."""
+    """Return the exact runs of each text, as terms in the field TEXT."""
     starts, hashes = runs.exact_runs(source)
     text, _ = _texts(starts, bounds)
     inside = text >= 0
@@ -169,7 +169,7 @@ def exact_names(source: bytes, bounds: Sequence[tuple[int, int]]) -> Counts:
 
 
 def exact_hashes(names: Sequence[str]) -> list[int]:
-    """The terms of names to the letter; -1 for what is not one run, and so no name that code can use."""
+    """Return the terms of exact names; -1 if a name is not one run, and so cannot occur in code."""
     octets = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = list(accumulate((len(name) + 1 for name in octets), initial=0))
     found = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)])
@@ -181,7 +181,7 @@ def exact_hashes(names: Sequence[str]) -> list[int]:
 
 
 def compound_hashes(names: Sequence[str]) -> list[int]:
-    """The terms of compounds with the words of these ASCII names, however they are put together."""
+    """Return the terms of compounds with the words of these ASCII names, in any notation."""
     if not names:
         return []
     found = runs.find("\n".join(names).encode("ascii"))
@@ -195,20 +195,17 @@ def _hash_of_word(word: str) -> int:
 
 
 def compound_hash(words: Iterable[str]) -> int:
-    """The term that `compound_hashes` gives for a name with these `ascii_words`.
-
-    For some tens of names this is quicker.
-    """
+    """Return the term of `compound_hashes` for a name with these `ascii_words`; faster for a few names."""
     return runs.combined(map(_hash_of_word, words)) >> _SHORTER ^ COMPOUND
 
 
 def exact_hash(run: str) -> int:
-    """The term that `exact_hashes` gives for one run; for some tens of them this is quicker."""
+    """Return the term of `exact_hashes` for one run; faster for a few names."""
     return runs.hash_of(run.encode("utf-8", "surrogatepass")) >> _SHORTER ^ EXACT
 
 
 def _texts(starts: Numbers, bounds: Sequence[tuple[int, int]]) -> tuple[Numbers, Numbers]:
-    """The text that each run begins in, -1 for none, and the number of runs in each text."""
+    """Return the text that each run begins in, -1 for none, and the number of runs in each text."""
     limits = np.array(bounds, dtype=np.int64).reshape(-1, 2)
     first, last = np.searchsorted(starts, limits[:, 0]), np.searchsorted(starts, limits[:, 1])
     lengths = last - first

@@ -1,16 +1,16 @@
-"""Sizes and times as people read them."""
+"""Formatting sizes and times for display."""
 
 from __future__ import annotations
 
 from datetime import datetime, timezone
 
 LATEST = 1 << 35
-"""A time after this, about the year 3058, was never written by a clock."""
+"""Latest plausible time, about the year 3058."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def size(count: float) -> str:
-    """Bytes in the unit that fits, of 1000 as disks are sold."""
+    """Return a number of bytes in a fitting decimal unit."""
     for unit in UNITS:
         if count < 1000 or unit == UNITS[-1]:
             break
@@ -19,14 +19,14 @@ def size(count: float) -> str:
 
 
 def when(seconds: int) -> str:
-    """A time in the user's zone, to the minute."""
+    """Return a time in the user's zone, to the minute."""
     if not 0 <= seconds < LATEST:
         return "at no known time"
     return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def date_of(second: int) -> str:
-    """A day in UTC; what no calendar has is shown as a number."""
+    """Return a day in UTC; a time outside of the calendar is shown as a number."""
     try:
         return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%d")
     except (ValueError, OverflowError, OSError):

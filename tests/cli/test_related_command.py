@@ -63,7 +63,7 @@ def test_what_is_about_to_be_committed(git_ctx: GitCtx, copied: Project) -> None
     [
         ([], 129, "Give a place"),
         (["src/session.py:3", "--in", "HEAD"], 129, "Give a place"),
-        (["src/session.py"], 129, "is no place"),
+        (["src/session.py"], 129, "is not a place"),
         (["src/absent.py:3"], 128, "there is no indexed file"),
         (["src/session.py:3", "--revision", "absent"], 128, "names no commit"),
     ],

@@ -127,7 +127,7 @@ def test_every_revision_answers_with_its_own_text(project: Repo) -> None:
         ("side@{upstream}", "no such branch"),
         (":/nobody said this", "names no commit"),
         ("main..side", "is a range; search what differs in it with --in main..side"),
-        ("main\n", "is no revision"),
+        ("main\n", "is not a revision"),
         ("f" * 40, "is not in this clone"),
     ],
 )

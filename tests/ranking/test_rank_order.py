@@ -182,7 +182,7 @@ def test_what_is_called_just_what_the_query_says_comes_first(
     project.commit({"src/odds_and_ends.py": f"def {name}(a, b):\n    return a if a < b else b\n"})
     assert answer(project, query)[0].path == b"src/odds_and_ends.py"
     asked = f"the palette of cookies where we {query}"
-    monkeypatch.setattr(ranker, "CALLED_SO", 0.0)
+    monkeypatch.setattr(ranker, "NAME_GAIN", 0.0)
     plain = [hit.score for hit in answer(project, asked)]
     weighed = answer(project, query)[0].score
     monkeypatch.undo()

@@ -196,7 +196,7 @@ def test_scores_do_not_depend_on_how_the_trees_were_indexed(project: Repo, tmp_p
     ("within", "error", "words"),
     [
         ("", UsageError, "the range is empty"),
-        ("a..b..c", UsageError, "is no range"),
+        ("a..b..c", UsageError, "is not a range"),
         ("absent..HEAD", UnknownRevision, "'absent' names no commit"),
         ("HEAD..absent", UnknownRevision, "'absent' names no commit"),
         ("HEAD~9..HEAD", UnknownRevision, "goes beyond the history of 'HEAD'"),

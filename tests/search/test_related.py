@@ -157,7 +157,7 @@ def test_does_what_is_staged_exist_already(project: Repo, tmp_path: Path) -> Non
     [
         ("absent.py:3", CtxError, "there is no indexed file 'absent.py'"),
         ("time:3", CtxError, "there is no indexed file 'time'"),
-        ("time/parse.py", UsageError, "is no place"),
+        ("time/parse.py", UsageError, "is not a place"),
         ("time/parse.py:900", CtxError, "has 8 lines, so there is no line 900"),
         ("time/parse.py:3-900", CtxError, "there is no line 900"),
         ("time/parse.py:0", UsageError, "lines count from 1"),

@@ -163,7 +163,7 @@ def test_what_is_staged_in_a_conflict_is_refused_with_a_way_out(make_repo: Calla
 
 @pytest.mark.parametrize("side", SIDES)
 def test_a_side_without_a_conflict_is_refused(make_repo: Callable[..., Repo], side: str) -> None:
-    with pytest.raises(CtxError, match=f"no conflict here, and so no '{side}'"):
+    with pytest.raises(CtxError, match=f"no conflict here, so '{side}'"):
         ask(diverged(make_repo), side)
 
 
@@ -189,7 +189,7 @@ def test_what_is_asked_for_lies_on_head_whatever_is_configured(
     answer = ask(repo, overlay)
     assert (answer.resolved_by, answer.revision) == ("HEAD", "main")
     assert any(hit.symbol == "new_changed_session" for hit in answer.hits)
-    with pytest.raises(UsageError, match="lies on HEAD"):
+    with pytest.raises(UsageError, match="applies only to HEAD"):
         ask(repo, overlay, "side")
     repo.git("config", "--unset", "ctx.revision")
     repo.git("config", "ctx.fallback", "snapshot")

@@ -1,1 +1,1 @@
-"""The rules of single languages: tables, and how a name is read where a field does not give it."""
+"""Rules of single languages: tables, and readers of names that are not in a field."""

@@ -1,4 +1,4 @@
-"""C#: namespaces name nothing, attributes say what is a test."""
+"""C#: namespaces are transparent, attributes mark tests."""
 
 from __future__ import annotations
 

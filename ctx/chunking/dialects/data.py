@@ -1,4 +1,4 @@
-"""YAML, TOML, JSON, INI and their like: a chunk is a key with its value; SQL and style sheets beside them."""
+"""YAML, TOML, JSON, INI and similar: a chunk is a key with its value; also SQL and style sheets."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ SQL = Rules(
 
 
 def _style(node: Node, at: Place) -> Definition | None:
-    """A rule is called by its selectors, an at-rule by its prelude."""
+    """Return the definition of a rule, named by its selectors, or of an at-rule, named by its prelude."""
     raw = at.source[node.start_byte : min(node.end_byte, node.start_byte + 200)]
     name = " ".join(raw.partition(b"{")[0].decode("utf-8", "replace").split())[:100]
     return Definition("block", name, (), separator=" > ") if name else None

@@ -1,4 +1,4 @@
-"""Go: methods are named after their receiver's type, grouped declarations are looked through."""
+"""Go: methods are named after their receiver's type, grouped declarations are transparent."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _spec(kind: str) -> Define:
 
 
 def _declaration(kind: str) -> Define:
-    """One spec names the declaration; several in brackets stand for themselves."""
+    """Return a reader of declarations: a single spec names it, several in parentheses are separate."""
     define_spec = _spec(kind)
 
     def define(node: Node, at: Place) -> Definition | None:

@@ -48,7 +48,7 @@ _REQUIRE = re.compile(rb"(?:const|let|var)\s+[\w${}\s,:]{1,400}=\s*(?:require|aw
 
 
 def _value_kind(value: Node | None, at: Place) -> tuple[str, bool]:
-    """The kind of what a value makes of its name, and whether definitions lie inside."""
+    """Return the kind of a name with this value, and whether the value contains definitions."""
     if value is None:
         return kind_inside("constant", at.scope), False
     if value.type in _FUNCTIONS:
@@ -115,7 +115,10 @@ def _test(node: Node, at: Place) -> Definition | None:
 
 
 def _assignment(node: Node, at: Place) -> Definition | None:
-    """`module.exports = …`, `exports.name = …`, `Type.prototype.name = …`, `object.name = function …`."""
+    """Read assignments to exports, prototypes and members.
+
+    `module.exports = …`, `exports.name = …`, `Type.prototype.name = …`, `object.name = function …`.
+    """
     target = text_of(child_at(node, 0) or node, at.source)
     value = node.child_by_field_name("right")
     while value is not None and value.type == "assignment_expression":
@@ -146,7 +149,7 @@ def _field(node: Node, at: Place) -> Definition | None:
 
 
 def _pair(node: Node, at: Place) -> Definition | None:
-    """A function or an object kept in an object."""
+    """Read a function or an object in an object."""
     value = node.child_by_field_name("value")
     if at.scope in _STATEMENTS or value is None:
         return None

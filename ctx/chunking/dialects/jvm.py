@@ -99,7 +99,7 @@ def _kotlin_function(node: Node, at: Place) -> Definition | None:
 
 
 def _received(node: Node, at: Place) -> str:
-    """The receiver of an extension with its dot, without type arguments."""
+    """Return the receiver of an extension with its dot, without type arguments."""
     receiver = field_text(node, at.source, "receiver")
     return re.sub(r"<.*>|[?()\s]|@\w+", "", receiver) + "." if receiver else ""
 
@@ -122,7 +122,7 @@ def _kotlin_property(node: Node, at: Place) -> Definition | None:
 
 
 def _kotlin_companion(node: Node, at: Place) -> Definition:
-    """Members of a companion are called by the class's name, so that the companion itself adds none."""
+    """Return a wrapper: members of a companion are qualified by the class, the companion adds no name."""
     name = child_of_type(node, "type_identifier")
     return WRAPPER if name is None else Definition("object", "", (_kotlin_name(name, at),), members=True)
 
@@ -132,7 +132,7 @@ def _kotlin_constructor(_node: Node, _at: Place) -> Definition:
 
 
 def _kotest(node: Node, at: Place) -> Definition | None:
-    """`"name" { … }`, `test("name") { … }` and their kin."""
+    """Read `"name" { … }`, `test("name") { … }` and similar tests."""
     source = at.source
     callee = child_at(node, 0)
     for _ in range(3):
@@ -160,7 +160,7 @@ _COMMENTS = words("line_comment multiline_comment shebang_line")
 
 
 def _is_annotation(node: Node, source: bytes) -> bool:
-    """`@Name(…)` on a line of its own, which the grammar takes for an expression."""
+    """True for `@Name(…)` on a line of its own, which the grammar parses as an expression."""
     return source[node.start_byte] == 0x40
 
 

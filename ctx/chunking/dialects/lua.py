@@ -26,7 +26,7 @@ def _function(node: Node, at: Place) -> Definition | None:
 
 
 def _assignment(node: Node, at: Place) -> Definition | None:
-    """`local x = …`, `M.x = function …`."""
+    """Read `local x = …`, `M.x = function …`."""
     if _REQUIRE.match(at.source, node.start_byte):
         return IMPORTS
     inner: Node | None = node

@@ -1,4 +1,4 @@
-"""C and its family: names through declarators, `A::b`, macros, include guards that are looked through."""
+"""The C family: names through declarators, `A::b`, macros, transparent include guards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TEST = re.compile(rb"(?:TEST|TYPED_TEST|BENCHMARK|FUZZ_TEST|SCENARIO)\w*\s*\(([
 _MACRO_TYPE = re.compile(
     rb"(class|struct)\s+(?:[A-Z][A-Z0-9_]{2,}(?:\([^()]*\))?\s+)+(\w+)\s*(?:final\s*)?[:{]"
 )
-"""A class with an attribute macro before its name, which the grammar takes for a function."""
+"""A class with an attribute macro before its name, which the grammar parses as a function."""
 _CALLED = re.compile(rb"[^;{}()]*?(~?\w+)\s*\(")
 _STATEMENTS = frozenset({"function", "method", "test"})
 _BODIES = words("struct_specifier union_specifier enum_specifier class_specifier")
@@ -35,7 +35,7 @@ _SPECIFIER_KINDS = {"class_specifier": "class", "enum_specifier": "enum"}
 
 
 def _declared(node: Node, at: Place) -> tuple[str, bool]:
-    """The name at the end of a chain of declarators, and whether it is a function's."""
+    """Return the name at the end of a chain of declarators, and whether it is a function's."""
     is_function = False
     inner: Node | None = node
     for _ in range(12):
@@ -55,7 +55,7 @@ def _declared(node: Node, at: Place) -> tuple[str, bool]:
 
 
 def _plain(name: str, node: Node, at: Place) -> str:
-    """The name itself where an attribute macro after the parameters was taken for it."""
+    """Return the actual name if an attribute macro after the parameters was parsed as the name."""
     if "_" in name and name.isupper():
         called = _CALLED.match(at.source, node.start_byte, node.end_byte)
         if called is not None:
@@ -83,7 +83,7 @@ def _function(node: Node, at: Place) -> Definition | None:
 
 
 def _declaration(node: Node, at: Place) -> Definition | None:
-    """Prototypes, variables and fields."""
+    """Read prototypes, variables and fields."""
     if at.scope in _STATEMENTS:
         return None
     found = [_declared(one, at) for one in node.children_by_field_name("declarator")]
@@ -128,14 +128,14 @@ def _template(node: Node, at: Place) -> Definition | None:
 
 
 def _linkage(node: Node, at: Place) -> Definition | None:
-    """`extern "C"` before one declaration, or around many."""
+    """Read `extern "C"` before one declaration, or around several."""
     body = node.child_by_field_name("body")
     define = None if body is None else DEFINITIONS.get(body.type)
     return WRAPPER if body is None or define is None else define(body, at)
 
 
 def _conditional(_node: Node, at: Place) -> Definition | None:
-    """`#if` around declarations; inside a function it is a statement like others."""
+    """Read `#if` around declarations; inside a function it is a statement."""
     return None if at.scope in _STATEMENTS else WRAPPER
 
 

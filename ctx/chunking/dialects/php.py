@@ -1,4 +1,4 @@
-"""PHP: PHPUnit and Pest cases; namespaces name nothing."""
+"""PHP: PHPUnit and Pest cases; namespaces are transparent."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _properties(node: Node, at: Place) -> Definition | None:
 
 
 def _statement(node: Node, at: Place) -> Definition | None:
-    """Pest's `it("…", function …)`, and a function kept in a variable at the top of a file."""
+    """Read Pest's `it("…", function …)`, and a function in a variable at the top level of a file."""
     match = _CALLS.match(at.source, node.start_byte)
     if match is not None:
         name = match.group(3).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Python: docstrings stay with their `def`, decorators with what they decorate."""
+"""Python: docstrings stay with their `def`, decorators with their definition."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _decorated(node: Node, at: Place) -> Definition | None:
 
 
 def _assignment(node: Node, at: Place) -> Definition | None:
-    """`NAME = value` and `name: type = value` at the level of a module or class."""
+    """Read `NAME = value` and `name: type = value` at the level of a module or class."""
     if at.scope not in ("module", "class"):
         return None
     inner = node if node.type == "assignment" else child_at(node, 0)

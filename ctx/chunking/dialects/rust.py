@@ -1,4 +1,4 @@
-"""Rust: impl blocks give their type's name, attributes and doc comments are siblings of the item."""
+"""Rust: impl blocks have their type's name, attributes and doc comments are siblings of the item."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctx.ranking.explain import CORRECTION, FURTHER_ROW, TO_THE_LETTER
+from ctx.ranking.explain import CORRECTION, FURTHER_ROW, VERBATIM
 from ctx.ranking.query_terms import IDENTIFIER, LITERAL, STEM, SYNONYM, TRANSLATION
 
 _MOST_NAMED = 4
@@ -39,7 +39,7 @@ def reasons(
         found = [one for one in evidence if one["kind"] == "lexical" and one["origin"] == origin]
         if found:
             lines.append(form.format(_named([_term(one) for one in found])))
-    if parts.get(TO_THE_LETTER, 0.0) > _MIN_PART:
+    if parts.get(VERBATIM, 0.0) > _MIN_PART:
         lines.append("contains text of the question verbatim")
     paths = [one for one in evidence if one["kind"] == "path"]
     if paths:

@@ -1,7 +1,7 @@
-"""Which remote model has a part in an answer: the one that is configured, else one that was before.
+"""Choosing the remote model of an answer: the configured one, else one that was configured before.
 
-A model counts only where it has the vectors of all that is searched. What little lacks is embedded on the
-spot; for more than that an answer does not wait.
+A model is used only if it has the vectors of everything that is searched. A few missing vectors are embedded
+at once; an answer does not wait for more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 _AT_ONCE = 64
-"""Texts that a search has embedded before it answers; with more it answers without them."""
+"""Texts that a search embeds before it answers; if more are missing, it answers without them."""
 _NEVER = "never"
 
 
@@ -38,9 +38,9 @@ class Part(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """A view that is searched, and the trees that it is put together from, in order.
+    """A view that is searched, and the trees that it consists of, in order.
 
-    `only` are the clusters that can be answered with, None for all.
+    `only` are the clusters that may appear in the answer, None for all.
     """
 
     view: View
@@ -49,25 +49,25 @@ class Searched(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The model that has a part in the answer, where its vectors of each view are, and what to say of it."""
+    """The chosen model, the location of its vectors for each view, and a message."""
 
     model: RemoteModel | None
     near: list[Nearness]
     said: list[str]
 
 
-class _Lacking(Exception):
-    """Why a model has no part in the answer, and what mends it, in words."""
+class _UnusableError(Exception):
+    """The model cannot be used; the message gives the reason and the remedy."""
 
-    def __init__(self, why: str, way_out: str = "") -> None:
+    def __init__(self, why: str, remedy: str = "") -> None:
         super().__init__(why)
-        self.way_out = way_out
+        self.remedy = remedy
 
 
 def choose(
     index: OpenIndex, searched: Sequence[Searched], patience: Patience, *, absolute: bool = False
 ) -> Choice:
-    """Return the model to answer with; with `absolute` one of which scores mean something.
+    """Return the model to answer with; with `absolute`, one whose scores are comparable between queries.
 
     Raises UsageError.
     """
@@ -76,21 +76,21 @@ def choose(
         return Choice(None, [], [])
     try:
         return Choice(wanted, _near(index, wanted, searched, patience), [])
-    except _Lacking as found:
+    except _UnusableError as found:
         why = found
     hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
     for model in former_models(index.models, wanted):
         if absolute and not is_absolute(model.settings.precision):
             continue
         if isinstance(why.__cause__, Silent) and host_of(model.settings.query_url) in hosts:
-            continue  # nobody waits twice for one server
+            continue  # wait at most once for one server
         try:
             near = _near(index, model, searched, patience)
-        except _Lacking:
+        except _UnusableError:
             continue
         name = name_beside(model, wanted)
-        return Choice(model, near, [f"{why}, and {name} answered as before{why.way_out}"])
-    said = [f"{why}, and the embedded model answered{why.way_out}"]
+        return Choice(model, near, [f"{why}, and {name} answered as before{why.remedy}"])
+    said = [f"{why}, and the embedded model answered{why.remedy}"]
     trees = [part.view.tree for one in searched for part in one.parts if part.home is index]
     said += [
         f"{name_beside(model, wanted)} has vectors of all of it, and answers meanwhile where "
@@ -102,7 +102,7 @@ def choose(
 
 
 def name_beside(model: RemoteModel, other: RemoteModel) -> str:
-    """The name of a model, or its descriptor where the other one has the same name."""
+    """Return the name of a model, or its descriptor if the other one has the same name."""
     name = model.settings.model
     return str(model.descriptor) if name == other.settings.model else name
 
@@ -110,11 +110,11 @@ def name_beside(model: RemoteModel, other: RemoteModel) -> str:
 def _near(
     index: OpenIndex, model: RemoteModel, searched: Sequence[Searched], patience: Patience
 ) -> list[Nearness]:
-    """Where the vectors of the views are. Raises `_Lacking`."""
+    """Return the vectors of the views. Raises `_UnusableError`."""
     try:
         return [_of_view(index, model, one, patience) for one in searched]
     except (CtxError, OSError) as error:
-        raise _Lacking(f"the vectors of {model.settings.model} were not used ({error})") from error
+        raise _UnusableError(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
 def _of_view(index: OpenIndex, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
@@ -124,22 +124,24 @@ def _of_view(index: OpenIndex, model: RemoteModel, one: Searched, patience: Pati
             own = model if part.home is index else _same_model(model, part.home)
             where += _of_part(own, part, one.only, patience)
             if own is not model and not _agree(own, model):
-                raise _Lacking(f"{model.settings.model} is not known to be the same in every submodule")
+                raise _UnusableError(f"{model.settings.model} is not known to be the same in every submodule")
         return Nearness(corpus_of(one.view), where, model.settings.precision)
 
     return model.kept_for(one.view, make) if one.only is None else make()
 
 
 def _same_model(model: RemoteModel, home: OpenIndex) -> RemoteModel:
-    """The same model as another repository has it, by its own settings. Raises `_Lacking`."""
+    """Return the same model as configured in another repository. Raises `_UnusableError`."""
     other = home.remote_model
     if other is None or other.descriptor != model.descriptor:
-        raise _Lacking(f"{model.settings.model} is not the model that every submodule is configured to use")
+        raise _UnusableError(
+            f"{model.settings.model} is not the model that every submodule is configured to use"
+        )
     return other
 
 
 def _agree(one: RemoteModel, other: RemoteModel) -> bool:
-    """Whether vectors that two repositories have of a model compare: it said the same to fixed texts."""
+    """True if vectors of a model in two repositories compare: it returned the same for fixed texts."""
     mine, theirs = one.reference, other.reference
     return mine is not None and theirs is not None and mine.agrees(theirs)
 
@@ -147,7 +149,7 @@ def _agree(one: RemoteModel, other: RemoteModel) -> bool:
 def _of_part(
     own: RemoteModel, part: Part, only: Collection[bytes] | None, patience: Patience
 ) -> list[Span | None]:
-    """The vectors of each cluster of a tree, None for those that are not wanted. Raises `_Lacking`."""
+    """Return the vectors of each cluster of a tree, None for those not in `only`. Raises `_UnusableError`."""
     keys = [key.tobytes() for key in part.view.cluster_keys]
     wanted = [key for key in keys if only is None or key in only]
     found = own.files.find(wanted)
@@ -161,14 +163,16 @@ def _of_part(
         if rows is not None
     }
     if len(spans) < len(set(wanted)):
-        raise _Lacking(f"some vectors of {own.settings.model} cannot be read", "; `git ctx fsck` tells which")
+        raise _UnusableError(
+            f"some vectors of {own.settings.model} cannot be read", "; `git ctx fsck` lists them"
+        )
     return [spans.get(key) for key in keys]
 
 
 def _complete(
     model: RemoteModel, part: Part, lost: Collection[bytes], patience: Patience, *, whole: bool
 ) -> None:
-    """Restore what only lost its search-ready form, and embed what is little enough to wait for."""
+    """Restore vectors that lost only their search-ready form, and embed the rest if it is small enough."""
     index, tree = part.home, part.view.tree
     indexer = VectorIndexer(index, model)
     pairs = [pair for pair in indexer.pairs.every(tree) if pair.local in lost]
@@ -188,7 +192,7 @@ def _complete(
     if asked > _AT_ONCE:
         count = counted_and(len(lacking), "cluster", "of this tree has", "of this tree have")
         why = f"{count} no vectors of {model.settings.model} yet"
-        raise _Lacking(why, ": `git ctx index` has them made")
+        raise _UnusableError(why, ": `git ctx index` creates them")
     if whole:
         indexer.cover(tree, patience=patience)
     else:

@@ -1,7 +1,7 @@
-"""A search of what differs between two trees with remote models.
+"""A search of the differences between two trees with remote models.
 
-Vectors of one model compare between trees, whatever else is in them, so the chunks of both are one list by
-similarity; the ranking of the package gives another one, and both are fused.
+Vectors of one model compare between trees, so the chunks of both form one list by similarity. The local
+ranking gives another list, and both are fused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def search_ranges(
     filters: Filters,
     wishes: Wishes | None,
 ) -> Found:
-    """What is found. Only what differs is embedded."""
+    """Return the hits. Only chunks that differ are embedded."""
 
     def retrieve(text: str, most: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
         count = most if finds is None else max(most, POOL)
@@ -41,7 +41,7 @@ def search_ranges(
             return local[:most], message
         near, has_words = _near(index, sides, finds, text, count, filters)
         agreement = {place_of(hit): max(0.0, hit.agreement) for hit in near}
-        # Without a word of the query in the trees the local order is one of vague likeness alone.
+        # If no word of the query occurs in the trees, the local order reflects only vector similarity.
         found = fuse_hits([near, local] if has_words else [near])
         return [hit._replace(agreement=agreement.get(place_of(hit), 0.0)) for hit in found[:most]], message
 
@@ -60,7 +60,7 @@ def _near(
     count: int,
     filters: Filters,
 ) -> tuple[list[Hit], bool]:
-    """The chunks of both trees by similarity alone, and whether a word of the query stands in a tree."""
+    """Return the chunks of both trees by similarity, and whether a word of the query occurs in a tree."""
     has_words = False
     near: list[Hit] = []
     for (view, chunks), find in zip(sides, finds, strict=True):

@@ -1,6 +1,6 @@
-"""A search with remote models: their vectors, further queries, a reranker, each only where configured.
+"""A search with remote models: vectors, query expansion and a reranker, each only if configured.
 
-What a model does not give, for whatever reason, the model of the package gives, and the answer says so.
+If a model fails, the built-in model is used instead, and the answer says so.
 """
 
 from __future__ import annotations
@@ -43,18 +43,20 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 POOL = 50
-"""Chunks that lie near the query, of which the best get a place in the answer."""
+"""Nearest chunks that are considered for the answer."""
 
 Find = Callable[[Mask, int, Mask], list[Near]]
-"""The chunks of a view nearest to the query: among these files, so many, among these rows; None for all."""
+"""Return the chunks of a view nearest to the query: the files, the number, the rows; None for all."""
 
 Retrieve = Callable[[str, int, "list[Find] | None"], tuple[list[Hit], "str | None"]]
-"""So many hits for a query, and a sentence where there is something to say; the second ranking is by what
-lies near in each view that is searched, where there are vectors."""
+"""Return hits for a query, at most the given number, and a message or None.
+
+If vectors are given, the nearest chunks of each searched view form a second ranking.
+"""
 
 
 class Wishes(NamedTuple):
-    """What the caller wants of the models: further queries, no reranker, nothing below a score."""
+    """Options for the models: query expansion, no reranker, a lowest score."""
 
     expand: bool = False
     rerank: bool = True
@@ -62,7 +64,7 @@ class Wishes(NamedTuple):
 
 
 class RemoteSearch:
-    """One search with the models that are configured."""
+    """One search with the configured models."""
 
     def __init__(
         self,
@@ -77,7 +79,7 @@ class RemoteSearch:
         self._retrieve = retrieve
         self._scope = _scope(filters)
         self._wishes = wishes
-        self._said: list[str] = []
+        self._messages: list[str] = []
         self._ranked_with: list[str] = []
         self._further_queries: list[str] = []
         settings = index.repository.settings
@@ -93,18 +95,18 @@ class RemoteSearch:
             refuse_threshold(precision)
 
     def answer(self, query: str, limit: int) -> Found:
-        """What is found.
+        """Return the hits.
 
-        Raises CtxError where a threshold was asked for and nothing has scores that it could apply to.
+        Raises CtxError if a threshold is given and no scores exist that it applies to.
         """
         choice = choose(self._index, self._searched, self._patience, absolute=self._needs_vectors)
-        self._said += choice.said
+        self._messages += choice.said
         model = choice.model
 
         def retrieve(text: str, most: int) -> tuple[list[Hit], str | None]:
             vector = None if model is None else self._query_vector(model, text)
             if vector is None and self._needs_vectors:
-                raise CtxError(f"--min-score has no scores to apply to: {'; '.join(self._said)}")
+                raise CtxError(f"--min-score has no scores to apply to: {'; '.join(self._messages)}")
             if vector is None:
                 return self._retrieve(text, most, None)
             finds: list[Find] = [partial(near.find, vector) for near in choice.near]
@@ -119,7 +121,7 @@ class RemoteSearch:
             hits = self._reranked(self._reranker, query, hits, limit)
         elif self._wishes.min_score is not None:
             hits = [hit for hit in hits if hit.agreement >= self._wishes.min_score]
-        message = "; ".join(dict.fromkeys(filter(None, (message, *self._said)))) or None
+        message = "; ".join(dict.fromkeys(filter(None, (message, *self._messages)))) or None
         return Found(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
 
     def _query_vector(self, model: RemoteModel, query: str) -> npt.NDArray[np.float32] | None:
@@ -132,7 +134,7 @@ class RemoteSearch:
             finally:
                 embedder.account()
         except CtxError as error:
-            self._said.append(f"{error}; the embedded model answered")
+            self._messages.append(f"{error}; the embedded model answered")
             return None
         wanted = self._index.remote_model
         name = model.settings.model if wanted in (None, model) else name_beside(model, wanted)
@@ -140,7 +142,7 @@ class RemoteSearch:
             self._ranked_with.append(name)
         return found
 
-    # -- further queries, and a second look
+    # -- query expansion and reranking
 
     def _expanded(
         self,
@@ -158,7 +160,7 @@ class RemoteSearch:
             finally:
                 service.close()
         except CtxError as error:
-            self._said.append(f"no further queries: {error}")
+            self._messages.append(f"no further queries: {error}")
             return hits
         self._ranked_with.append(settings.model)
         self._further_queries = queries
@@ -175,7 +177,7 @@ class RemoteSearch:
         except CtxError as error:
             if self._wishes.min_score is not None:
                 raise CtxError(f"--min-score has no scores to apply to: {error}") from error
-            self._said.append(f"the hits are in local order: {error}")
+            self._messages.append(f"the hits are in local order: {error}")
             return hits
         name = settings.model or settings.dialect
         self._ranked_with.append(name)
@@ -190,7 +192,7 @@ class RemoteSearch:
         if left_out and len(scored) < limit:
             of = f"{left_out:,} of {counted(len(hits), 'candidate')}"
             how = "" if asked is not None else "; `git config ctx.reranker.minScore` changes the limit"
-            self._said.append(f"{name} gave {of} a score below {least:g}, so they are left out{how}")
+            self._messages.append(f"{name} gave {of} a score below {least:g}, so they are left out{how}")
         return sorted(scored, key=lambda hit: -hit.score)
 
     def _service(self, settings: ServiceSettings, purpose: str, url: str) -> Service:
@@ -209,7 +211,7 @@ class RemoteSearch:
 
 
 def of_view(index: OpenIndex, view: View, filters: Filters) -> Retrieve:
-    """Retrieval from one view: its local ranking, fused with that of what lies near where there is one."""
+    """Return retrieval from one view: the local ranking, fused with the nearest chunks if there are any."""
     records = partial(index.record, view)
 
     def retrieve(query: str, limit: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
@@ -223,7 +225,7 @@ def of_view(index: OpenIndex, view: View, filters: Filters) -> Retrieve:
             near = find(allowed, max(most, POOL), only)
             agreement = {one.row: max(0.0, one.similarity) for one in near}
             lists = [[(one.row, one.file) for one in near]]
-            # Without a word of the query in the whole tree the local order is one of vague likeness alone.
+            # If no word of the query occurs in the tree, the local order reflects only vector similarity.
             if len(corpus.find(prepared.hashes).row):
                 lists.append([(one.row, one.file) for one in local])
             return [one._replace(agreement=agreement.get(one.row, 0.0)) for one in fuse(corpus, lists, most)]
@@ -234,7 +236,7 @@ def of_view(index: OpenIndex, view: View, filters: Filters) -> Retrieve:
 
 
 def _scope(filters: Filters) -> str:
-    """The directory that the answer is restricted to, where it is one plain directory."""
+    """Return the directory that the answer is restricted to, if it is one plain directory."""
     if len(filters.paths) != 1 or filters.paths[0].startswith(":") or set(filters.paths[0]) & set("*?[\\"):
         return ""
     prefix = filters.repository.prefix.decode("utf-8", "replace")
