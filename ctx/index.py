@@ -197,7 +197,7 @@ class Index(OpenIndex):
             limit=limit,
             asks=asks,
             timeline=timeline,
-            told=told,
+            on_progress=told,
         )
 
     def search_files(
