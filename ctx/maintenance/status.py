@@ -1,4 +1,4 @@
-"""What is indexed, from the snapshots and their logs."""
+"""Status of an index, from its snapshots and their logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAMAGED = "damaged"
 
 
 def status(index: OpenIndex) -> Status:
-    """Gather everything that `git ctx status` shows."""
+    """Return everything that `git ctx status` shows."""
     names = _names(index)
     pinned = {pin.tree for pin in pins(index.store)}
     found = [_snapshot(index, tree, names.get(tree, []), tree in pinned) for tree in index.snapshots.trees()]
@@ -44,7 +44,7 @@ def status(index: OpenIndex) -> Status:
 
 def _warnings(index: OpenIndex) -> Iterator[str]:
     settings = index.repository.settings
-    # To read a whole history only to say that it can be read would make this slow.
+    # Reading the whole history just to check it would be slow.
     if settings.is_partial_clone and index.past_unread is not None:
         yield index.past_unread
     for name, _ in settings.sections("remote", "mirror"):
@@ -56,7 +56,7 @@ def _warnings(index: OpenIndex) -> Iterator[str]:
 
 
 def _names(index: OpenIndex) -> dict[bytes, list[str]]:
-    """The names of branches, tags and HEAD by the tree that they lead to."""
+    """Return the names of branches, tags and HEAD by tree."""
     repository = index.repository
     names: dict[bytes, list[str]] = {}
     _, head = repository.head()
