@@ -209,7 +209,7 @@ class Index(OpenIndex):
             limit=limit,
             asks=asks,
             timeline=timeline,
-            told=told,
+            on_progress=told,
         )
 
     def search_files(

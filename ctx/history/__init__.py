@@ -1,8 +1,8 @@
-"""Which commits did this: the history of a repository, indexed by commit and answered from."""
+"""Index of a repository's history by commit, and search in it."""
 
 from __future__ import annotations
 
 VERSION = 1
-"""The version of what is stored of commits: a new one reads the history again."""
+"""Version of the stored data of commits: a new one reindexes the history."""
 AREA = "history"
-"""The area of the store."""
+"""Area of the store."""

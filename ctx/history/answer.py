@@ -1,4 +1,4 @@
-"""Answering from the history of one commit: which commits did this, when did it come, when did it go."""
+"""Search in the history of one commit: matching commits, and when something was added or removed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctx.git.pathspec import compile_pathspecs
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, REMOVED, UNREAD
-from ctx.history.blocks import Blocks, Told
+from ctx.history.blocks import Blocks, OnProgress
 from ctx.history.ranking import Ranking, concerned, rank
 from ctx.history.results import CommitHit, HistoryAnswer, Known, Month, Place
 from ctx.history.view import View, Views, view_name, view_of
@@ -26,17 +26,17 @@ from ctx.text.contents import MAX_SIZE
 from ctx.text.pluralize import counted
 
 FIRST, LAST = "first", "last"
-"""What to ask of a concept instead of the best commits: when it came, when it went."""
+"""Values of `asks`: the commits that first added, or last removed, the subject of the query."""
 PLACES = 3
-"""Changed pieces that are shown of a commit."""
+"""Number of changed places shown of a commit."""
 _NEAR_BEST = 0.5
-"""The part of the best score at which a commit counts for the timeline, and a piece is worth showing."""
+"""Minimum share of the best score for a commit in the timeline, and for a place to be shown."""
 
 Mask = npt.NDArray[np.bool_]
 
 
 class Filters(NamedTuple):
-    """Which commits may answer, in git's own words."""
+    """Filters on commits, in the syntax of `git log`."""
 
     since: str | None = None
     until: str | None = None
@@ -55,16 +55,16 @@ def answer(
     limit: int,
     asks: str | None = None,
     timeline: bool = False,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> HistoryAnswer:
-    """The commits that `tip` reaches and that answer; what is not indexed yet is indexed first.
+    """Return the matching commits that `tip` reaches; index missing commits first.
 
-    `asks` is None for the best ones, or FIRST or LAST. Raises UsageError, GitFailed, Damaged.
+    `asks` is None for the best matches, or FIRST or LAST. Raises UsageError, GitFailed, Damaged.
     """
     started = time.monotonic()
     if not query.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
-    view, indexed = open_view(repository, store, tip, told)
+    view, indexed = open_view(repository, store, tip, on_progress)
     commits, rows = _wanted(repository, view, tip, filters)
     found = rank(view, query, word_table(), rows)
     order, message = _order(view, found, commits, asks)
@@ -83,8 +83,10 @@ def answer(
     )
 
 
-def open_view(repository: Repository, store: Store, tip: bytes, told: Told | None = None) -> tuple[View, int]:
-    """The view of a commit's history, made where there is none, and how many commits were read for it."""
+def open_view(
+    repository: Repository, store: Store, tip: bytes, on_progress: OnProgress | None = None
+) -> tuple[View, int]:
+    """Return the view of a commit's history, built if needed, and the number of commits read for it."""
     name = view_name(tip, edges(repository))
     views = Views(store)
     view = views.find(name, tip)
@@ -93,8 +95,8 @@ def open_view(repository: Repository, store: Store, tip: bytes, told: Told | Non
             Blocks(repository, store, word_table(), view.history()).touch()
         return view, 0
     blocks = Blocks(repository, store, word_table(), history_of(repository, tip))
-    view = view_of(blocks.load(told))
-    # Where a fetch has just moved the edges, nobody can say which of them git has listed by.
+    view = view_of(blocks.load(on_progress))
+    # If a concurrent fetch moved the shallow boundary, the listing may be of either state.
     if not (view.arrays["commit_flags"] & UNREAD).any() and name == view_name(tip, edges(repository)):
         views.keep(name, view)
     blocks.touch()
@@ -102,7 +104,7 @@ def open_view(repository: Repository, store: Store, tip: bytes, told: Told | Non
 
 
 def text_of(repository: Repository, commit: bytes, place: Place) -> str | None:
-    """The lines of a place, read from git now; None where they cannot be read."""
+    """Return the lines of a place, read from git; None if they cannot be read."""
     name = f"{commit.hex()}{'^' if place.is_removed else ''}:".encode() + place.path
     found = repository.objects.find_header(name)
     if found is None or found.kind != "blob" or found.size > MAX_SIZE:
@@ -116,7 +118,7 @@ def text_of(repository: Repository, commit: bytes, place: Place) -> str | None:
 
 
 def _wanted(repository: Repository, view: View, tip: bytes, filters: Filters) -> tuple[Mask, Mask | None]:
-    """The commits that the filters let through, and the rows, None for all."""
+    """Return masks of the commits and rows that pass the filters; None for all rows."""
     commits = np.ones(view.commits, dtype=bool)
     if filters.since is not None or filters.until is not None or filters.authors:
         passed = matching(repository, tip, filters.since, filters.until, filters.authors)
@@ -139,10 +141,10 @@ def _wanted(repository: Repository, view: View, tip: bytes, filters: Filters) ->
 
 
 def _order(view: View, found: Ranking, commits: Mask, asks: str | None) -> tuple[list[int], str | None]:
-    """The commits that answer, in order, and a word where it is needed."""
+    """Return the matching commits in order, and a message or None."""
     if asks is None:
         places = np.flatnonzero(commits & (found.commit > 0))
-        # Of equal ones the younger first; how old a commit is has no other part in it.
+        # Age only breaks ties: the younger commit first.
         order: list[int] = places[np.lexsort((-places, -found.commit[places]))].tolist()
         return order, None
     share = found.gained if asks == FIRST else found.lost
@@ -160,7 +162,7 @@ def _order(view: View, found: Ranking, commits: Mask, asks: str | None) -> tuple
         later = again[again > places[-1]]
         if len(later):
             back = view.commit_id(int(later[0])).hex()[:12]
-            word = f"it came back, or there was more of it, in {back}"
+            word = f"it was added again, or more of it, in {back}"
     return places[::-1].tolist(), word
 
 
@@ -210,7 +212,7 @@ def _hit(repository: Repository, view: View, found: Ranking, commit: int, asks: 
 
 
 def _timeline(view: View, found: Ranking, commits: Mask) -> list[Month]:
-    """Every month from the first to the last commit that the filters let through."""
+    """Return every month from the first to the last commit that passes the filters."""
     times = view.arrays["commit_time"]
     if not commits.any():
         return []
@@ -231,7 +233,7 @@ def _timeline(view: View, found: Ranking, commits: Mask) -> list[Month]:
 
 
 def _month(second: int) -> int:
-    """Months since year 0; what no calendar has is 1970."""
+    """Return the months since year 0; 1970 for times out of range."""
     try:
         date = datetime.fromtimestamp(second, timezone.utc)
     except (ValueError, OverflowError, OSError):
@@ -248,9 +250,9 @@ def _known(view: View, passed: int, indexed: int) -> Known:
 def _lacks(known: Known) -> str | None:
     if known.unread:
         return (
-            f"the changes of {counted(known.unread, 'commit')} are not here and were not looked at: "
-            f"`{FETCH_ALL}` brings what a partial clone lacks, `git fsck` looks for damage"
+            f"the changes of {counted(known.unread, 'commit')} are not here and were not searched: "
+            f"`{FETCH_ALL}` fetches the objects missing in a partial clone, `git fsck` looks for damage"
         )
     if known.edge:
-        return "this clone is shallow, its history ends early: `git fetch --unshallow` brings the rest"
+        return "this clone is shallow, so its history is incomplete: `git fetch --unshallow` fetches the rest"
     return None

@@ -1,7 +1,7 @@
-"""A block: some commits with the words and vectors of their messages and changes, as arrays.
+"""A block: some commits with the terms and vectors of their messages and changes, as arrays.
 
-Rows are texts: the message of a commit, the paths that it touches, and pieces of what it added and removed. A
-block knows no text. Blocks are put together by putting their arrays behind each other.
+A row is a text: the message of a commit, the paths that it touches, or a piece of added or removed lines.
+A block does not store the text. Blocks are joined by concatenating their arrays.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ctx.storage.arrays import ANY, Arrays, decode, encode, expect
 from ctx.storage.vectors import DIMENSIONS
 
 MESSAGE, PATHS, ADDED, REMOVED = range(4)
-"""What a row is."""
+"""Kinds of rows."""
 MERGE, CUT, EDGE, UNREAD = 1, 2, 4, 8
-"""Flags of commits: a merge, not all of it read, the end of a shallow history, its objects are missing."""
+"""Flags of commits: merge, changes truncated, shallow boundary, objects missing."""
 NO_PATH = 0xFFFFFFFF
 
 _FORMAT = 1
@@ -42,20 +42,20 @@ POSTINGS = {"posting_row": ("<u4", ()), "posting_term": ("<u8", ()), "posting_ti
 
 
 def encode_block(arrays: Arrays) -> bytes:
-    """The bytes that are stored."""
+    """Return the stored form of a block."""
     return encode(arrays, {"format": _FORMAT})
 
 
 def decode_block(payload: bytes, commits: Sequence[bytes]) -> Arrays:
-    """The arrays of a block of just these commits. Raises `Damaged`."""
+    """Return the arrays of a block of exactly these commits. Raises `Damaged`."""
     arrays = check_block(payload)
     if arrays["commit_id"].tobytes() != b"".join(commits):
-        raise Damaged("a block of commits is not of the commits that its name says")
+        raise Damaged("a block of commits does not match its name")
     return arrays
 
 
 def check_block(payload: bytes) -> Arrays:
-    """The arrays of a block of whatever commits. Raises `Damaged`."""
+    """Return the arrays of a block of any commits. Raises `Damaged`."""
     arrays, meta = decode(payload)
     expect(arrays, {**ARRAYS, **POSTINGS})
     if meta.get("format") != _FORMAT:
@@ -68,7 +68,7 @@ def check_block(payload: bytes) -> Arrays:
 
 
 def check_rows(arrays: Arrays, commits: int) -> None:
-    """Raises `Damaged` unless commits, paths and rows fit each other."""
+    """Raise `Damaged` unless commits, paths and rows are consistent."""
     rows, paths = arrays["row_kind"], arrays["path_length"]
     same = all(
         len(arrays[name]) == len(rows)
@@ -87,11 +87,11 @@ def check_rows(arrays: Arrays, commits: int) -> None:
         with_path = arrays["row_path"] != NO_PATH
         fits = bool((arrays["row_path"][with_path] < own[with_path]).all()) and int(rows.max()) <= REMOVED
     if not fits:
-        raise Damaged("a block of commits does not fit itself")
+        raise Damaged("a block of commits is inconsistent")
 
 
 def join(blocks: Sequence[Arrays]) -> Arrays:
-    """One block of all the commits of some, in their order."""
+    """Return one block of the commits of all blocks, in order."""
     joined: dict[str, npt.NDArray[Any]] = {
         name: np.concatenate([block[name] for block in blocks]) for name in (*ARRAYS, *POSTINGS)
     }

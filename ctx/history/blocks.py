@@ -1,9 +1,9 @@
-"""Which commits make which block, and finding or making the blocks of a history.
+"""Partition of a history into blocks, and loading or building of these blocks.
 
-The commits of a history, oldest first, are cut into runs at places that their ids choose. A run is one
-block; the last one, which grows, is some blocks whose sizes are powers of two. So is each block made of two
-halves, down to single commits: what is stored of the halves is never read from git again. A new commit costs
-its own block and now and then the joining of some.
+The commits of a history, oldest first, are cut into runs at boundaries chosen by their ids. A run is one
+block; the last, growing run is split into blocks whose sizes are powers of two. A block is built from two
+halves, recursively down to single commits; stored halves are not read from git again. A new commit costs its
+own block and sometimes a join.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ctx.storage.vectors import MODEL_ID
 from ctx.text import VERSION as WORDS_VERSION
 
 _MEAN, _MOST = 128, 256
-"""Commits of a run."""
+"""Mean and maximum number of commits of a run."""
 _MOST_DEATHS = 20
-"""Times that git is started again behind a commit that it cannot compare."""
+"""Maximum number of restarts of git after a commit that it cannot compare."""
 
-Told = Callable[[int, int], None]
-"""Is told how many commits of how many are read."""
+OnProgress = Callable[[int, int], None]
+"""Called with the number of commits read and the total."""
 
 
 def runs(commits: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """Where each block of a history lies in it."""
+    """Yield start and end of each block in a history."""
     start = 0
     for place, oid in enumerate(commits):
         if int.from_bytes(oid[-4:], "big") * _MEAN < 1 << 32 or place + 1 - start == _MOST:
@@ -46,7 +46,7 @@ def runs(commits: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def block_key(commits: Sequence[bytes], shallow: frozenset[bytes]) -> bytes:
-    """The name of a block: a hash of all that it is made from."""
+    """Return the key of a block: a hash of all that it is made from."""
     head = f"history\0{VERSION}\0{WORDS_VERSION}\0{MODEL_ID}\0".encode()
     marked = b"".join(oid + (b"/" if oid in shallow else b".") for oid in commits)
     return blake2b(head + marked, digest_size=20).digest()
@@ -61,35 +61,35 @@ class Blocks:
         self._embedder = embedder
         self._history = history
         self.indexed = 0
-        """Commits that were read from git."""
+        """Number of commits read from git."""
         self._deaths = 0
 
     def keys(self) -> list[bytes]:
-        """The keys of the blocks, oldest first."""
+        """Return the keys of the blocks, oldest first."""
         return [self._key(start, end) for start, end in runs(self._history.commits)]
 
     def touch(self) -> None:
-        """Keep the blocks young, so that a collection leaves them."""
+        """Mark the blocks as used, so that garbage collection keeps them."""
         for key in self.keys():
             self._store.touch(AREA, key.hex())
 
-    def load(self, told: Told | None = None) -> list[Arrays]:
-        """All blocks, oldest first; what is not stored is made, and stored."""
+    def load(self, on_progress: OnProgress | None = None) -> list[Arrays]:
+        """Return all blocks, oldest first; build and store missing ones."""
         places = list(runs(self._history.commits))
         found = [self._stored(start, end) for start, end in places]
         left = [(start, end) for (start, end), block in zip(places, found, strict=True) if block is None]
         total = sum(end - start for start, end in left)
         done = 0
         maker = Maker(self._embedder) if left else None
-        if told is not None and left:
-            told(0, total)
+        if on_progress is not None and left:
+            on_progress(0, total)
         for number, (start, end) in enumerate(places):
             if found[number] is None:
                 assert maker is not None
                 found[number] = self._made(maker, start, end)
                 done += end - start
-                if told is not None:
-                    told(done, total)
+                if on_progress is not None:
+                    on_progress(done, total)
         return [block for block in found if block is not None]
 
     def _key(self, start: int, end: int) -> bytes:
@@ -105,7 +105,7 @@ class Blocks:
             return None
 
     def _made(self, maker: Maker, start: int, end: int) -> Arrays:
-        """A block that is not stored, of what is stored of it and of what has to be read."""
+        """Build a block from its stored parts and from commits read from git; store it if complete."""
         parts: list[Arrays] = []
         waiting: list[bytes] = []
         for first, last, block in self._pieces(start, end):
@@ -119,13 +119,13 @@ class Blocks:
         if waiting:
             parts.append(self._read(maker, waiting))
         made = parts[0] if len(parts) == 1 else join(parts)
-        # What lacks only because objects are missing here is not what the key promises.
+        # A block with missing objects does not match its key.
         if not (made["commit_flags"] & UNREAD).any():
             self._store.write(AREA, self._key(start, end).hex(), encode_block(made))
         return made
 
     def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int, Arrays | None]]:
-        """A block by its halves, as far down as need be; None for a commit that no block has."""
+        """Yield the stored parts of a block, halved as needed; None for a commit that is not stored."""
         size = end - start
         if size == 1:
             yield start, end, None
@@ -155,7 +155,7 @@ class Blocks:
         return maker.block(changes, self._history, unread)
 
     def _message_alone(self, oid: bytes) -> CommitChange:
-        """A commit whose trees cannot be compared. Raises Damaged."""
+        """Return a commit without its changes, for trees that cannot be compared. Raises Damaged."""
         try:
             data = self._repository.objects.read(oid).data
             info = self._repository.commit_info(oid)

@@ -1,4 +1,4 @@
-"""From commits to blocks: words are counted and embedded, the text is dropped."""
+"""Turns commits into blocks: terms are counted, texts embedded and then dropped."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ctx.storage.arrays import Arrays
 from ctx.text.vocabulary import Vocabulary
 
 PIECE = 40
-"""Lines of a side that make one row."""
+"""Maximum number of lines of a row."""
 _APART = 6
-"""Hunks that are closer than this are one piece."""
+"""Maximum distance in lines of hunks that form one piece."""
 _MOST_ROWS = 200
 _MOST_TERMS = 400
 _LEFT_OUT = re.compile(
@@ -26,7 +26,7 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BATCH = 1 << 20
-"""Bytes of text whose words are counted at once."""
+"""Bytes of text whose terms are counted in one batch."""
 
 
 class _Row(NamedTuple):
@@ -39,14 +39,14 @@ class _Row(NamedTuple):
 
 
 class Maker:
-    """Makes blocks; keeps what it learns about words from one to the next."""
+    """Builds blocks; reuses its vocabulary for all of them."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._vocabulary = Vocabulary(embedder.row)
 
     def block(self, changes: Sequence[CommitChange], history: Range, unread: Collection[bytes]) -> Arrays:
-        """The block of some commits of a history; of `unread` ones only the message is here."""
+        """Return the block of some commits of a history; `unread` ones have only their message."""
         rows: list[_Row] = []
         flags: list[int] = []
         paths: list[list[bytes]] = []
@@ -105,7 +105,7 @@ class Maker:
 
 
 def _bounded(postings: list[np.ndarray], commit_of_row: np.ndarray) -> Arrays:
-    """At most so many distinct terms of a commit are kept, those of its first rows."""
+    """Keep at most `_MOST_TERMS` distinct terms of each commit, those of its first rows."""
     rows, terms, times = postings
     commits = commit_of_row[rows]
     order = np.lexsort((rows, terms, commits))
@@ -130,7 +130,7 @@ def _bounded(postings: list[np.ndarray], commit_of_row: np.ndarray) -> Arrays:
 
 def _rows(number: int, change: CommitChange) -> tuple[list[_Row], bool]:
     message = _LEFT_OUT.sub(b"", change.message).strip()
-    # The subject says most, so it counts twice.
+    # The subject is the most informative part, so it counts twice.
     subject = message.partition(b"\n")[0]
     rows = [_Row(number, MESSAGE, NO_PATH, 0, 0, subject + b"\n" + message)]
     if change.paths:
@@ -140,7 +140,7 @@ def _rows(number: int, change: CommitChange) -> tuple[list[_Row], bool]:
 
 
 def _pieces(number: int, hunks: Sequence[Lines]) -> list[_Row]:
-    """What was added and what was removed, neighbouring hunks together, long ones cut."""
+    """Return rows of added and of removed lines; join adjacent hunks and split long ones."""
     rows: list[_Row] = []
     for kind in (ADDED, REMOVED):
         path, lines, end = -1, [(0, b"")][:0], 0

@@ -1,7 +1,7 @@
-"""How well each commit answers a query: BM25 over message, paths and changes, and the agreement of vectors.
+"""Ranking of commits for a query: BM25 over message, paths and changes, plus similarity of vectors.
 
-Statistics are of all commits of the history, so that filters never change them (BM25: Robertson and Zaragoza
-2009). How old a commit is has no part in it.
+Statistics cover all commits of the history, so filters do not change them (BM25: Robertson and Zaragoza
+2009). The age of a commit has no influence.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _K1 = 1.2
 _B = 0.4
 _WEIGHTS = {MESSAGE: 1.0, PATHS: 0.35, ADDED: 0.7, REMOVED: 0.6}
 _MEANING = 0.5
-"""What full agreement of the vectors counts beside all words of the query."""
+"""Weight of full agreement of the vectors, relative to a match of all query terms."""
 _MOST = (1.0 + _MEANING) * (_WEIGHTS[MESSAGE] + _WEIGHTS[PATHS] + max(_WEIGHTS[ADDED], _WEIGHTS[REMOVED]))
-"""Evidence of a commit whose message, paths and changes all say what the query does; no commit has more."""
+"""Upper bound of the evidence: message, paths and changes all match the query fully."""
 _MOST_TERMS = 32
 _FAR = 0.62
-"""Agreement of sign bits below which a vector says nothing; chance gives 0.5."""
+"""Agreement of sign bits below which a vector counts as unrelated; random vectors agree in 0.5."""
 _WHOLE = 0.5
-"""The share of the query, by weight, that a change must concern to count for its beginning or end."""
+"""Minimum share of the query, by weight, that a change must concern for FIRST and LAST."""
 _NEARLY = 0.75
 _NEIGHBOUR = 1.0
-"""Terms that weigh less are guesses at compounds and count for no share."""
+"""Terms with a lower weight are guessed compounds and do not count for shares."""
 
 Scores = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 
 class Ranking(NamedTuple):
-    """`commit` (commits,) and `row` (rows,) scores in 0..1, 0 for what has nothing to do with the query.
+    """Scores in 0..1 of commits, `commit` (commits,), and rows, `row` (rows,); 0 for unrelated ones.
 
-    A score is a share of the evidence that a perfect commit would have, so 1 is an upper bound.
-    `gained` and `lost` (commits,) are the shares of the query, 0..1, that each commit added or took away.
+    A score is a share of the maximum evidence, so 1 is an upper bound.
+    `gained` and `lost` (commits,) are the shares of the query, 0..1, that each commit added or removed.
     """
 
     commit: Scores
@@ -51,7 +51,7 @@ class Ranking(NamedTuple):
 
 
 def rank(view: View, query: str, embedder: Embedder, wanted: npt.NDArray[np.bool_] | None = None) -> Ranking:
-    """Score everything; rows that are not `wanted` count for statistics alone."""
+    """Score all commits and rows; rows that are not `wanted` only count for statistics."""
     kinds = view.arrays["row_kind"]
     lengths = view.arrays["row_length"]
     weight = np.array([_WEIGHTS[kind] for kind in range(4)])[kinds]
@@ -87,18 +87,18 @@ def rank(view: View, query: str, embedder: Embedder, wanted: npt.NDArray[np.bool
 
 
 def _distinct(ascending: Numbers) -> int:
-    """How many different numbers there are (`np.unique` loads masked arrays, longer than a query takes)."""
+    """Count distinct values (`np.unique` imports masked arrays, which takes longer than a query)."""
     return int(np.count_nonzero(np.diff(ascending, prepend=-1)))
 
 
 def _mean_lengths(kinds: npt.NDArray[np.uint8], lengths: npt.NDArray[np.uint16]) -> Scores:
-    """Tokens of a row of each kind, on average, at least one."""
+    """Return the mean tokens of a row of each kind, at least 1."""
     total = np.bincount(kinds, weights=lengths, minlength=len(_WEIGHTS))
     return np.maximum(total / np.maximum(np.bincount(kinds, minlength=len(_WEIGHTS)), 1), 1.0)
 
 
 def _of_commits(view: View, kinds: npt.NDArray[np.uint8], row: Scores) -> Scores:
-    """The best of each kind of row of a commit, added up."""
+    """Return the sum of each commit's best scores: message, paths, and the better of added and removed."""
     commit = np.zeros(view.commits)
     change = np.zeros(view.commits)
     for kind in (MESSAGE, PATHS, ADDED, REMOVED):
@@ -113,7 +113,7 @@ def _of_commits(view: View, kinds: npt.NDArray[np.uint8], row: Scores) -> Scores
 
 
 def concerned(share: Scores, among: npt.NDArray[np.bool_]) -> Numbers:
-    """The commits, oldest first, whose share of the query is near the best one of those that are wanted."""
+    """Return the commits in `among`, oldest first, whose share of the query is near the best of them."""
     best = float(share[among].max(initial=0.0))
     if best < _WHOLE:
         return np.zeros(0, dtype=np.int64)
@@ -123,7 +123,7 @@ def concerned(share: Scores, among: npt.NDArray[np.bool_]) -> Numbers:
 def _net(
     view: View, kinds: npt.NDArray[np.uint8], found: Postings, wanted: npt.NDArray[np.bool_] | None
 ) -> Numbers:
-    """How many more of a term each commit has after it than before."""
+    """Return for each commit the occurrences of a term added minus those removed."""
     sign = np.where(kinds[found.rows] == ADDED, 1, np.where(kinds[found.rows] == REMOVED, -1, 0))
     if wanted is not None:
         sign = sign * wanted[found.rows]
@@ -137,7 +137,7 @@ def _idf(commits: int, having: int) -> float:
 
 
 def _agreement(view: View, query: str, embedder: Embedder) -> Scores:
-    """The share of sign bits that each row has in common with the query; 0 for a query without words."""
+    """Return the share of sign bits that each row shares with the query; 0 for a query without words."""
     vector = embedder.embed_query(query)
     bits = np.ascontiguousarray(view.arrays["row_bits"]).view("<u8")
     if not vector.any() or not len(bits):
@@ -145,6 +145,6 @@ def _agreement(view: View, query: str, embedder: Embedder) -> Scores:
     own = np.packbits(vector >= 0).view("<u8")
     differing = np.bitwise_count(bits ^ own).sum(axis=1, dtype=np.int64)
     agreement: Scores = 1.0 - differing / DIMENSIONS
-    # A text without words has a vector that means nothing.
+    # The vector of a text without words is meaningless.
     agreement[view.arrays["row_length"] == 0] = 0.0
     return agreement

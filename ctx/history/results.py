@@ -1,4 +1,4 @@
-"""The plain values of an answer about history."""
+"""Result values of a search in history."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Lines, 1-based and inclusive, that a commit added (of its file) or removed (of its parent's)."""
+    """Lines, 1-based and inclusive, added by a commit (in its file) or removed (in its parent's file)."""
 
     path: bytes
     first: int
@@ -16,9 +16,9 @@ class Place(NamedTuple):
 
 
 class CommitHit(NamedTuple):
-    """A commit that answers; times in seconds since 1970.
+    """A matching commit; times in seconds since 1970.
 
-    `score` is in 0..1 and compares within one answer.
+    `score` is in 0..1 and comparable within one answer.
     """
 
     commit: bytes
@@ -32,7 +32,7 @@ class CommitHit(NamedTuple):
 
 
 class Month(NamedTuple):
-    """How much of the query went on in a month (`2024-05`): commits that speak of it, and their scores."""
+    """Activity in a month (`2024-05`): number of matching commits, and the sum of their scores."""
 
     month: str
     commits: int
@@ -40,10 +40,10 @@ class Month(NamedTuple):
 
 
 class Known(NamedTuple):
-    """How much of a history is known, in commits.
+    """Coverage of a history, in numbers of commits.
 
-    `passed` get through the filters. `merges`, those at the `edge` of a shallow clone, and the `unread` ones,
-    whose objects are not here, have their message alone; of `cut` ones not all changes are known.
+    `passed` pass the filters. `merges`, those at the `edge` of a shallow clone and `unread` ones, whose
+    objects are missing, are searched by message only; the changes of `cut` ones are truncated.
     """
 
     commits: int
@@ -56,7 +56,7 @@ class Known(NamedTuple):
 
 
 class HistoryAnswer(NamedTuple):
-    """The commits of one revision's history that answer, and what that history is."""
+    """The matching commits of one revision's history, and its coverage."""
 
     hits: list[CommitHit]
     revision: str

@@ -1,6 +1,6 @@
-"""The search-ready arrays of one history: its blocks side by side, words by term. Derived, disposable.
+"""Search-ready arrays of one history: its blocks joined, postings sorted by term. Derived data.
 
-A history is all that one commit reaches, so its view goes by the id of that commit and needs no listing.
+A history is all that one commit reaches, so its view is named by that commit and needs no listing.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Postings(NamedTuple):
-    """Where one term is: rows, ascending, and how often in each."""
+    """Rows with a term, ascending, and its count in each."""
 
     rows: Numbers
     times: Numbers
 
 
 class View:
-    """One history. `commit_of_row` (rows,) int64 is the place of the commit, oldest first."""
+    """One history. `commit_of_row` (rows,) int64 is the index of the commit, oldest first."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
@@ -58,38 +58,38 @@ class View:
         self._path_end: Numbers = np.cumsum(arrays["path_length"], dtype=np.int64)
 
     def commit_id(self, commit: int) -> bytes:
-        """The object id of a commit."""
+        """Return the object id of a commit."""
         oid: bytes = self.arrays["commit_id"][commit].tobytes()
         return oid
 
     def ids(self) -> list[bytes]:
-        """The object ids of all commits, oldest first."""
+        """Return the object ids of all commits, oldest first."""
         return _ids(self.arrays["commit_id"])
 
     def history(self) -> Range:
-        """The commits as git listed them when the view was made."""
+        """Return the commits as git listed them when the view was built."""
         ids, flags = self.arrays["commit_id"], self.arrays["commit_flags"]
         merges, edges = (frozenset(_ids(ids[flags & flag != 0])) for flag in (MERGE, EDGE))
         return Range(self.ids(), merges, edges)
 
     def all_paths(self) -> list[bytes]:
-        """Every path of every commit, in the order of the commits."""
+        """Return all paths of all commits, in the order of the commits."""
         flat = self.arrays["path_bytes"].tobytes()
         ends = self._path_end.tolist()
         return [flat[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
     @cached_property
     def places_of_rows(self) -> Numbers:
-        """For each row the place of its path among all paths, -1 for one without a path."""
+        """Index of each row's path among all paths (rows,) int64, -1 without a path."""
         path = self.arrays["row_path"].astype(np.int64)
         return np.where(path == NO_PATH, -1, self._first_path[self.commit_of_row] + path)
 
     def commit_of_path(self) -> Numbers:
-        """For each path the commit that touches it."""
+        """Return the commit of each path (paths,) int64."""
         return np.repeat(np.arange(self.commits, dtype=np.int64), self.arrays["commit_paths"])
 
     def postings(self, term: int) -> Postings:
-        """The rows with a term."""
+        """Return the rows with a term."""
         terms, ends = self.arrays["term"], self.arrays["term_end"]
         place = int(np.searchsorted(terms, np.uint64(term)))
         if place == len(terms) or int(terms[place]) != term:
@@ -101,14 +101,14 @@ class View:
         )
 
     def path(self, place: int) -> bytes:
-        """The path at a place among all paths."""
+        """Return the path at an index among all paths."""
         end = int(self._path_end[place])
         path: bytes = self.arrays["path_bytes"][end - int(self.arrays["path_length"][place]) : end].tobytes()
         return path
 
 
 def view_of(blocks: Sequence[Arrays]) -> View:
-    """The view of some blocks."""
+    """Return the view of some blocks."""
     joined = join(blocks)
     order = np.lexsort((joined["posting_row"], joined["posting_term"]))
     terms = joined["posting_term"][order]
@@ -122,14 +122,14 @@ def view_of(blocks: Sequence[Arrays]) -> View:
 
 
 class Views:
-    """The views of a store. They lie beside the blocks, `view-<hash of what is reached>`."""
+    """The views of a store, in files `view-<hash>` beside the blocks."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._folder = os.path.join(store.path, AREA, "views")
 
     def find(self, name: str, tip: bytes) -> View | None:
-        """The view of that name, which ends with the commit `tip`; None where there is none that fits."""
+        """Return the view of that name whose last commit is `tip`; None if missing or invalid."""
         try:
             arrays, meta = map_file(os.path.join(self._folder, name))
             if meta != {"format": _FORMAT, "name": name}:
@@ -140,7 +140,7 @@ class Views:
             return None
 
     def grows_old(self, name: str) -> bool:
-        """Whether a view has not been marked as used for a day; it is marked then."""
+        """Return True if a view was not marked as used for a day, and mark it."""
         path = os.path.join(self._folder, name)
         try:
             if time.time() - os.path.getmtime(path) < _DAY:
@@ -151,7 +151,7 @@ class Views:
         return True
 
     def keep(self, name: str, view: View) -> None:
-        """Store a view where that can be, and let go of the oldest ones."""
+        """Store a view if possible, and remove the oldest ones."""
         data = encode(view.arrays, {"format": _FORMAT, "name": name})
         try:
             self._store.write_file(os.path.join(self._folder, name), data)
@@ -163,7 +163,7 @@ class Views:
 
 
 def view_name(tip: bytes, edges: bytes) -> str:
-    """The name of the view of all that `tip` reaches; `edges` is where git lets histories end."""
+    """Return the name of the view of all that `tip` reaches; `edges` are shallow boundaries and grafts."""
     head = f"view\0{VERSION}\0{WORDS_VERSION}\0{MODEL_ID}\0".encode()
     return _PREFIX + blake2b(head + tip + edges, digest_size=20).hexdigest()
 
@@ -176,7 +176,7 @@ def _ids(array: npt.NDArray[np.uint8]) -> list[bytes]:
 def _check(arrays: Arrays, tip: bytes) -> None:
     expect(arrays, {**ARRAYS, **_TERMS})
     if arrays["commit_id"][-1:].tobytes() != tip:
-        raise Damaged("a view of commits is of other ones")
+        raise Damaged("a view of commits is of other commits")
     check_rows(arrays, len(arrays["commit_id"]))
     ends, rows = arrays["term_end"], arrays["posting_row"]
     if not (

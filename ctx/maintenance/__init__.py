@@ -1,1 +1,1 @@
-"""Keeping the store small and sound: what may go (gc), what is damaged (fsck), what must stay (pins)."""
+"""Maintenance of the store: garbage collection (gc), verification and repair (fsck), pins."""

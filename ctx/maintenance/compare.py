@@ -1,4 +1,4 @@
-"""Comparing snapshots with the trees that they are of, as git lists them."""
+"""Comparison of snapshots with their trees as git lists them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def differing_trees(index: OpenIndex, trees: Iterable[bytes]) -> tuple[list[tuple[str, str]], list[bytes]]:
-    """The files of nodes, clusters and trees that differ from what the trees make them, with what is wrong.
+    """Return files of nodes, clusters and trees that do not match the trees, each with its problem.
 
-    The partition is made anew and each record's size compared with that of its blob. Beside that the trees
-    that are not in the repository any more, which cannot be compared.
+    The partition is recomputed, and each record's size is compared with that of its blob. Also return the
+    trees that are no longer in the repository and cannot be compared.
     """
     comparison = _Comparison(index)
     uncompared = []
@@ -36,7 +36,7 @@ class _Comparison:
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
         self._done: dict[bytes, Totals | None] = {}
-        """The totals of each node and cluster that was looked into, None for one that is wrong."""
+        """Totals of each checked node and cluster, None for a wrong one."""
         self.differing: list[tuple[str, str]] = []
 
     def tree(self, tree: bytes) -> None:
@@ -44,11 +44,13 @@ class _Comparison:
         root = self._index.indexer.trees.root(tree)
         descriptor = str(self._index.descriptor)
         if self._index.snapshots.tree(tree) != root.key:
-            self._tell(
+            self._report(
                 os.path.join("snapshots", descriptor, "trees"), tree, "it names the root of another tree"
             )
         elif self._node(root) is None:
-            self._tell(os.path.join("snapshots", descriptor, "trees"), tree, "what is below it is wrong")
+            self._report(
+                os.path.join("snapshots", descriptor, "trees"), tree, "a node or cluster below it is wrong"
+            )
 
     def _node(self, node: Node) -> Totals | None:
         if node.key in self._done:
@@ -66,7 +68,7 @@ class _Comparison:
         sound = found == expected and None not in below
         if not sound:
             area = os.path.join("snapshots", str(self._index.descriptor), "nodes")
-            self._tell(area, node.key, "it is not what its directory makes of it")
+            self._report(area, node.key, "it does not match its directory")
         self._done[node.key] = totals if sound else None
         return self._done[node.key]
 
@@ -75,7 +77,7 @@ class _Comparison:
             self._done[key] = self._totals(key)
             if self._done[key] is None:
                 area = os.path.join("objects", str(self._index.descriptor))
-                self._tell(area, key, "it describes other contents than those of its files")
+                self._report(area, key, "it does not match the contents of its files")
         return self._done[key]
 
     def _totals(self, key: bytes) -> Totals | None:
@@ -90,5 +92,5 @@ class _Comparison:
                 return None
         return cluster_totals(stored.members, stored.skips, stored.documents)
 
-    def _tell(self, area: str, name: bytes, problem: str) -> None:
+    def _report(self, area: str, name: bytes, problem: str) -> None:
         self.differing.append((self._index.store.file(area, name.hex()), problem))

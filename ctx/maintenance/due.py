@@ -1,4 +1,4 @@
-"""When a collection is due that nobody asked for. Every background run asks, so little is loaded here."""
+"""Automatic garbage collection. Every background run checks whether it is due, so imports are few."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _SECONDS = 86_400.0
 _SNAPSHOTS = 100
-"""Nothing is due before a day has passed or so many snapshots were made."""
+"""A collection is due after a day, or after more than this many new snapshots."""
 _STAMP = "collected"
 
 
 def collect_if_due(index: OpenIndex) -> Report | None:
-    """A collection for the end of background runs: seldom, and not where the index is in use or read-only."""
+    """Collect at the end of a background run if due; skipped if the index is in use or read-only."""
     if not _is_due(index):
         return None
     from ctx.maintenance.gc import collect
@@ -32,7 +32,7 @@ def collect_if_due(index: OpenIndex) -> Report | None:
 
 
 def stamp(index: OpenIndex) -> None:
-    """Note that a collection has just ended. Raises `StoreUnusable`."""
+    """Record the time of a finished collection. Raises `StoreUnusable`."""
     snapshots = sum(1 for _ in index.snapshots.trees())
     text = json.dumps({"time": int(time.time()), "snapshots": snapshots})
     index.store.write_file(os.path.join(index.store.path, _STAMP), text.encode("ascii") + b"\n")

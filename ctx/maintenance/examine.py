@@ -1,4 +1,4 @@
-"""What is wrong with one file of a store, in words."""
+"""Validation of single files of a store."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 
 
 class Examiner:
-    """Looks into files; remembers what names what, so that names that lead nowhere can be told at the end."""
+    """Validates files, and records their references so that dangling ones can be found at the end."""
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
         self._judged: dict[tuple[str, str, bytes], bool] = {}
-        """By kind, descriptor and key: whether a node or a cluster is sound."""
+        """True for each valid node or cluster, by kind, descriptor and key."""
         self._names: dict[str, tuple[list[bytes], list[bytes]]] = {}
-        """By path: the nodes and the clusters that a sound node or tree names."""
+        """Nodes and clusters that a valid node or tree refers to, by path."""
 
     def problem(self, file: Stored) -> str | None:
-        """What is wrong with the file by itself, or None. Raises OSError where it may not be read."""
+        """Return the problem of a file by itself, or None. Raises OSError if it may not be read."""
         try:
             if file.kind in (CLUSTER, NODE, TREE):
                 self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
@@ -69,7 +69,7 @@ class Examiner:
                 self._log(file)
             elif file.kind == PIN:
                 if read_pin(self._index.store, bytes.fromhex(file.name)) is None:
-                    return "the pin does not say what it was made for"
+                    return "the pin does not name its revision"
             elif file.kind == OWN:
                 if file.name == "version" and _read(file).strip() != str(LAYOUT).encode():
                     return f"the layout of the store is not {LAYOUT}"
@@ -82,7 +82,7 @@ class Examiner:
         return None
 
     def dangling(self, files: Iterable[Stored]) -> Iterator[tuple[Stored, str]]:
-        """Sound nodes and trees that name, themselves or below, what is not there or is not sound."""
+        """Yield valid nodes and trees that refer, directly or indirectly, to missing or damaged files."""
         left = [file for file in files if file.path in self._names]
         while True:
             fallen = [file for file in left if not self._stands(file)]
@@ -91,15 +91,15 @@ class Examiner:
             for file in fallen:
                 self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
                 if os.path.lexists(file.path):
-                    yield file, "it names something that is missing or damaged"
+                    yield file, "it refers to a missing or damaged file"
             gone = {file.path for file in fallen}
             left = [file for file in left if file.path not in gone]
-        for file in self._endless(left):
+        for file in self._cyclic(left):
             self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
-            yield file, "what it names leads back to itself"
+            yield file, "its references form a cycle"
 
-    def _endless(self, files: Iterable[Stored]) -> list[Stored]:
-        """Those from which one comes to a node below itself: what is left when all ends are taken off."""
+    def _cyclic(self, files: Iterable[Stored]) -> list[Stored]:
+        """Return the files that lead to a cycle: those left after repeatedly removing leaves."""
         left = {(file.kind, file.group, bytes.fromhex(file.name)): file for file in files}
         while True:
             ends = [
@@ -120,7 +120,7 @@ class Examiner:
 
     def _is_sound(self, kind: str, group: str, key: bytes) -> bool:
         if (kind, group, key) not in self._judged:
-            # Written since the files were listed, or not there at all.
+            # Written since the files were listed, or missing.
             area = ("objects", group) if kind == CLUSTER else ("snapshots", group, "nodes")
             found = self._index.store.read(os.path.join(*area), key.hex())
             self._judged[kind, group, key] = found is not None
@@ -132,7 +132,7 @@ class Examiner:
         descriptor = self._index.descriptor
         if file.kind == TREE:
             if len(payload) != TREE_BYTES:
-                raise Damaged("a snapshot does not name the node of its root")
+                raise Damaged("a snapshot does not name its root node")
             self._names[file.path] = [payload[:20]], []
             return
         if file.kind == NODE:
@@ -145,11 +145,11 @@ class Examiner:
         for line in _read(file).splitlines():
             with Decoding("a line of the log of a snapshot"):
                 if not isinstance(json.loads(line), dict):
-                    raise Damaged("the log of a snapshot has a line that is no object of JSON")
+                    raise Damaged("the log of a snapshot has a line that is not a JSON object")
 
     def _arrays(self, file: Stored) -> None:
         if file.name.startswith(ARRIVED):
-            return  # no array file; whoever reads it stops at what is not whole
+            return  # not an array file; readers stop at an incomplete record
         arrays, meta = decode(_read(file))
         if file.group != self._index.catalog.group:
             return
@@ -166,7 +166,7 @@ class Examiner:
             raise Damaged("a view names a segment that is missing") from error
         view = View(arrays, meta, segments)
         if view.tree.hex() != name.partition("-")[2]:
-            raise Damaged("a view is of another tree than its name says")
+            raise Damaged("a view is of another tree than its name")
 
 
 def _read(file: Stored) -> bytes:
@@ -180,16 +180,16 @@ def _read(file: Stored) -> bytes:
 
 
 def _check_fit(data: bytes) -> None:
-    """Whether a correction can be read, be it that of another version. Raises `Damaged`."""
+    """Raise `Damaged` if a fitted correction, of whatever version, cannot be read."""
     try:
         decode(data)
     except Damaged as error:
         raise Damaged(
-            f"{error}; what was learned in it is lost, `git ctx evaluate --fit` learns anew"
+            f"{error}; the fitted weights are lost, `git ctx evaluate --fit` fits them again"
         ) from error
 
 
 def _check_segment(name: str, arrays: Arrays, meta: dict[str, Any]) -> None:
     Segment(arrays, meta)
     if meta.get("name") != name or segment_name(arrays, meta) != name:
-        raise Damaged("a segment is not the one that its name says")
+        raise Damaged("a segment does not match its name")

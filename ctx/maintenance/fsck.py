@@ -1,7 +1,7 @@
-"""`git ctx fsck`: look into every file of the store, and remove what is damaged so that it is made anew.
+"""`git ctx fsck`: validate every file of the store, and remove damaged ones so that they are rebuilt.
 
-What a file must be is said by its place and name. A node or a tree that names something that is not sound is
-removed with it: a search would trust it. Files that are not git-ctx's are told and left.
+The path of a file determines its kind and key. A node or tree that refers to a damaged file is removed too,
+since searches trust references. Foreign files are reported and kept.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from ctx.maintenance.inventory import (
     Stored,
     inventory,
 )
-from ctx.maintenance.mend import mend
+from ctx.maintenance.repair import repair
 
 if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
-Told = Callable[[int, int], None]
-"""Is told how many files of how many were looked into."""
+OnProgress = Callable[[int, int], None]
+"""Called with the number of files checked and the total."""
 
 _LOCK_WAITS = 5.0
 
 
 class Finding(NamedTuple):
-    """A file that is not what it should be, relative to the store, and whether it was mended."""
+    """A damaged file: `path` relative to the store; `mended` is True if it was repaired."""
 
     path: str
     kind: str
@@ -49,7 +49,7 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """How many files of each kind were looked into, what was wrong, and which files are not git-ctx's."""
+    """Number of checked files by kind, damaged files, foreign files, and trees that git no longer has."""
 
     checked: dict[str, int]
     findings: list[Finding]
@@ -58,26 +58,30 @@ class Report(NamedTuple):
 
 
 def check(
-    index: OpenIndex, *, full: bool = False, dry_run: bool = False, told: Told = lambda done, all: None
+    index: OpenIndex,
+    *,
+    full: bool = False,
+    dry_run: bool = False,
+    on_progress: OnProgress = lambda done, all: None,
 ) -> Report:
-    """Look into everything; with `full` also compare each snapshot with its tree as git has it.
+    """Check all files; with `full` also compare each snapshot with its tree in git.
 
-    Raises `StoreUnusable` when another process indexes for long or nothing may be removed.
+    Raises `StoreUnusable` if another process holds the lock too long or files cannot be removed.
     """
     if dry_run or not os.path.isdir(index.store.path):
-        return _check(index, full, False, told)
+        return _check(index, full, False, on_progress)
     lock = IndexLock(index.store)
     if not lock.acquire(_LOCK_WAITS):
         raise StoreUnusable(busy(lock))
     with lock:
-        report = _check(index, full, True, told)
+        report = _check(index, full, True, on_progress)
     grant(index, lock)
     return report
 
 
-def _check(index: OpenIndex, full: bool, remove: bool, told: Told) -> Report:
+def _check(index: OpenIndex, full: bool, remove: bool, on_progress: OnProgress) -> Report:
     files = list(inventory(index.store))
-    wrong, checked = _examined(index, files, told)
+    wrong, checked = _examined(index, files, on_progress)
     uncompared: list[bytes] = []
     if full:
         broken = {(file.group, file.name) for file, _ in wrong if file.kind == TREE}
@@ -91,7 +95,7 @@ def _check(index: OpenIndex, full: bool, remove: bool, told: Told) -> Report:
             os.path.relpath(file.path, index.store.path),
             file.kind,
             problem,
-            remove and mend(index.store, file),
+            remove and repair(index.store, file),
         )
         for file, problem in wrong
     ]
@@ -100,22 +104,22 @@ def _check(index: OpenIndex, full: bool, remove: bool, told: Told) -> Report:
 
 
 def _examined(
-    index: OpenIndex, files: list[Stored], told: Told
+    index: OpenIndex, files: list[Stored], on_progress: OnProgress
 ) -> tuple[list[tuple[Stored, str]], dict[str, int]]:
-    """What is wrong, what names other things first, and how many files of each kind there are."""
+    """Return damaged files with their problems, referring files first, and the number of files by kind."""
     order = [file for file in files if file.kind not in (FOREIGN, PACK, TEMPORARY, WISH)]
     rank = {CLUSTER: 0, NODE: 1, TREE: 2}
     order.sort(key=lambda file: rank.get(file.kind, 3))
     examiner = examine.Examiner(index)
     wrong: list[tuple[Stored, str]] = []
     for done, file in enumerate(order):
-        told(done, len(order))
+        on_progress(done, len(order))
         problem = examiner.problem(file)
-        # Another process may have replaced or collected it since it was listed.
+        # Another process may have replaced or removed it since it was listed.
         if problem is not None and os.path.lexists(file.path) and examiner.problem(file) is not None:
             wrong.append((file, problem))
     wrong += examiner.dangling(file for file in order if file.kind in (NODE, TREE))
-    told(len(order), len(order))
+    on_progress(len(order), len(order))
     last = {TREE: 0, NODE: 1}
     wrong.sort(key=lambda pair: last.get(pair[0].kind, 2))
     checked = Counter(file.kind for file in order if file.kind != OWN)

@@ -1,6 +1,6 @@
-"""`git ctx gc`: remove what no tree needs that git still reaches.
+"""`git ctx gc`: remove what no reachable tree needs.
 
-Nothing that is removed is lost: what somebody asks for later is made again. Searches go on meanwhile.
+Removed files can be rebuilt from git. Searches may run meanwhile.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 
 AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP)
 _LOCK_WAITS = 5.0
-"""Seconds to wait for a process that indexes."""
+"""Seconds to wait for a process that is indexing."""
 _LONGEST_WORK = 86_400.0
-"""Seconds after which what is being made is finished."""
+"""Maximum seconds that a process works before its files are referenced."""
 _TICK = 0.05
-"""Seconds by which the times of files may lag behind the clock."""
+"""Seconds that file times may lag behind the clock."""
 
 
 class Report(NamedTuple):
-    """What a collection did, or would do. Sizes in bytes by area (AREAS, "other"), counts by kind.
+    """Result of a collection or dry run. Sizes in bytes by area (AREAS, "other"), counts by kind.
 
-    `others` are the descriptors that neither this program nor its settings use, with the bytes of their
-    snapshots and clusters; `spared` those of which nothing was removed because something in them is damaged.
+    `others` are descriptors not in use, with the bytes of their snapshots and clusters; `spared` those kept
+    completely because a part of them is damaged.
     """
 
     dry_run: bool
@@ -74,10 +74,10 @@ def collect(
     drop: str | None = None,
     wait: float = _LOCK_WAITS,
 ) -> Report:
-    """Remove what is neither needed nor young; `drop` is a descriptor of which nothing is to stay.
+    """Remove files that are neither needed nor young; `drop` is a descriptor to remove completely.
 
-    A process that indexes is waited for, `wait` seconds. Raises `StoreUnusable` when it takes longer, or when
-    nothing may be removed.
+    Wait up to `wait` seconds for a process that is indexing. Raises `StoreUnusable` if it takes longer, or if
+    files cannot be removed.
     """
     since = cutoff(index.repository, grace)
     if drop is not None:
@@ -94,7 +94,7 @@ def collect(
 
 
 def _cautious(index: OpenIndex, since: float, wait: float) -> float:
-    """The cutoff, a day ago at the latest where another process makes something that nothing names yet."""
+    """Return the cutoff, at most a day ago if another process may have written unreferenced files."""
     now = time.time()
     if since > now - _LONGEST_WORK and not nobody_is_at_work(index.store, min(wait, 2.0)):
         return now - _LONGEST_WORK
@@ -102,14 +102,14 @@ def _cautious(index: OpenIndex, since: float, wait: float) -> float:
 
 
 def busy(lock: IndexLock) -> str:
-    """What to tell when the lock is not to be had."""
+    """Return the error message for a lock held by another process."""
     holder = lock.holder()
     who = f"another process (pid {holder})" if holder else "another process"
-    return f"{who} is working on this index: wait until it has ended, or end it, then run the command again"
+    return f"{who} is working on this index: wait until it exits, or stop it, then run the command again"
 
 
 def grant(index: OpenIndex, lock: IndexLock) -> None:
-    """Cover what others wished for while the lock was held for another purpose."""
+    """Serve indexing requests that were queued while the lock was held for another purpose."""
     while lock.requests() and lock.acquire():
         with lock:
             index.indexer.serve_requests(lock, None, False)
@@ -155,7 +155,7 @@ def _collect(index: OpenIndex, since: float, drop: str | None, *, dry_run: bool)
 
 
 def _in_use(index: OpenIndex) -> set[str]:
-    """The descriptors that searches use as the settings are: a remote model's too, if they name one."""
+    """Return the descriptors that searches use, including that of a configured remote model."""
     try:
         model = index.remote_model
     except UsageError:
@@ -164,7 +164,7 @@ def _in_use(index: OpenIndex) -> set[str]:
 
 
 def _forget(index: OpenIndex, descriptors: Iterable[str]) -> None:
-    """Have the indexes of documents no longer name clusters that are gone."""
+    """Remove references to deleted clusters from the document indexes."""
     for descriptor in descriptors:
         documents = DocumentIndex(index.store, descriptor)
         if descriptor == str(index.descriptor):
@@ -182,7 +182,7 @@ def _sizes(index: OpenIndex, files: Iterable[Stored]) -> dict[str, int]:
 
 
 def _descriptor_of(group: str) -> str:
-    """The descriptor of a directory; that of the package's views has the version of the words behind it."""
+    """Return the descriptor of a directory name; view directories append the version of the words layer."""
     return re.sub(r"-w\d+$", "", group)
 
 
@@ -191,8 +191,8 @@ def _check_descriptor(index: OpenIndex, drop: str) -> None:
         raise UsageError(f"{drop} is the descriptor in use; `git ctx remove-index` removes everything")
     known = {_descriptor_of(file.group) for file in inventory(index.store)} - {""}
     if drop not in known:
-        there = ", ".join(sorted(known - {str(index.descriptor)})) or "there are no others"
-        raise UsageError(f"there is nothing of the descriptor '{drop}' here: {there}")
+        there = ", ".join(sorted(known - {str(index.descriptor)})) or "there is no other"
+        raise UsageError(f"the store has no descriptor '{drop}': {there}")
 
 
 def _drop(index: OpenIndex, drop: str) -> None:

@@ -1,4 +1,4 @@
-"""Which blocks of commits may go: those that no branch and no HEAD needs and nobody has used lately."""
+"""Selection of blocks of commits to remove: not needed by any branch or HEAD, and not used lately."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ctx.history.blocks import block_key, runs
 from ctx.maintenance.inventory import BLOCK, BLOCK_VIEW, Stored
 
 _MOST_TIPS = 100
-"""With more branches than this nothing is known to be needless, so that a collection stays quick."""
+"""With more tips than this all blocks are kept, so that a collection stays fast."""
 
 
 def idle_history(repository: Repository, files: Iterable[Stored], cutoff: float) -> list[Stored]:
-    """The blocks and views of histories that may go. Raises GitFailed when git cannot say."""
+    """Return the blocks and views of histories to remove. Raises GitFailed."""
     old = [file for file in files if file.kind in (BLOCK, BLOCK_VIEW) and file.mtime < cutoff]
     if not any(file.kind == BLOCK for file in old):
         return old

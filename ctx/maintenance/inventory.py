@@ -1,6 +1,6 @@
-"""The files of a store, each with what it is by its place and name (docs/format.md).
+"""List of the files of a store with their kinds, as given by their paths (docs/format.md).
 
-Nothing is opened here, so a file can still prove to be something else than its name says.
+No file is opened, so the content of a file may not match its kind.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ctx.storage.views.vectors import PREFIX as VECTORS
 
 CLUSTER, NODE, TREE, LOG = "cluster", "node", "tree", "log"
 PARTIAL_CLUSTER, PARTIAL_TREE = "partial cluster", "partial tree"
-"""What is here of clusters and trees of which blobs are missing."""
+"""Kinds for clusters and trees of which blobs are missing."""
 SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
 BLOCK, BLOCK_VIEW = "commits", "commits-view"
 PIN, WISH, PACK, TEMPORARY, OWN, FOREIGN = "pin", "wish", "pack", "temporary", "own", "foreign"
 FIT = fit_path("")
-"""The one file that `ctx.fit` lets searches use; also its name."""
+"""Kind and name of the file that `ctx.fit` enables."""
 
 PARTIAL = "partial"
 OBJECTS, SNAPSHOTS, VIEWS, TMP, PINS, WISHES = "objects", "snapshots", "views", "tmp", "pins", "wishes"
@@ -49,11 +49,11 @@ _OWN = frozenset(
     )
 )
 _COMMANDS = re.compile(r"commands-[0-9]+\.log(?:\.old)?")
-"""The logs of `ctx.maintenance.local_log`."""
+"""Names of the logs of `ctx.maintenance.local_log`."""
 _OF_OTHERS = frozenset(("share.git", "words", "agents"))
-"""Directories that other parts of git-ctx look after."""
+"""Directories managed by other parts of git-ctx."""
 OF_MODELS = (PROBE, MODEL, CUT)
-"""What tells a remote model from others of its name, and how it is asked."""
+"""Files that identify a remote model and its request parameters."""
 _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
@@ -61,13 +61,13 @@ _COMMITS_VIEW = re.compile(r"view-[0-9a-f]{40}")
 _KINDS = {"view": VIEW, "overlay": OVERLAY, "segment": SEGMENT} | {
     name.partition("-")[0]: SEGMENT for name in (VECTORS, *OF_MODELS, CONFIRMED, ARRIVED)
 }
-"""What was made with a remote model is kept and dropped with the segments of its descriptor."""
+"""Files made with a remote model are kept and removed like the segments of its descriptor."""
 _OF_SNAPSHOTS = {"nodes": NODE, "trees": TREE, "partial": PARTIAL_TREE}
 _VIEW_FILE = re.compile(rf"({'|'.join(_KINDS)})-([0-9a-f]+)")
 
 
 class Stored(NamedTuple):
-    """One file: its kind, the directory name of its kind's owner (a descriptor), its name, size, time."""
+    """A file; `group` is the name of its directory (a descriptor), `size` in bytes, `mtime` in seconds."""
 
     path: str
     kind: str
@@ -78,7 +78,7 @@ class Stored(NamedTuple):
 
 
 def inventory(store: Store) -> Iterator[Stored]:
-    """Every file of a store, but for what other parts look after, in no order."""
+    """Yield every file of a store in no particular order, except those managed by other parts."""
     for entry in _entries(store.path):
         if entry.name in _OF_OTHERS:
             continue
@@ -107,7 +107,7 @@ def inventory(store: Store) -> Iterator[Stored]:
 
 
 def _group(area: str, group: os.DirEntry[str]) -> Iterator[Stored]:
-    """What belongs to one descriptor in one area."""
+    """Yield the files of one descriptor in one area."""
     if area in (OBJECTS, PARTIAL):
         yield from _spread(group.path, CLUSTER if area == OBJECTS else PARTIAL_CLUSTER, group.name)
         return
@@ -130,7 +130,7 @@ def _group(area: str, group: os.DirEntry[str]) -> Iterator[Stored]:
 
 
 def _spread(folder: str, kind: str, group: str) -> Iterator[Stored]:
-    """Names of one kind, spread over directories by their first two letters."""
+    """Yield files of one kind, spread over directories by the first two digits of their names."""
     lengths = _TREE_LETTERS if kind in (TREE, PARTIAL_TREE) else (_KEY_LETTERS,)
     for spread in _entries(folder):
         if not spread.is_dir(follow_symlinks=False):
@@ -147,7 +147,7 @@ def _spread(folder: str, kind: str, group: str) -> Iterator[Stored]:
 
 
 def _history(folder: str) -> Iterator[Stored]:
-    """Blocks of commits, and beside them the views of histories."""
+    """Yield blocks of commits and views of histories."""
     views = os.path.join(folder, VIEWS)
     for file in _spread(folder, BLOCK, ""):
         if os.path.dirname(file.path) != views:
@@ -161,7 +161,7 @@ def _history(folder: str) -> Iterator[Stored]:
 
 
 def _named(folder: str, kind: str, group: str) -> Iterator[Stored]:
-    """Files that are named by a tree."""
+    """Yield files that are named by a tree id."""
     for entry in _entries(folder):
         if entry.is_dir(follow_symlinks=False):
             yield from _all(entry.path, FOREIGN)

@@ -1,7 +1,7 @@
-"""The log of the commands of one user, kept only where `ctx.localLogging` is set.
+"""Log of one user's commands, written only if `ctx.localLogging` is set.
 
-A line of JSON for each command, in at most two files that only the user may read. It says who ran which
-command when, for how long, and the exit status: never a query, a path or a text. Nothing of it is sent.
+One JSON line for each command, in at most two files that only the user may read: time, duration, command,
+exit status and user; never a query, a path or a text. It is never sent anywhere.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple
 from ctx.storage.regular_files import open_regular
 
 LARGEST = 1 << 16
-"""Bytes of a file that is put aside for a new one; the one that was put aside before goes."""
+"""Size in bytes at which the log is rotated; one old file is kept."""
 
 
 class Entry(NamedTuple):
-    """One command. Time in seconds since 1970, when it began."""
+    """One command; `time` is its start in seconds since 1970."""
 
     time: int
     seconds: float
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 
 class CommandLog:
-    """Notes what one process does, and writes it down at its end if a repository asks for that."""
+    """Records the command of one process, and writes it at the end if a repository enables the log."""
 
     def __init__(self) -> None:
         self._began, self._clock = time.time(), time.monotonic()
@@ -36,12 +36,12 @@ class CommandLog:
         self._user = self.command = ""
 
     def wanted(self, directory: str, user: str) -> None:
-        """Have the command logged in an index directory: that of the first repository that it opens."""
+        """Enable the log in an index directory; only the first call, for the first repository, counts."""
         if self._directory is None:
             self._directory, self._user = directory, user
 
     def write(self, status: int) -> None:
-        """Append the line, if it is wanted; where nothing may be written there is no log."""
+        """Append the line if the log is enabled; write errors are ignored."""
         if self._directory is None or not self.command:
             return
         seconds = round(time.monotonic() - self._clock, 3)
@@ -53,16 +53,16 @@ class CommandLog:
 
 
 current = CommandLog()
-"""That of this process."""
+"""The log of this process."""
 
 
 def file_of(directory: str) -> str:
-    """Return the file of the user who runs this process: a repository may be shared by several."""
+    """Return the log file of the current user: several may share a repository."""
     return os.path.join(directory, f"commands-{os.getuid()}.log")
 
 
 def read(directory: str) -> list[Entry]:
-    """Return the commands of this user, oldest first; lines that cannot be read are left out."""
+    """Return the commands of this user, oldest first; unreadable lines are skipped."""
     found: list[Entry] = []
     path = file_of(directory)
     for name in (f"{path}.old", path):

@@ -1,8 +1,8 @@
-"""What of a store is still needed, and what may go: nothing is changed here.
+"""The mark phase of garbage collection: finds files that are no longer needed. It changes nothing.
 
-Needed are the snapshots of the trees that are given, and whatever is young: it may have been made, or found
-and relied upon, by a process that has not yet written what names it. Using a stored node or cluster makes it
-young (`Store.touch`), and what lies below a young node is needed too.
+The snapshots of the given trees are needed, and all young files: a process may have made or reused them
+without having written a reference yet. Using a stored node or cluster makes it young (`Store.touch`), and
+everything below a young node is needed too.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from ctx.storage.store import Store
 
 _OF_GROUPS = (CLUSTER, NODE, TREE, LOG, PARTIAL_CLUSTER, PARTIAL_TREE)
 UNNAMED_SEGMENT = 3600.0
-"""Seconds for which a segment that no view names is left: its view may be about to be written."""
+"""Seconds that an unreferenced segment is kept: its view may be about to be written."""
 ABANDONED = 3600.0
-"""Seconds after which nobody writes a temporary file any more."""
+"""Seconds after which a temporary file is abandoned."""
 
 
 class Condemned(NamedTuple):
-    """What may go, in this order; of nodes those above come before those below.
+    """Files to remove, in this order; parent nodes come before their children.
 
-    `spared` names descriptors in whose snapshots a node that is needed cannot be read: what is below it is
-    not known, so their nodes and clusters stay.
+    `spared` names descriptors of which a needed node cannot be read: what is below it is unknown, so all
+    their nodes and clusters are kept.
     """
 
     trees: list[Stored]
@@ -57,7 +57,7 @@ class Condemned(NamedTuple):
     kept_clusters: int
 
     def all(self) -> list[Stored]:
-        """Everything, in the order in which it may go."""
+        """Return all files in the order of removal."""
         return [*self.trees, *self.logs, *self.nodes, *self.clusters, *self.views, *self.scraps]
 
 
@@ -69,10 +69,10 @@ def condemned(
     now: float,
     views_in_use: str,
 ) -> Condemned:
-    """Sort the files of a store by whether anybody needs them.
+    """Return the files of a store that are not needed.
 
-    `needed` are the trees to keep; files that are younger than `cutoff` stay. `views_in_use` is the
-    directory of views that this program reads.
+    `needed` are the trees to keep; files younger than `cutoff` are kept. `views_in_use` is the directory of
+    views that this program reads.
     """
     groups: dict[str, list[Stored]] = {}
     views: dict[str, list[Stored]] = {}
@@ -114,7 +114,7 @@ def condemned(
         )
     going = {file.path for file in result.clusters}
     for group, files in idle.items():
-        # What a remote model said once tells, as long as there are vectors of it, whether it is the same.
+        # Needed to recognize a remote model as long as vectors of it exist.
         lasting = any(file.kind == CLUSTER and file.path not in going for file in groups.get(group, ()))
         result.views.extend(file for file in files if not (lasting and file.name in OF_MODELS))
     result.views.extend(_idle_views(views.get(views_in_use, []), covered, cutoff, now))
@@ -122,7 +122,7 @@ def condemned(
 
 
 def _idle_views(files: Iterable[Stored], covered: Set[bytes], cutoff: float, now: float) -> list[Stored]:
-    """Views of trees without a snapshot, old ones of uncommitted files, and segments that nothing names."""
+    """Return views of trees without a snapshot, old overlays, and unreferenced segments."""
     idle: list[Stored] = []
     named: set[str] = set()
     shown = {tree.hex() for tree in covered}
@@ -142,7 +142,7 @@ def _idle_views(files: Iterable[Stored], covered: Set[bytes], cutoff: float, now
 
 
 def _shown(views: Iterable[Stored]) -> set[bytes]:
-    """The clusters that views read the structure of their hits from."""
+    """Return the clusters from which views read the structure of their hits."""
     keys: set[bytes] = set()
     for file in views:
         if file.kind == SEGMENT:
@@ -183,7 +183,7 @@ class _Group:
         self._shown = shown
 
     def condemned(self) -> _GroupCondemned:
-        """Follow what is needed from the trees down; what is not met may go."""
+        """Mark from the needed trees and young nodes down; return what was not reached."""
         trees = self._by_kind[TREE]
         kept = {tree for tree, file in trees.items() if tree in self._needed or self._is_young(file)}
         roots = [key for tree in kept if (key := self._snapshots.tree(tree)) is not None]
@@ -214,7 +214,7 @@ class _Group:
         )
 
     def _partial(self, covered: Set[bytes]) -> tuple[set[bytes], set[bytes], list[Stored]]:
-        """The trees to keep of which blobs are missing, their clusters, and the files that may go."""
+        """Return the partial trees to keep, their clusters, and the partial files to remove."""
         trees, clusters = self._by_kind[PARTIAL_TREE], self._by_kind[PARTIAL_CLUSTER]
         kept = {
             tree
@@ -232,7 +232,7 @@ class _Group:
 
 
 def reach(snapshots: Snapshots, roots: Iterable[bytes]) -> tuple[set[bytes], set[bytes], bool]:
-    """The nodes and the clusters below some nodes, themselves included, and whether all could be read."""
+    """Return the nodes and clusters below `roots`, inclusive, and True if all could be read."""
     nodes: set[bytes] = set()
     clusters: set[bytes] = set()
     whole = True
@@ -252,7 +252,7 @@ def reach(snapshots: Snapshots, roots: Iterable[bytes]) -> tuple[set[bytes], set
 
 
 def _from_the_top(snapshots: Snapshots, keys: Iterable[bytes]) -> list[bytes]:
-    """Nodes in an order in which each comes before those that it names."""
+    """Return nodes in topological order, parents first."""
     left = set(keys)
     order: list[bytes] = []
     open_: list[tuple[bytes, bool]] = [(key, False) for key in left]

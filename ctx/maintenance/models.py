@@ -1,4 +1,4 @@
-"""What is here of each remote model, the one of now and those before, for people. Nothing is asked."""
+"""Status of the data of remote models, current and previous. No request is sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def models_of(index: OpenIndex) -> list[ModelStatus]:
-    """What is here of remote models, that of now first; one that is configured wrongly is like one before."""
+    """Return the status of each remote model, the current one first; a misconfigured one is not current."""
     sizes: Counter[str] = Counter()
     for file in inventory(index.store):
         sizes[file.group] += file.size
@@ -52,7 +52,7 @@ def _remote_descriptor(name: str) -> Descriptor | None:
         found = Descriptor.parse(name)
     except ValueError:
         return None
-    # A directory of another origin may have any name.
+    # A foreign directory may have any name.
     is_ours = found.precision in BITS_A_DIMENSION and found.by_member and str(found) == name
     return found if is_ours else None
 
@@ -60,9 +60,9 @@ def _remote_descriptor(name: str) -> Descriptor | None:
 def _of_head(
     index: OpenIndex, descriptor: Descriptor, snapshots: Snapshots
 ) -> tuple[int | None, int | None, int]:
-    """How many clusters the tree of HEAD has, how many of them have vectors, how many texts were cut.
+    """Return the number of clusters of HEAD's tree, of those with vectors, and of truncated texts.
 
-    The first two are None where nobody can tell.
+    The first two are None if unknown.
     """
     try:
         tree = index.resolve().tree

@@ -1,7 +1,7 @@
-"""Pins: trees whose snapshots are kept whatever becomes of the branches that led to them.
+"""Pins: trees whose snapshots are always kept, even if no branch reaches them.
 
-A pin is a file named by its tree that says in JSON by which name it was pinned, and when. The name of the
-file is what counts: where its content cannot be read, the tree is kept all the same.
+A pin is a file named by its tree, with the pinned revision name and time as JSON. The file name alone keeps
+the tree, even if the content cannot be read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Pin(NamedTuple):
-    """A tree that is kept, by which name it was pinned, and when (seconds since 1970)."""
+    """A pinned tree, the revision name it was pinned by, and the time in seconds since 1970."""
 
     tree: bytes
     revision: str
@@ -30,7 +30,7 @@ class Pin(NamedTuple):
 
 
 def pins(store: Store) -> list[Pin]:
-    """All pins, oldest first."""
+    """Return all pins, oldest first."""
     folder = os.path.join(store.path, PINS)
     try:
         names = os.listdir(folder)
@@ -47,7 +47,7 @@ def pins(store: Store) -> list[Pin]:
 
 
 def read_pin(store: Store, tree: bytes) -> Pin | None:
-    """The pin of a tree, or None where there is none that can be read."""
+    """Return the pin of a tree; None if it is missing or unreadable."""
     with suppress(OSError, Damaged), Decoding("a pin"):
         with open_regular(_file(store, tree)) as file:
             fields = json.load(file)
@@ -56,13 +56,13 @@ def read_pin(store: Store, tree: bytes) -> Pin | None:
 
 
 def write_pin(store: Store, pin: Pin) -> None:
-    """Keep a tree from now on. Raises `StoreUnusable`."""
+    """Store a pin. Raises `StoreUnusable`."""
     text = json.dumps({"revision": pin.revision, "time": pin.time})
     store.write_file(_file(store, pin.tree), text.encode() + b"\n")
 
 
 def pin(index: OpenIndex, revision: str | None = None) -> Pin:
-    """Keep the snapshot of a revision. Raises UnknownRevision."""
+    """Pin the tree of a revision; return its pin. Raises UnknownRevision."""
     asked = index.resolve(revision)
     known = read_pin(index.store, asked.tree)
     if known is not None:
@@ -73,9 +73,9 @@ def pin(index: OpenIndex, revision: str | None = None) -> Pin:
 
 
 def unpin(index: OpenIndex, name: str) -> Pin:
-    """Keep a tree no longer. `name` is a revision, the start of a tree's id, or the name it was pinned by.
+    """Remove a pin. `name` is a revision, a prefix of a tree id, or the name it was pinned by.
 
-    Raises UnknownRevision when no pin, or more than one, is meant.
+    Raises UnknownRevision if not exactly one pin matches.
     """
     known = pins(index.store)
     found = [pin for pin in known if pin.revision == name]

@@ -1,4 +1,4 @@
-"""Removing an index with everything that belongs to it."""
+"""Removal of a whole index."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 _WAITS = 1.0
-"""Seconds that a removal waits for a process that indexes."""
+"""Seconds to wait for a process that is indexing."""
 
 _KEPT = "agents"
-"""What set-up of agents wrote in their files: no index, and needed to restore them."""
+"""Directory kept by a removal: it is needed to restore the files that agent set-up changed."""
 
 _ATTEMPTS, _PAUSE = 100, 0.01
-"""How often a directory that others still write in is removed, and the seconds between."""
+"""Number of attempts to remove a directory that others write to, and seconds between them."""
 
 
 def remove(index: OpenIndex) -> Removal:
-    """Remove all snapshots and derived data. Raises `StoreUnusable`, also while somebody indexes."""
+    """Remove all snapshots and derived data. Raises `StoreUnusable`, also while another process indexes."""
     removed = len(list(index.snapshots.trees()))
     if os.path.islink(index.store.path):
-        # What it leads to may be anything, and is the user's.
+        # Remove only the link: its target is the user's.
         remove_tree(index.store.path)
     elif os.path.isdir(index.store.path):
         lock = IndexLock(index.store)
         if not lock.acquire(_WAITS):
             raise StoreUnusable(
-                "another process is indexing this repository: wait until it has ended, or end it, "
+                "another process is indexing this repository: wait until it exits, or stop it, "
                 "then run the command again"
             )
         with lock:
             # Another process may have removed it while this one waited.
             names = os.listdir(index.store.path) if os.path.isdir(index.store.path) else []
             for name in ("snapshots", "views"):
-                # First and at once: a removal that is killed leaves nothing that names what is gone.
+                # First and atomically, so that a killed removal leaves no dangling references.
                 _move_aside(os.path.join(index.store.path, name), index.store.path)
             for name in names:
                 if name not in ("lock", _KEPT):
@@ -59,7 +59,7 @@ def remove(index: OpenIndex) -> Removal:
 
 
 def _move_aside(path: str, store: str) -> None:
-    """Put a directory among what is temporary; it stays where it is if that cannot be."""
+    """Move a directory into `tmp/`; errors are ignored."""
     try:
         os.rename(path, os.path.join(tempfile.mkdtemp(dir=os.path.join(store, "tmp")), "removed"))
     except OSError:
@@ -67,7 +67,7 @@ def _move_aside(path: str, store: str) -> None:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a file or a directory that others may still write in. Raises `StoreUnusable`."""
+    """Remove a file or a directory that others may still write to. Raises `StoreUnusable`."""
     for attempt in range(_ATTEMPTS):
         try:
             if os.path.isdir(path) and not os.path.islink(path):
@@ -76,10 +76,10 @@ def remove_tree(path: str) -> None:
                 os.unlink(path)
             return
         except OSError as error:
-            # A search beside this one may put a file into a directory as it goes, or take one away.
+            # A concurrent search may add or remove files in the directory.
             crowded = error.errno in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST)
             if not crowded or attempt == _ATTEMPTS - 1:
                 raise StoreUnusable(
-                    f"{path} cannot be removed ({error.strerror}): mend its permissions"
+                    f"{path} cannot be removed ({error.strerror}): fix its permissions"
                 ) from error
             time.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""What git still reaches: the trees that a snapshot is kept for, and how long the others are."""
+"""Roots of garbage collection: the trees that git reaches."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ctx.git.formats import commit_tree, parse_tag
 from ctx.git.repository import Repository
 
 _STASH = b"refs/stash"
-"""Its older entries are in its reflog only, and git never lets them expire."""
+"""Older stash entries are in its reflog only, and never expire."""
 
 
 def reachable_trees(repository: Repository, since: float) -> set[bytes]:
-    """The trees of all references, of the HEAD of every work tree, and of what they were at since `since`.
+    """Return the trees of all refs, of every work tree's HEAD, and of their reflog entries after `since`.
 
-    That of `ctx.revision` too. Raises GitFailed when git cannot say: nothing may go then.
+    Includes the tree of `ctx.revision`. Raises GitFailed; then nothing may be removed.
     """
     references = repository.git("for-each-ref", "--format=%(objectname)").split()
     oids = {bytes.fromhex(oid.decode()) for oid in references}
@@ -34,7 +34,7 @@ def _configured(repository: Repository) -> Iterator[bytes]:
 
 
 def _heads(repository: Repository) -> Iterator[bytes]:
-    """Also of a work tree whose directory is away: it may be on a disk that is not mounted."""
+    """Yield the HEAD of each work tree, even if its directory is missing: it may be on an unmounted disk."""
     listing = process.run(repository.place.directory, ["worktree", "list", "--porcelain"])
     if listing.returncode:
         raise GitFailed(process.complaint(listing))
@@ -45,7 +45,7 @@ def _heads(repository: Repository) -> Iterator[bytes]:
 
 
 def _reflogs(repository: Repository, since: float) -> Iterator[bytes]:
-    """Whatever a reference was at since a time: the entries since then, and the one that they replaced."""
+    """Yield the reflog entries of all refs after `since`, and for each ref the last one before it."""
     listing = repository.git(
         "-c", "log.showSignature=false", "log", "--walk-reflogs", "--all", "--no-patch", "--date=unix",
         "--format=%H %gD",
@@ -62,7 +62,7 @@ def _reflogs(repository: Repository, since: float) -> Iterator[bytes]:
 
 
 def _trees(repository: Repository, oids: Iterable[bytes]) -> Iterator[bytes]:
-    """The trees that commits, tags and trees lead to; what is missing leads nowhere."""
+    """Yield the trees of commits, tags and trees; missing objects are skipped."""
     seen: set[bytes] = set()
     left = sorted(oids)
     while left:

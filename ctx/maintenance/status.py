@@ -1,4 +1,4 @@
-"""What is indexed, from the snapshots and their logs."""
+"""Status of an index, from its snapshots and their logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAMAGED = "damaged"
 
 
 def status(index: OpenIndex) -> Status:
-    """Gather everything that `git ctx status` shows."""
+    """Return everything that `git ctx status` shows."""
     names = _names(index)
     pinned = {pin.tree for pin in pins(index.store)}
     found = [_snapshot(index, tree, names.get(tree, []), tree in pinned) for tree in index.snapshots.trees()]
@@ -60,7 +60,7 @@ def _warnings(index: OpenIndex) -> Iterator[str]:
             "clone, so searches use symbols, paths and vectors only: `git ctx index --fetch` gets it, "
             "or fetch an index that was published by `git ctx push --with-words`"
         )
-    # To read a whole history only to say that it can be read would make this slow.
+    # Reading the whole history just to check it would be slow.
     if settings.is_partial_clone and index.past_unread is not None:
         yield index.past_unread
     for name, _ in settings.sections("remote", "mirror"):
@@ -72,7 +72,7 @@ def _warnings(index: OpenIndex) -> Iterator[str]:
 
 
 def _names(index: OpenIndex) -> dict[bytes, list[str]]:
-    """The names of branches, tags and HEAD by the tree that they lead to."""
+    """Return the names of branches, tags and HEAD by tree."""
     repository = index.repository
     names: dict[bytes, list[str]] = {}
     _, head = repository.head()

@@ -1,8 +1,8 @@
-"""Taking files out of a store while other processes read it and write into it.
+"""The sweep phase of garbage collection, safe while other processes read and write the store.
 
-A file is first moved aside and then looked at once more: whoever uses it from that moment on finds that it is
-not there and makes it anew; whoever used it just before has made it young (`Store.touch`), and it is moved
-back. So nobody is left with something that is gone. What is moved aside lies in `tmp/`, where it is garbage.
+A file is moved to `tmp/` and then checked again: a process that looks for it after the move rebuilds it; a
+process that used it just before has made it young (`Store.touch`), and it is moved back. So no process keeps
+a reference to a deleted file.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ctx.storage.store import Store, unusable
 
 
 def sweep(store: Store, condemned: Condemned) -> list[Stored]:
-    """Remove what was condemned unless it has been used since; gives what is gone.
+    """Remove condemned files unless they were used since; return the removed ones.
 
-    Raises `StoreUnusable` where nothing may be removed.
+    Raises `StoreUnusable` if files cannot be removed.
     """
     gone: list[Stored] = []
     spared: set[tuple[str, str, str]] = set()
@@ -39,7 +39,7 @@ def sweep(store: Store, condemned: Condemned) -> list[Stored]:
         if _take_out(store, file):
             gone.append(file)
         elif file.kind == NODE:
-            # Somebody has found it and relies on all that is below it.
+            # Another process uses it and everything below it.
             nodes, clusters, _ = reach(Snapshots(store, file.group), [bytes.fromhex(file.name)])
             spared.update((NODE, file.group, key.hex()) for key in nodes)
             spared.update((CLUSTER, file.group, key.hex()) for key in clusters)
@@ -48,11 +48,11 @@ def sweep(store: Store, condemned: Condemned) -> list[Stored]:
 
 
 def remove_empty_directories(store: Store) -> None:
-    """Remove the directories that names are spread over where they are empty."""
+    """Remove empty directories of the areas."""
     for area in (OBJECTS, PARTIAL, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP):
         top = os.path.join(store.path, area)
         for folder, _, _ in os.walk(top, topdown=False):
-            # A log is opened for appending right after its directory was made.
+            # A log is opened for appending right after its directory is created.
             if folder == os.path.join(store.path, TMP) or os.path.basename(folder) == "log":
                 continue
             try:
@@ -62,7 +62,7 @@ def remove_empty_directories(store: Store) -> None:
 
 
 def _take_out(store: Store, file: Stored) -> bool:
-    """Remove a file unless it has become younger than it was when it was condemned."""
+    """Remove a file unless it was used since it was condemned; return True if it is gone."""
     aside = os.path.join(store.path, TMP, f"gc-{os.getpid()}")
     try:
         if os.lstat(file.path).st_mtime > file.mtime:
@@ -73,7 +73,7 @@ def _take_out(store: Store, file: Stored) -> bool:
             return False
         os.unlink(aside)
     except FileNotFoundError:
-        # Gone already, or taken away by somebody who tidies the directory of temporary files.
+        # Removed by another process, perhaps from tmp/.
         return not os.path.lexists(file.path)
     except OSError as error:
         raise unusable(store.path, error) from error

@@ -1,4 +1,4 @@
-"""The places that could go into a pack, each with how likely the task is about it and what speaks for it."""
+"""Candidates for a pack: chunks with the probability that the task is about them, and the evidence."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from ctx.text.vocabulary import exact_names
 from ctx.types import Change, Position
 
 _NAMED_FILE, _NAMED_SYMBOL, _NAMED_LINE, _IN_CHANGE = 3.0, 4.0, 6.0, 6.0
-"""What a hint adds to the logarithm of the odds."""
+"""Log-odds that a hint adds."""
 _IN_EXAMPLE = 0.25
-"""The part of that for what only code in the task names: it shows how the fault is met, not where it is."""
+"""Factor for names that occur only in code of the task: it shows how to reproduce, not the location."""
 _MEMBER = 1.5
-"""What the members of a type that is named are worth."""
+"""Log-odds for the members of a named type."""
 _NAMED_BESIDE = 0.4
-"""The part of all that for tests and documentation, where the task does not ask for them."""
+"""Factor for tests and documentation, if the task does not ask for them."""
 _NAMED_TWICE = 1.5
-"""What a symbol adds where the file is named too."""
+"""Additional log-odds of a symbol whose file is named too."""
 _SEPARATORS = frozenset(".#:")
-"""What stands between a type and its member in the name of a symbol."""
+"""Separators between a type and its member in a symbol name."""
 _MOST_DEFINERS = 6
-"""A name that more places define says little about which of them is meant."""
+"""Names with more definitions than this are ambiguous and ignored."""
 _BESIDE = path_flags.TEST | path_flags.DOCS
 _SETTINGS = path_flags.CONFIG | path_flags.DATA
 _NAMED_AT_LEAST, _UNRANKED = -4.0, -6.0
-"""The logarithm of the odds of what is named, before its hints: at least, and where it has no rank."""
+"""Log-odds of named rows before hints: the minimum, and the value for unranked rows."""
 
 
 class Candidate(NamedTuple):
-    """A chunk that could be shown. `row` is that of the corpus, `file` that of the view.
+    """A chunk that can be shown. `row` is its index in the corpus, `file` the file's index in the view.
 
-    `contributions` are what the ranker's margin is made of and what hints add; `odds` are the logarithm of
-    those that the task is about it, `chance` the same in 0..1.
+    `contributions` are the parts of the ranker's margin and the additions of hints; `odds` are the log-odds
+    that the task is about it, `chance` is the probability in 0..1.
     """
 
     row: int
@@ -63,18 +63,18 @@ class Candidate(NamedTuple):
 
     @property
     def chance(self) -> float:
-        """The probability that the task is about it."""
+        """Probability that the task is about it."""
         return chance(self.odds)
 
     @property
     def summed(self) -> tuple[float, dict[str, float]]:
-        """The contributions as they are written down, and their sum before them."""
+        """Sum of the rounded contributions, and these, as in the manifest."""
         parts = {name: round(value, 6) for name, value in self.contributions.items()}
         return round(sum(parts.values()), 6), parts
 
 
 class Shelves:
-    """The records of documents that were looked into so far, and the candidates that their rows make."""
+    """Cache of document records; turns rows into candidates."""
 
     def __init__(self, corpus: Corpus, record: Callable[[bytes, Key], bytes]) -> None:
         self.corpus = corpus
@@ -82,7 +82,7 @@ class Shelves:
         self._records: dict[int, tuple[Key, Record]] = {}
 
     def record(self, document: int, file: int) -> tuple[Key, Record]:
-        """A document's key and record. Raises `Damaged`."""
+        """Return a document's key and record. Raises `Damaged`."""
         known = self._records.get(document)
         if known is None:
             segment, place = self.corpus.place(document)
@@ -99,7 +99,7 @@ class Shelves:
         contributions: Mapping[str, float],
         evidence: Sequence[dict[str, Any]],
     ) -> Candidate:
-        """A row of a file as a candidate."""
+        """Return a row of a file as a candidate."""
         corpus = self.corpus
         document = int(corpus.document_of[row])
         (blob, language), record = self.record(document, file)
@@ -121,7 +121,7 @@ class Shelves:
         )
 
     def parts_of(self, row: int, file: int) -> tuple[list[int], list[int]]:
-        """The rows of the same definition as a row of a file, and those of its members."""
+        """Return the rows of the same definition as a row, and those of its members."""
         document = int(self.corpus.document_of[row])
         record = self.record(document, file)[1]
         start = int(self.corpus.document_start[document])
@@ -137,7 +137,7 @@ class Shelves:
         return pieces, members
 
     def row_at(self, file: int, line: int) -> int | None:
-        """The row of a file that has a line, or the nearest one before it."""
+        """Return the row of a file that contains a line, or the nearest one before it."""
         document = int(self.corpus.file_document[file])
         if document < 0:
             return None
@@ -153,7 +153,7 @@ def candidates(
     hints: Sequence[Hint],
     changes: Mapping[int, Mapping[int, Change]],
 ) -> list[Candidate]:
-    """The rows of a ranking and those that hints and changes name, the likeliest first."""
+    """Return the rows of a ranking and those that hints and changes name, likeliest first."""
     corpus = shelves.corpus
     boosts, evidence = _boosts(shelves, query.asked, hints, changes)
     found = []
@@ -173,7 +173,7 @@ def candidates(
 
 
 def _places(shelves: Shelves, query: Query, explained: Sequence[Explained]) -> list[Place]:
-    """Where each row of a ranking stands in it and in its file."""
+    """Return the features of each ranked row."""
     corpus = shelves.corpus
     ranks: dict[int, int] = {}
     ordinals: dict[int, int] = {}
@@ -220,7 +220,7 @@ def _boosted(
 
 
 def _ranked(one: Explained) -> dict[str, Any]:
-    """What the ranker had for a row: the kinds of evidence that spoke for it, the strongest first."""
+    """Return the ranker's evidence for a row: its positive kinds, strongest first."""
     speaks = {name: value for name, value in one.parts.items() if value > 0 and name != COMMON}
     kinds = sorted(speaks, key=lambda name: (-speaks[name], name))
     return {"kind": "ranking", "for": kinds[:4], "agreement": round(one.hit.agreement, 4)}
@@ -229,7 +229,7 @@ def _ranked(one: Explained) -> dict[str, Any]:
 def _boosts(
     shelves: Shelves, asked: int, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, Change]]
 ) -> tuple[dict[int, dict[str, float]], dict[int, list[dict[str, Any]]]]:
-    """For each row what hints and changes add, by the name of it, and the evidence for that."""
+    """Return the additions of hints and changes for each row, by name, and the evidence for them."""
     corpus = shelves.corpus
     boosts: dict[int, dict[str, float]] = {}
     evidence: dict[int, list[dict[str, Any]]] = {}
@@ -279,7 +279,7 @@ def _boosts(
 
 
 def _definers(corpus: Corpus, hints: Sequence[Hint]) -> list[tuple[str, str, list[int]]]:
-    """The live rows that define each symbol that is named to the letter, where they are few."""
+    """Return symbol, origin and exactly matching live definitions, for hinted symbols with few of these."""
     symbols = dict.fromkeys((hint.symbol, hint.origin) for hint in hints if hint.symbol)
     return [
         (symbol, origin, rows)
@@ -291,7 +291,7 @@ def _definers(corpus: Corpus, hints: Sequence[Hint]) -> list[tuple[str, str, lis
 
 
 def definers(corpus: Corpus, names: Sequence[str]) -> list[list[int]]:
-    """For each name the live rows that define it to the letter."""
+    """Return for each name the live rows that define exactly it."""
     if not names:
         return []
     octets = [name.encode("utf-8", "surrogatepass") for name in names]

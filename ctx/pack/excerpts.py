@@ -1,6 +1,6 @@
-"""What is shown of a place: its signature and documentation first, then what matched.
+"""Choice of line ranges to show: signature and documentation first, then the matching lines.
 
-A matched test brings what prepares it, not the tests beside it. Lines of a file are numbered from 1.
+A matching test includes its setup, not the tests beside it. Lines of a file are numbered from 1.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from ctx.pack.outline import Item, Outline
 from ctx.pack.values import Lines
 
 LONGEST_LINE = 2_000
-"""Characters of a line; what has a longer one was not written to be read."""
+"""Maximum characters of a line; longer ones are not written by hand."""
 _HEAD = 12
-"""Lines of a signature with its documentation that are shown of what is around a place."""
+"""Maximum lines shown of the signature and documentation of an enclosing definition."""
 _SETUP = 25
-"""Lines of what prepares a test; longer ones are left to be read where they are."""
+"""Maximum lines of the setup of a test; longer ones are not shown."""
 _JOIN = 2
-"""Ranges that are no further apart are shown as one: a gap costs as much as these lines."""
+"""Ranges at most this many lines apart are joined: a gap costs as many tokens."""
 _CLOSE = 0.5
-"""A test in a joined chunk is shown if it answers at least this share of what the best one does."""
+"""A test in a joined chunk is shown if its weight is at least this share of the best one's."""
 
 Weigh = Callable[[int, int], float]
-"""How much of the task some lines of the file speak of."""
+"""Returns the weight of the task's terms in a range of lines."""
 
 
 def cut(outline: Outline, lines: Lines, is_test: bool, weigh: Weigh) -> tuple[Lines, ...]:
-    """The ranges to show of a chunk with these lines."""
+    """Return the ranges to show of a chunk with these lines."""
     inner = outline.around(*lines)
     if not inner:
         return (lines,)
@@ -45,7 +45,7 @@ def cut(outline: Outline, lines: Lines, is_test: bool, weigh: Weigh) -> tuple[Li
 
 
 def signature(outline: Outline, lines: Lines, name: str) -> tuple[Lines, ...]:
-    """The signature and documentation of a definition in a chunk; without an outline its first lines."""
+    """Return signature and documentation of a definition in a chunk; without an outline its first lines."""
     for number in outline.around(*lines):
         item = outline.items[number]
         if item.name.rpartition(".")[2] == name:
@@ -59,7 +59,7 @@ def signature(outline: Outline, lines: Lines, name: str) -> tuple[Lines, ...]:
 
 
 def _tests(outline: Outline, tests: Sequence[int], weigh: Weigh) -> list[Lines]:
-    """The tests that answer, and what prepares them beside or around them."""
+    """Return the matching tests, and their setup beside or around them."""
     chosen = list(tests)
     if len(tests) > 1:
         weights = {number: weigh(*outline.items[number].lines) for number in tests}
@@ -85,7 +85,7 @@ def _first_line(item: Item) -> Lines:
 
 
 def join(ranges: Iterable[Lines]) -> tuple[Lines, ...]:
-    """The ranges in order, those that touch or nearly do as one."""
+    """Return the ranges sorted, with adjacent and nearly adjacent ones merged."""
     found: list[Lines] = []
     for one in sorted(ranges):
         if found and one.first <= found[-1].last + 1 + _JOIN:
@@ -96,7 +96,7 @@ def join(ranges: Iterable[Lines]) -> tuple[Lines, ...]:
 
 
 def without(ranges: Iterable[Lines], shown: Iterable[Lines]) -> tuple[Lines, ...]:
-    """What of some ranges is not shown yet."""
+    """Return the parts of `ranges` that are not in `shown`."""
     left = list(ranges)
     for known in shown:
         rest: list[Lines] = []

@@ -1,4 +1,4 @@
-"""Why one file is, or is not, part of what a task needs."""
+"""Explanation of why one file is, or is not, in the pack of a task."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 _MOST_ALIKE = 3
 _EXCERPTS = 16_000
-"""Characters of excerpts."""
+"""Maximum characters of excerpts."""
 _IN_WORDS = {
-    SELECTED: "the pack for this task has it",
-    LOW_VALUE: "it was weighed and adds too little to what the pack has, which had room for more files",
-    BELOW_LIMIT: "the pack has as many files as it may have, and others are likelier (--max-files)",
+    SELECTED: "it is in the pack for this task",
+    LOW_VALUE: "it was considered, but adds too little; the pack had room for more files",
+    BELOW_LIMIT: "the pack has its maximum number of files, and others are likelier (--max-files)",
     NO_ROOM: "it is likely enough, but the pack has no tokens left for it (--budget-tokens)",
 }
-_NOT_WEIGHED = "nothing in it speaks for the task so much that it was weighed"
+_NOT_WEIGHED = "it has too little evidence for the task to be considered"
 
 
 def explain_file(
@@ -54,10 +54,10 @@ def explain_file(
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Explanation:
-    """What is known of a file, named as seen from the current directory or from the root, and a task.
+    """Explain a file, named relative to the current directory or the root, for a task.
 
-    The selection is that of a pack with the same options, None where packs need a package that is not here.
-    Raises UsageError for a task that says nothing.
+    The selection is that of a pack with the same options, None if a package for packs is not installed.
+    Raises UsageError for a task without content.
     """
     check(task, options)
 
@@ -69,7 +69,7 @@ def explain_file(
 
 
 def _with_selection(index: OpenIndex, opened: Opened, path: str, task: str, options: Options) -> Explanation:
-    """What is known of a file, and what becomes of it in a pack of the same tree."""
+    """Return the explanation of a file with its selection in a pack of the same tree."""
     query = query_of_task(task)
     explanation = _explained(index, opened, path, task, query, options)
     if explanation.indexing != INDEXED:
@@ -85,7 +85,7 @@ def _with_selection(index: OpenIndex, opened: Opened, path: str, task: str, opti
 
 
 def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
-    """What became of a file in a pack, and the same in words."""
+    """Return the status of a file in a pack, and its description."""
     status = next((one.status for one in pack.considered if one.path == path), None)
     if status is not None:
         return status, _IN_WORDS[status]
@@ -140,7 +140,7 @@ def _explained(
 
 
 def _what_is_there(paths: Sequence[bytes], path: bytes) -> str | None:
-    """What a tree has in the place of a file that it has not: a directory, or files of the same name."""
+    """Return a hint for a path that is not a file: it is a directory, or files of the same name exist."""
     if any(one.startswith(path + b"/") for one in paths) or path == b".":
         return "it is a directory; name a file"
     same = sorted(one for one in paths if posixpath.basename(one) == posixpath.basename(path))
@@ -150,8 +150,8 @@ def _what_is_there(paths: Sequence[bytes], path: bytes) -> str | None:
 
 
 def _names(repository: Repository, path: str) -> list[bytes]:
-    """The paths from the root that a name may mean: from the current directory, from the root; as it stands,
-    and without the quotes that it is printed with where it has odd bytes.
+    """Return the paths from the root that a name may mean: relative to the current directory or the root,
+    literally or with git's quoting removed.
     """
     raw = os.fsencode(path)
     if os.path.isabs(raw) and repository.work_tree is not None:
@@ -165,7 +165,7 @@ def _names(repository: Repository, path: str) -> list[bytes]:
 
 
 def why_left_out(repository: Repository, tree: bytes, path: bytes) -> str | None:
-    """Why a file of a tree is not indexed, None where the tree has no such file."""
+    """Return the reason why a file of a tree is not indexed; None if the tree has no such file."""
     folders, _, name = path.rpartition(b"/")
     try:
         entries = repository.tree_entries(tree)

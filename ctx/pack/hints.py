@@ -1,4 +1,4 @@
-"""What a task or an error log names: files, symbols and lines, in whatever form a stack trace has them."""
+"""Extraction of files, symbols and lines named in a task or an error log, in common stack trace formats."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ctx.pack.report import read_report
 from ctx.pack.values import ERROR_LOG, EXAMPLE, TASK, Hint
 
 MOST = 200
-"""Hints that are kept of one text; the frames nearest to the fault stand at either end of a trace."""
+"""Maximum hints of one text; the frames nearest to the fault are at either end of a trace."""
 _MOST_SAME = 4
-"""A name that so many files end in says which of them is meant no more."""
+"""A path that matches more files than this is ambiguous and ignored."""
 
-# All of these take time in proportion to the text: what repeats is bounded, or can begin in one place only.
+# All of these run in linear time: repetitions are bounded, or can start in one place only.
 _RUN = re.compile(r"(?:(?<![A-Za-z0-9])[A-Za-z]:(?=[/\\]))?[\w@$+~.\-/\\]+")
 _FILE = re.compile(r"[^/]*[\w@$+\-]\.[A-Za-z][A-Za-z0-9]{0,9}")
 _EXTENSION = re.compile(rb"\.[A-Za-z][A-Za-z0-9]{0,9}\Z")
 _LINE = re.compile(r"(?:\"?,? (?:on )?line (\d{1,8})|:line (\d{1,8})|[:(](\d{1,8})|#L(\d{1,8}))")
 _LONGEST_RUN = 1_000
 _IN_C_QUOTES = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"?')
-"""A path as git prints it where it has odd bytes."""
+"""A path as quoted by git."""
 _FRAMES = (
     re.compile(r"\bline \d+, in ([A-Za-z_][\w.<>]*)"),  # Python
     re.compile(
@@ -39,7 +39,7 @@ _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 def read_task(text: str) -> list[Hint]:
-    """The paths and the symbols that a task names; those that only code of it has have the origin EXAMPLE."""
+    """Return the paths and symbols that a task names; those only in its code have the origin EXAMPLE."""
     report = read_report(text)
     said = f"{report.title}\n{report.said}"
     found = _paths(said, TASK)
@@ -54,14 +54,14 @@ def read_task(text: str) -> list[Hint]:
 
 
 def _names_in(text: str) -> list[str]:
-    """The names in a text that look like code, or are marked as such."""
+    """Return the names in a text that look like code, or are marked as code."""
     named = [match.group() for match in _NAME.finditer(text) if _is_code(match, text)]
     named += [match[1] for match in _QUOTED.finditer(text) if _QUALIFIED.fullmatch(match[1])]
     return list(dict.fromkeys(name for name in map(_last_name, named) if name is not None))
 
 
 def _trace(text: str, origin: str) -> list[Hint]:
-    """What the frames of a stack trace in a text name; without any line they may be calls in some code."""
+    """Return the hints of a stack trace in a text; none without line numbers, as it may be plain code."""
     places = [hint for hint in _paths(text, origin) if hint.line is not None]
     if not places:
         return []
@@ -69,13 +69,13 @@ def _trace(text: str, origin: str) -> list[Hint]:
 
 
 def _functions(text: str, origin: str) -> list[Hint]:
-    """The functions that the frames of a stack trace in a text name."""
+    """Return the functions that the frames of a stack trace name."""
     names = [_last_name(match[1]) for pattern in _FRAMES for match in pattern.finditer(text)]
     return [Hint(None, name, None, origin) for name in names if name is not None]
 
 
 def read_log(text: str) -> list[Hint]:
-    """The paths with their lines, and the functions, that an error log names."""
+    """Return the paths with lines, and the functions, that an error log names."""
     kept = list(dict.fromkeys([*_paths(text, ERROR_LOG), *_functions(text, ERROR_LOG)]))
     return kept if len(kept) <= MOST else kept[: MOST // 2] + kept[-MOST // 2 :]
 
@@ -97,7 +97,7 @@ def _paths(text: str, origin: str) -> list[Hint]:
 
 
 def _is_code(word: re.Match[str], text: str) -> bool:
-    """Whether a word looks like a name in code: by its letters, or by what stands around it."""
+    """Return True if a word looks like a name in code, by its letters or its context."""
     name, after, before = (
         word.group(),
         text[word.end() : word.end() + 2],
@@ -113,15 +113,15 @@ def _is_code(word: re.Match[str], text: str) -> bool:
 
 
 def _last_name(symbol: str) -> str | None:
-    """The name at the end of a qualified one; None for what names nothing (`<lambda>`)."""
+    """Return the last part of a qualified name; None for an anonymous one (`<lambda>`)."""
     names = _NAME.findall(symbol)
     return names[-1] if names and len(names[-1]) > 1 else None
 
 
 def find_paths(hints: Iterable[Hint], paths: Sequence[bytes]) -> dict[int, list[Hint]]:
-    """For each file that a hint names, by its place among `paths`, the hints.
+    """Return the hints that name a file, by its index in `paths`.
 
-    A trace has paths of another machine, so the longest common end decides; the file name has to agree.
+    Traces may have paths of another machine, so the longest common suffix decides; file names must match.
     """
     wanted = [hint for hint in hints if hint.path is not None]
     by_name: dict[bytes, list[int]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Whether a file uses another one, by the resolved edges of the few files that are read for it."""
+"""Resolved edges between files, read for a bounded amount of text."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ctx.search.dependencies.edges import Dependencies
 from ctx.search.dependencies.values import Edge
 
 MOST_BYTES = 96 << 10
-"""How much text is read in all for edges: looking at every identifier costs a quarter of a second a megabyte
-beside parsing, which what is shown needs anyway.
+"""Maximum bytes read for edges: resolving identifiers costs 0.25 s per megabyte in addition to parsing,
+which the shown files need anyway.
 """
 MOST_EDGES = 200
-"""Edges between the files of a pack that are written down."""
+"""Maximum number of edges between the files of a pack in its manifest."""
 
 
 def edges_between(dependencies: Dependencies, paths: Sequence[bytes]) -> tuple[Edge, ...]:
-    """Return the edges between some files of a tree, as far as MOST_BYTES of text and MOST_EDGES lead."""
+    """Return the edges between some files of a tree, within MOST_BYTES of text and MOST_EDGES."""
     left, wanted = MOST_BYTES, set(paths)
     found: list[Edge] = []
     for path in paths:
@@ -29,7 +29,7 @@ def edges_between(dependencies: Dependencies, paths: Sequence[bytes]) -> tuple[E
 
 
 def has_edge(dependencies: Dependencies, edge: Edge) -> bool:
-    """Return whether one file of a tree still uses another one in the way that an edge says."""
+    """Return True if the source file of an edge still uses its target by the same symbol."""
     return any(
         (one.target_path, one.symbol) == (edge.target_path, edge.symbol)
         for one in dependencies.by_names(edge.source_path, (edge.symbol,))
@@ -37,7 +37,7 @@ def has_edge(dependencies: Dependencies, edge: Edge) -> bool:
 
 
 class Links:
-    """The edges of a tree, as far as they are read."""
+    """The edges of a tree, read on demand within a limit."""
 
     def __init__(self, dependencies: Dependencies, most: int = MOST_BYTES) -> None:
         self._dependencies = dependencies
@@ -45,11 +45,11 @@ class Links:
         self._read: dict[bytes, bool] = {}
 
     def known(self, path: bytes) -> bool:
-        """Whether a file is in a language whose edges are resolved."""
+        """Return True if edges are resolved for the language of a file."""
         return self._dependencies.resolves(path)
 
     def edges(self, path: bytes, names: Collection[str]) -> list[Edge] | None:
-        """What a file uses by some names, and imports; None without edges, or where enough was read."""
+        """Return a file's uses of some names, and its imports; None without edges, or above the limit."""
         if path not in self._read:
             size = self._dependencies.size(path)
             self._read[path] = size is not None and size <= self._left
@@ -57,12 +57,12 @@ class Links:
         return self._dependencies.by_names(path, names) if self._read[path] else None
 
     def targets(self, path: bytes, names: Collection[str]) -> dict[str, bytes] | None:
-        """The other files that some names in a file mean, as far as they mean any; None as for `edges`."""
+        """Return the target files of some names in a file, if known; None as for `edges`."""
         edges = self.edges(path, names)
         return None if edges is None else {edge.symbol: edge.target_path for edge in reversed(edges)}
 
     def leads(self, path: bytes, target: bytes, symbol: str) -> bool:
-        """Whether a file is known to use another one: the symbol itself, or what it belongs to."""
+        """Return True if a file is known to use another one: the symbol itself, or what contains it."""
         edges = self.edges(path, (symbol,)) or []
         meant = [edge.target_path for edge in edges if edge.symbol == symbol]
         return target in meant if meant else any(edge.target_path == target for edge in edges)

@@ -1,4 +1,4 @@
-"""From a task to a pack: the tree is opened and ranked, places are chosen, the text is counted."""
+"""Makes packs: opens and ranks the tree of a task, selects excerpts, and counts tokens."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 _ROWS, _ROWS_MAX = 250, 2_000
 _TOKENS_A_ROW = 30
-"""A row is looked at for each so many tokens of the budget, within these bounds."""
+"""Tokens of the budget for each ranked row; the number of rows is within these bounds."""
 _DEEP = 15
-"""Of so many of the best files all rows are looked at."""
+"""Number of best files of which all rows are ranked."""
 _FOR_THE_BEST = 0.94
-"""The share of the budget that goes to what the task is about before what that needs has its turn."""
+"""Share of the budget for the task's own candidates before their neighbours are added."""
 _TESTS, _CALLERS, _DEFINITIONS = 3, 2, 8
-"""How many neighbours of each kind a pack of 8,000 tokens has at most; larger ones have more."""
+"""Maximum neighbours of each kind in a pack of 8,000 tokens; larger packs have more."""
 _LONGEST_TASK = 100_000
-"""Characters of a task."""
+"""Maximum characters of a task."""
 
 
 class Made(NamedTuple):
@@ -69,7 +69,7 @@ class Made(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """A tree that is open, with the candidates for a task."""
+    """An opened tree with the candidates for a task."""
 
     opened: Opened
     shelves: Shelves
@@ -79,22 +79,20 @@ class Ranking(NamedTuple):
     ranked_with: tuple[str, ...]
 
     def dependencies(self) -> Dependencies:
-        """The edges between the files of the tree."""
+        """Return the edges between the files of the tree."""
         read, records = self.sources.read, self.shelves.record_of
         return Dependencies(self.shelves.corpus, read, records, self.sources.parse)
 
 
 def check(task: str, options: Options) -> None:
-    """Raises UsageError for what no pack can be made of."""
+    """Raise UsageError for a task or options that no pack can be made with."""
     if not task.strip():
-        raise UsageError("the task is empty: say in a sentence what is to be done")
+        raise UsageError("the task is empty: describe in a sentence what to do")
     if len(task) > _LONGEST_TASK:
         raise UsageError(f"the task has {len(task):,} characters; {_LONGEST_TASK:,} are the most")
     said = [token for token in tokens(task) if token.lower() not in STOP_WORDS]
     if not said:
-        raise UsageError(
-            f"the task '{task.strip()}' says nothing that code could be about: say what is to be done"
-        )
+        raise UsageError(f"the task '{task.strip()}' has only common words: describe what to do")
     if not 1 <= options.budget <= BUDGET_MAX:
         raise UsageError(f"a budget of {counted(options.budget, 'token')}: give 1 to {BUDGET_MAX:,}")
     if not 1 <= options.max_files <= FILES_MAX:
@@ -104,7 +102,7 @@ def check(task: str, options: Options) -> None:
     if options.format not in FORMATS:
         raise UsageError(f"unknown format {options.format!r}: one of {', '.join(FORMATS)}")
     if options.within is not None and options.revision is not None:
-        raise UsageError("a range names its trees by itself: leave out the revision")
+        raise UsageError("a range already names its trees: omit the revision")
 
 
 def make(
@@ -115,9 +113,9 @@ def make(
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Made:
-    """Make a pack; nothing is stored. `log` is the text of an error log.
+    """Make a pack without storing it. `log` is the text of an error log.
 
-    Raises UsageError for a task or options that no pack can be made with, CtxError where there is no tree.
+    Raises UsageError for a task or options that no pack can be made with, CtxError if there is no tree.
     """
     check(task, options)
     if options.within is None:
@@ -140,13 +138,13 @@ def ranked(
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Made:
-    """What `use` makes of the candidates for a task in its tree; damage that is met is mended."""
+    """Call `use` with the ranked candidates for a task; damage found on the way is repaired."""
 
     query = query_of_task(task)
 
     def ask() -> tuple[Mend, Callable[[], Made]]:
-        opened, changes, mend = _opened(index, options, progress, announce)
-        return mend, lambda: use(rank(index, opened, changes(), query, options, hints))
+        opened, changes, repair = _opened(index, options, progress, announce)
+        return repair, lambda: use(rank(index, opened, changes(), query, options, hints))
 
     return mending(ask)
 
@@ -157,7 +155,7 @@ def _opened(
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
 ) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Mend]:
-    """The tree of a pack, and what a range changed in it."""
+    """Return the opened tree of a pack, a function for the changes of its range, and a repair function."""
     if options.within is None:
         opened = open_tree(index, options.revision, None, None, progress, announce)
         return opened, dict, opened.mend
@@ -165,15 +163,15 @@ def _opened(
 
     old, new = open_ends(index, options.within, False, progress, announce)
 
-    def mend(everything: bool) -> None:
+    def repair(everything: bool) -> None:
         new.mend(everything)
         old.mend(everything)
 
-    return new, lambda: compare(index, old, new).new, mend
+    return new, lambda: compare(index, old, new).new, repair
 
 
 def rows_for(options: Options) -> int:
-    """How many rows are ranked for a pack."""
+    """Return the number of rows to rank for a pack."""
     return max(_ROWS, min(_ROWS_MAX, options.budget // _TOKENS_A_ROW))
 
 
@@ -185,7 +183,7 @@ def rank(
     options: Options,
     hints: Sequence[Hint],
 ) -> Ranking:
-    """The candidates for the query of a task in an open tree; `changes` are of a range, by file and chunk."""
+    """Return the candidates of a query in an opened tree; `changes` are of a range, by file and chunk."""
     corpus = corpus_of(opened.view)
     tuning = index.tuning
     explained = explain(corpus, query, None, rows_for(options), tuning=tuning, deep=_DEEP)
@@ -202,7 +200,7 @@ def blank(
     hints: tuple[Hint, ...],
     parent: str | None = None,
 ) -> Pack:
-    """A pack without files yet; `parent` is the slug of the pack that it updates."""
+    """Return a pack without files; `parent` is the slug of the pack that it updates."""
     about = ranking.opened.about
     made_from = [about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY]
     identity = json.dumps(made_from + list(ranking.ranked_with))
@@ -226,18 +224,18 @@ def blank(
 
 
 def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
-    """What to say where the task names files that the tree has not."""
+    """Return a message if the task names files that are not in the tree."""
     named = [hint for hint in hints if hint.origin == TASK and hint.path and "/" in hint.path.strip("/")]
     paths = ranking.opened.view.paths
     known = {hint for own in find_paths(named, paths).values() for hint in own}
     lacking = [hint.path for hint in named if hint not in known and not str(hint.path).startswith("/")]
     if not lacking:
         return None
-    return f"the task names {', '.join(map(str, lacking[:3]))}, which is no indexed file of this tree"
+    return f"the task names {', '.join(map(str, lacking[:3]))}, not an indexed file of this tree"
 
 
 def query_of_task(task: str) -> Query:
-    """What a task is searched by. Its title says what is asked for, since a long report has any word."""
+    """Return the query of a task. Only the title decides what is asked for, as long reports have any word."""
     report = read_report(task)
     asked = prepare(report.title, word_table()).asked if report.said else None
     query = prepare(report.question, word_table())
@@ -245,7 +243,7 @@ def query_of_task(task: str) -> Query:
 
 
 def terms_of(ranking: Ranking) -> tuple[QueryTerm, ...]:
-    """Return what a task is searched by, and what the paths of its likeliest files have that is near that."""
+    """Return the query terms of a task, and similar terms in the paths of its likeliest files."""
     likely = sorted(ranking.found, key=lambda one: (-one.odds, one.path))
     paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
     near = near_terms(ranking.query, near_in_paths(ranking.query, paths))
@@ -253,7 +251,7 @@ def terms_of(ranking: Ranking) -> tuple[QueryTerm, ...]:
 
 
 def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
-    """An empty selection with the frame of a pack counted. Raises UsageError where not even that fits."""
+    """Return an empty selection with the frame of a pack counted. Raises UsageError if that does not fit."""
     frame = count(prompt(pack, lambda _, __: ""))
     budget = pack.options.budget
     if frame > budget:
@@ -263,12 +261,12 @@ def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
         )
     weights = dict(zip(ranking.query.hashes.tolist(), ranking.query.weights.tolist(), strict=True))
     form = FORMS[pack.options.format]
-    # The heading of the list of files is in no file's own part.
+    # The heading of the list of files is not counted with any file.
     return Selection(ranking.sources, form, count, weights, budget, frame + 6, pack.options.max_files)
 
 
 def choose(ranking: Ranking, selection: Selection) -> None:
-    """Fill a selection: what the task is about, what that needs, and what else there is room for."""
+    """Fill a selection with the best candidates, their neighbours, and further candidates that fit."""
     ordered = in_order(ranking.found)
     selection.fill(ordered, _FOR_THE_BEST)
     chosen = [shown.candidate for own in selection.shown.values() for shown in own]
@@ -337,7 +335,7 @@ def pack_of(
     hints: tuple[Hint, ...],
     count: Count,
 ) -> Made:
-    """A pack of the candidates in a tree."""
+    """Return a pack of the candidates in a tree."""
     pack = blank(ranking, index, task, options, hints)
     selection = selection_for(ranking, pack, count)
     choose(ranking, selection)
@@ -345,7 +343,7 @@ def pack_of(
 
 
 def with_edges(ranking: Ranking, made: Made) -> Made:
-    """A pack with the edges between the files that it shows."""
+    """Return a pack with the edges between its shown files."""
     paths = [file.path for file in made.pack.files if file.excerpts]
     return made._replace(pack=made.pack._replace(edges=edges_between(ranking.dependencies(), paths)))
 
@@ -357,9 +355,9 @@ def finished(
     count: Count,
     against: Callable[[Pack], Pack] = lambda pack: pack,
 ) -> Made:
-    """A pack with what was selected, within its budget: what was estimated is counted, and cut where it must.
+    """Return the pack of a selection; excerpts are dropped until the exact token count is within the budget.
 
-    `against` compares it with the pack before.
+    `against` compares it with the parent pack.
     """
     mentioned = len(selection.left_out())
     while True:
@@ -367,8 +365,8 @@ def finished(
         files = (*selection.files(), *left_out)
         whole = against(pack._replace(files=files, considered=tuple(selection.considered())))
         silent = {file.path for file in left_out[mentioned:]}
-        told = whole._replace(files=tuple(file for file in whole.files if file.path not in silent))
-        text = prompt(told, partial(excerpt_text, sources))
+        named = whole._replace(files=tuple(file for file in whole.files if file.path not in silent))
+        text = prompt(named, partial(excerpt_text, sources))
         tokens_used = count(text)
         if tokens_used <= pack.options.budget:
             return Made(whole._replace(tokens=tokens_used), text)
@@ -376,13 +374,13 @@ def finished(
             mentioned -= 1
         elif not selection.drop_last():
             raise UsageError(
-                f"a budget of {counted(pack.options.budget, 'token')} cannot hold what this update has to "
-                f"say, {tokens_used:,}: raise --budget-tokens, or pack the task anew"
+                f"a budget of {counted(pack.options.budget, 'token')} cannot hold this update, which has "
+                f"{tokens_used:,}: raise --budget-tokens, or make a new pack of the task"
             )
 
 
 def excerpt_text(sources: Sources, file: PackedFile, excerpt: Excerpt) -> str:
-    """The text of an excerpt."""
+    """Return the text of an excerpt."""
     source = sources.get(bytes.fromhex(file.blob or ""), file.language)
     assert isinstance(source, Source), "what is shown was read"
     return text_of(source, excerpt.ranges) or ""

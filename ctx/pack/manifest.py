@@ -1,6 +1,6 @@
-"""Manifests: a pack as JSON and back. docs/packs.md has the fields.
+"""Manifests: encoding of packs as JSON, and decoding. docs/packs.md describes the fields.
 
-What is read may come from another version or be damaged: what cannot be read is no manifest.
+A manifest may be of another version or damaged, so decoding validates it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ctx.search.dependencies.values import Edge
 
 
 def encode(pack: Pack) -> bytes:
-    """A manifest; the same pack gives the same bytes."""
+    """Return the manifest of a pack as bytes, deterministically."""
     return (json.dumps(manifest(pack), ensure_ascii=True, indent=1) + "\n").encode()
 
 
 def manifest(pack: Pack) -> dict[str, Any]:
-    """A manifest as plain values."""
+    """Return the manifest of a pack as plain values."""
     options = pack.options
     found: dict[str, Any] = {
         "schemaVersion": pack.schema,
@@ -127,7 +127,7 @@ def _text(path: bytes) -> str:
 
 
 def _path(name: str, path: bytes) -> dict[str, str]:
-    """A path as text, and where it is not UTF-8 its bytes in base64 too."""
+    """Return a path as text and, if it is not UTF-8, also its bytes in base64."""
     try:
         return {name: path.decode()}
     except UnicodeDecodeError:
@@ -136,7 +136,7 @@ def _path(name: str, path: bytes) -> dict[str, str]:
 
 @Decoding("a manifest")
 def decode(data: bytes) -> Pack:
-    """The pack of a manifest. Raises `Damaged` for what is none, CtxError for one of a later version."""
+    """Return the pack of a manifest. Raises `Damaged`, and CtxError for a later version."""
     value = json.loads(data)
     schema = value["schemaVersion"]
     if not isinstance(schema, int) or schema < 1:
@@ -158,7 +158,7 @@ def _decode(value: dict[str, Any]) -> Pack:
             tuple(Gone(_bytes("path", one), _str(one["reason"])) for one in value["changes"]["removed"]),
             tuple(
                 Stale(_bytes("path", one), _str(one["citation"]))
-                for one in value.get("staleCitations", value["staleReferences"])  # where 0.1.0 had them
+                for one in value.get("staleCitations", value["staleReferences"])  # as in 0.1.0
             ),
             value.get("completeRefresh"),
             tuple(_read_edge(one) for one in value["staleReferences"] if "citation" not in one),
@@ -179,7 +179,7 @@ def _decode(value: dict[str, Any]) -> Pack:
         ),
         tuple(Hint(**one) for one in value["hints"]),
         tuple(QueryTerm(**one) for one in value.get("queryTerms", ())),
-        _str(value.get("revisionName", value["revision"])),  # older ones have the name in `revision`
+        _str(value.get("revisionName", value["revision"])),  # older manifests have the name in `revision`
         value.get("commit"),
         _str(value["tree"]),
         tuple(_read_file(one) for one in value["files"]),

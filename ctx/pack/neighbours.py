@@ -1,7 +1,7 @@
-"""What chosen code needs beside it: the tests that name it, who calls it, and what it calls itself.
+"""Neighbours of selected code: tests that name it, its callers, and definitions that it uses.
 
-Proposed by the words and names of the index, so that few files have to be read that are not shown; where the
-edges between files are resolved, these decide.
+They are proposed by the terms and names of the index, so few files outside the pack are read; if the edges
+between files are resolved, these decide.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ctx.text.terms import STOP_WORDS, term_hash
 from ctx.text.vocabulary import compound_hashes
 
 TEST_OF, CALLER_OF, DEFINITION_OF = "test of", "caller of", "definition of"
-"""What a neighbour is to the symbol that it was found by."""
+"""Relations of a neighbour to the symbol that it was found by."""
 
 _NEEDED = re.compile(r"\b(?:([A-Za-z_$][\w$]{2,120})\(|([A-Za-z]\w*(?:[a-z][A-Z]|_)\w*|[A-Z][a-z]\w+))")
-"""What a piece of code needs: what it calls, and names that are no plain words."""
+"""Names that code uses: calls, and identifiers that are not plain words."""
 _PLAIN = re.compile(r"_*[A-Za-z][A-Za-z0-9_]{3,}")
-"""Names that are one word of the index: no sentence in backticks, no operator, no letters beyond ASCII."""
+"""Names that are one term of the index: no phrases in backticks, no operators, only ASCII."""
 _MOST_DEFINERS = 2
-"""Names that more places define are not looked up: which one is meant is not known."""
+"""Names with more definitions than this are ambiguous and ignored."""
 _MOST_USERS = 40
-"""A name in more places than these is too common for its callers to say anything."""
+"""Names in more rows than this are too common to look for callers."""
 _CALLABLE = frozenset(
     ("function", "method", "class", "struct", "interface", "trait", "object", "type", "macro")
 )
@@ -39,7 +39,7 @@ _NO_SOURCE = path_flags.TEST | path_flags.DOCS | path_flags.CONFIG | path_flags.
 
 
 class Neighbour(NamedTuple):
-    """A row beside a chosen one: what it is to which symbol of it, and how much speaks for showing it."""
+    """A row related to a symbol of a selected row; `source` is the path of the selected row."""
 
     row: int
     file: int
@@ -52,7 +52,7 @@ class Neighbour(NamedTuple):
 def definitions_used(
     shelves: Shelves, links: Links, chosen: Sequence[Candidate], texts: Mapping[int, str], most: int
 ) -> list[Neighbour]:
-    """Definitions of what the texts of chosen rows (by row) name, those first that most of them need."""
+    """Return definitions of names in the texts of selected rows (by row), best first."""
     uses: Counter[str] = Counter()
     first: dict[str, Candidate] = {}
     for one in chosen:
@@ -88,9 +88,9 @@ def definitions_used(
 def _meant(
     shelves: Shelves, targets: Mapping[str, bytes] | None, user: Candidate, name: str, rows: Sequence[int]
 ) -> Sequence[int]:
-    """Of the rows that define a name those that a chosen row means: its file's, else what an edge says.
+    """Return the rows that define a name as used in a selected row: in its file, else in an edge's target.
 
-    `targets` has what names in its file mean, None where that is not known.
+    `targets` maps names in its file to target files; None if unknown.
     """
     if targets is None:
         return rows
@@ -100,13 +100,13 @@ def _meant(
 
 
 def is_user(shelves: Shelves, links: Links, found: Neighbour) -> bool:
-    """Whether a row that has a name uses what defines it, as far as that can be known."""
+    """Return True if a row with a name uses its definition, or that is unknown."""
     path = shelves.corpus.view.path(found.file)
     return path == found.source or not links.known(path) or links.leads(path, found.source, found.symbol)
 
 
 def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int) -> list[Neighbour]:
-    """Tests that name what chosen rows define, and other code that does, the likeliest first."""
+    """Return tests and other code that name the definitions of selected rows, likeliest first."""
     corpus = shelves.corpus
     symbols: dict[str, Candidate] = {}
     for one in chosen:
@@ -149,7 +149,7 @@ def _file(shelves: Shelves, row: int) -> int:
 
 
 def _best(shelves: Shelves, found: Sequence[Neighbour], most: int) -> list[Neighbour]:
-    """Each row once, with what speaks most for it."""
+    """Return the best neighbours, each row once with its highest weight."""
     view = shelves.corpus.view
     kept: dict[int, Neighbour] = {}
     for one in sorted(found, key=lambda one: (-one.weight, view.path(one.file), one.row, one.symbol)):

@@ -1,7 +1,7 @@
-"""The definitions of a file by its syntax: where each begins with its documentation, where its body begins.
+"""Outline of a file by its syntax: the lines of each definition, its documentation and its body.
 
-What the file is cut into for the index says where answers lie; this says what belongs to a place so that it
-can be read alone. A file without a grammar has no outline.
+Chunks of the index locate matches; the outline gives the lines that belong to a place so that it can be read
+alone. A file without a grammar has no outline.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SETUP = re.compile(
     re.IGNORECASE,
 )
 _MOST_SETUP_HEAD = 200
-"""Bytes of a definition in which it says that it prepares tests."""
+"""Leading bytes of a definition that are searched for marks of test setup."""
 
 
 class Item(NamedTuple):
-    """A definition: all of its lines with the documentation before it, and those before its body.
+    """A definition: `lines` with the documentation before it, and `head`, those before its body.
 
-    `parent` is the place of the definition around it in the outline, -1 for none. `is_setup`: it prepares the
-    tests beside it. `named` is the line with its name.
+    `parent` is the index of the enclosing definition in the outline, -1 for none. `is_setup` is True for the
+    setup of tests beside it. `named` is the line with its name.
     """
 
     lines: Lines
@@ -50,12 +50,12 @@ class Item(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """The definitions of a file in the order of their places, those around before those inside."""
+    """The definitions of a file in source order, enclosing ones first."""
 
     items: tuple[Item, ...]
 
     def around(self, first: int, last: int) -> list[int]:
-        """The innermost definitions that some lines lie in or reach into, leaves before what is around."""
+        """Return the innermost definitions that overlap some lines."""
         touched = [
             number
             for number, item in enumerate(self.items)
@@ -65,7 +65,7 @@ class Outline(NamedTuple):
         return [number for number in touched if number not in outer]
 
     def above(self, number: int) -> list[int]:
-        """The definitions around one, outermost first."""
+        """Return the definitions that enclose one, outermost first."""
         found = []
         at = self.items[number].parent
         while at >= 0:
@@ -78,9 +78,9 @@ NONE = Outline(())
 
 
 def outline(source: bytes, language: str | None, parse: Parse | None = None) -> Outline:
-    """The outline of a file; none where there is no grammar for it, or the parser gives up.
+    """Return the outline of a file; empty without a grammar, or if the parser gives up.
 
-    `parse` parses it, for those who have done that already.
+    `parse` replaces the parser, to reuse parsed trees.
     """
     if language is None:
         return NONE
@@ -115,7 +115,7 @@ class _Walker:
         if depth > _DEPTH or not children:
             return
         start = children[0].start_byte
-        # The opening syntax of a body belongs to the definition around it, not to its first member.
+        # The opening syntax of a body belongs to its definition, not to the first member.
         header = Unit(start, start) if parent >= 0 or depth else None
         scope = Scope("", kind, True, False)
         for unit in group(children, self.source, self.grammar, scope, header, end):
@@ -149,7 +149,7 @@ class _Walker:
                 self.sequence(inside.children, inside.end_byte, definition.kind or kind, own, depth + 1)
 
     def name_line(self, node: Node, body: int, name: str) -> int:
-        """The line that a definition is named in; comments and decorators may stand before it."""
+        """Return the line with the name of a definition; comments and decorators may precede it."""
         inner: Node | None = node
         for _ in range(4):
             if inner is None:
@@ -163,7 +163,7 @@ class _Walker:
         return self.line(at if at >= 0 else node.start_byte)
 
     def inside(self, node: Node) -> Node | None:
-        """The sequence of members or statements that a definition holds."""
+        """Return the node with the members or statements of a definition."""
         for _ in range(_DEPTH):
             if node.kind_id in self.grammar.sequences:
                 return node
@@ -175,7 +175,7 @@ class _Walker:
         return None
 
     def head_end(self, start: int, body: int, inside: Node | None) -> int:
-        """The last line of signature and documentation: before the first statement of the body."""
+        """Return the last line of signature and documentation, before the first statement of the body."""
         if inside is not None and self.grammar.rules.docstrings is not None:
             for child in inside.children[:2]:
                 if self.grammar.rules.docstrings(child, self.source):

@@ -1,6 +1,6 @@
-"""The text of a pack for a language model: as Markdown, as XML, or as JSON.
+"""Rendering of a pack for a language model as Markdown, XML or JSON.
 
-Nothing here chooses anything; what is counted against a budget is what these functions give.
+Nothing is selected here; the output of these functions is what counts against the budget.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _UPDATE = "An update of pack {parent}: what is not named here still holds."
 _FENCE = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 TextOf = Callable[[PackedFile, Excerpt], str]
-"""Gives the text of an excerpt."""
+"""Returns the text of an excerpt."""
 
 
 class Form(NamedTuple):
-    """One format. `whole` gives the text of a pack, `file` and `excerpt` nearly what one of these adds."""
+    """An output format. `whole` renders a pack; `file` and `excerpt` approximate what one of these adds."""
 
     name: str
     whole: Callable[[Pack, TextOf], str]
@@ -38,20 +38,20 @@ class Form(NamedTuple):
 
 
 def cited(file: PackedFile, excerpt: Excerpt) -> str:
-    """The citations of an excerpt, one for each of its ranges."""
+    """Return the citations of an excerpt, one for each range."""
     blob = (file.blob or "")[:SHORT]
     ranges = " ".join(f"{first}-{last}" for first, last in excerpt.ranges)
     return f"{blob}:{ranges.replace(' ', f' {blob}:')}"
 
 
 def sent(pack: Pack) -> list[PackedFile]:
-    """The files whose excerpts the text has: all that are not as in the pack that it refers to, if any."""
+    """Return the files to render: all, or in an incremental update those not unchanged."""
     whole = pack.delta is not None and pack.delta.complete is not None
     return [file for file in pack.files if whole or file.state != UNCHANGED]
 
 
 def reasons(file: PackedFile) -> str:
-    """In few words why a file is there."""
+    """Return a short reason why a file is in the pack."""
     found: list[str] = []
     for one in file.evidence:
         if one["kind"] == "named":
@@ -176,7 +176,7 @@ def _attribute(text: str) -> str:
 
 
 def _cdata(text: str) -> str:
-    """Text as it is, so that code stays code: in a section that ends where the text does not end it."""
+    """Return text as CDATA, so that code needs no escapes; `]]>` in the text is split."""
     return "<![CDATA[" + printable_lines(text).replace("]]>", "]]]]><![CDATA[>") + "]]>"
 
 
@@ -233,5 +233,5 @@ FORMS = {
 
 
 def prompt(pack: Pack, text_of: TextOf) -> str:
-    """The text of a pack in its format."""
+    """Return the text of a pack in its format."""
     return FORMS[pack.options.format].whole(pack, text_of)

@@ -1,7 +1,7 @@
-"""What of a task is said, and what is only shown with it.
+"""Separation of a task into prose and code.
 
-A bug report as people file it is a title, some sentences, and code that calls what fails, between the
-headings of a form. The title and the sentences say where the fault is; the code names whatever it needs.
+A bug report usually has a title, some sentences, and code that reproduces the fault, between the headings of
+a form. Title and sentences describe the fault; the code names many unrelated things.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _FORM = frozenset(
     "this to tooling trace type use used using version versions was we were what where with workaround "
     "workarounds you your".split()
 )
-"""Words that the headings of forms for reports are made of."""
+"""Words in the headings of report forms."""
 _LONGEST_FORM = 120
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST_SAID = 4
-"""With fewer words said than these, what is shown says more."""
+"""With fewer words of prose than this, the code is searched for too."""
 
 
 class Report(NamedTuple):
-    """A task in parts: its first line, the sentences after it, and the code between them."""
+    """Parts of a task: its first line (`title`), the sentences after it (`said`), and its code (`shown`)."""
 
     title: str
     said: str
@@ -48,14 +48,14 @@ class Report(NamedTuple):
 
     @property
     def question(self) -> str:
-        """What is searched for: what is said, and what is shown where little is said."""
+        """Text to search for: the prose, and the code if there is little prose."""
         text = f"{self.title}\n{self.said}"
         few = len(_WORD.findall(text)) < _LEAST_SAID
         return f"{text}\n{self.shown}" if few else text
 
 
 def read_report(task: str) -> Report:
-    """The parts of a task. One of a single line is all title."""
+    """Return the parts of a task. A single line is the title."""
     lines = _COMMENT.sub("", task).strip().splitlines() or [""]
     title = "" if _FENCE.match(lines[0]) else lines[0].strip().lstrip("#").strip()
     said: list[str] = []
@@ -80,7 +80,7 @@ def read_report(task: str) -> Report:
 
 
 def _is_form(line: str) -> bool:
-    """Whether a line is part of a form: a box to tick, a heading of the usual words, a version."""
+    """Return True if a line belongs to a form: a check box, a heading of common words, a version."""
     if len(line) > _LONGEST_FORM:
         return False
     if _BOX.match(line) or _UNDERLINE.match(line) or _VERSION.match(line):

@@ -1,7 +1,6 @@
-"""Filling a budget of tokens with the excerpts that are worth most for each token.
+"""Greedy selection of excerpts within a budget of tokens.
 
-What is shown already costs nothing again and is never shown twice. The same candidates in the same order give
-the same selection.
+Lines are never shown twice. The selection is deterministic for the same candidates in the same order.
 """
 
 from __future__ import annotations
@@ -31,20 +30,20 @@ from ctx.text.query import terms_in
 from ctx.text.tokens import Count
 
 _HEADING = 40
-"""About the tokens around an excerpt, for the order in which excerpts are tried."""
+"""Estimated tokens around an excerpt, for the order of candidates."""
 _BYTES_A_TOKEN = 3.8
 _NOT_FULL = 40
-"""With fewer tokens left than these nothing more is tried."""
+"""With fewer tokens left than this the selection is full."""
 _WORTH_A_SIGNATURE = 0.03
-"""What does not fit as a whole is shown by its signature where it is at least so likely."""
+"""Minimum chance of a candidate to show its signature if the whole does not fit."""
 _MOST_NAMES = 6
-"""Symbols that head what was joined of several excerpts."""
+"""Maximum symbols in the heading of merged excerpts."""
 _MOST_OMITTED = 5
-"""Files that are named although no excerpt of them fitted."""
+"""Maximum files listed without an excerpt."""
 
 
 class Shown(NamedTuple):
-    """An excerpt that was taken, of which candidate, and the tokens that it costs."""
+    """A selected excerpt, its candidate, and its tokens."""
 
     candidate: Candidate
     excerpt: Excerpt
@@ -52,7 +51,7 @@ class Shown(NamedTuple):
 
 
 class Selection:
-    """What was chosen so far, within `budget` tokens of which `used` are spoken for."""
+    """The excerpts selected so far, within `budget` tokens of which `used` are taken."""
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class Selection:
         used: int,
         max_files: int,
     ) -> None:
-        """`terms` are the weights of the task's terms by their hashes."""
+        """Start an empty selection; `terms` are the weights of the task's terms by their hashes."""
         self.sources = sources
         self.budget = budget
         self.used = used
@@ -79,11 +78,11 @@ class Selection:
         self._order: list[bytes] = []
 
     def is_full(self, most: int | None = None) -> bool:
-        """Whether so little is left, of the budget or up to `most`, that no excerpt is worth reading for."""
+        """Return True if too little is left, of the budget or up to `most`, for another excerpt."""
         return (self.budget if most is None else most) - self.used < _NOT_FULL
 
     def fill(self, candidates: Sequence[Candidate], share: float = 1.0) -> None:
-        """Take candidates in their order (see `in_order`) until a share of the budget is used."""
+        """Add candidates in order (see `in_order`) until a share of the budget is used."""
         most = self.used + int((self.budget - self.used) * share)
         for one in candidates:
             if one.chance < LEAST:
@@ -92,7 +91,7 @@ class Selection:
                 self.add(one, most)
 
     def add(self, one: Candidate, most: int | None = None, only: str | None = None, why: str = "") -> bool:
-        """Show a candidate, or of the definition called `only` the signature, if it fits; whether it does."""
+        """Add a candidate, or only the signature of the definition `only`; return True if it fits."""
         most = self.budget if most is None else most
         if self.is_full(most):
             self._note(one, NO_ROOM, TOKEN_BUDGET)
@@ -158,7 +157,7 @@ class Selection:
         return True
 
     def _note(self, one: Candidate, status: str, omission: str | None = None) -> None:
-        """Remember why a file is not there, unless it is; what was said first holds."""
+        """Record why a file is not shown, unless it is; the first reason is kept."""
         if one.path in self.shown:
             return
         self.status.setdefault(one.path, (status, one.blob.hex()))
@@ -166,7 +165,7 @@ class Selection:
             self.omitted.setdefault(one.path, (one, omission))
 
     def drop_last(self) -> bool:
-        """Take the last excerpt back; whether there was one."""
+        """Remove the last excerpt; return True if there was one."""
         if not self._order:
             return False
         path = self._order.pop()
@@ -180,7 +179,7 @@ class Selection:
         return True
 
     def files(self) -> list[PackedFile]:
-        """The files in the order in which they were first taken, then the likeliest without an excerpt."""
+        """Return the selected files in the order in which they were first added."""
         found = []
         for shown in self.shown.values():
             source = self._source(shown[0].candidate)
@@ -189,7 +188,7 @@ class Selection:
         return found
 
     def left_out(self) -> list[PackedFile]:
-        """The likeliest files of which no excerpt fitted."""
+        """Return the likeliest files of which no excerpt fitted."""
         likely = list(self.omitted.values())
         likely.sort(key=lambda pair: (-pair[0].odds, pair[0].path))
         return [self._omitted(one, omission) for one, omission in likely[:_MOST_OMITTED]]
@@ -206,12 +205,12 @@ class Selection:
         )  # fmt: skip
 
     def considered(self) -> list[Considered]:
-        """What became of each file that was weighed, in the order in which that was known."""
+        """Return the status of each considered file, in the order of decision."""
         return [Considered(path, blob, status) for path, (status, blob) in self.status.items()]
 
 
 def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
-    """The file of some excerpts; the first of them speaks most for it."""
+    """Return the file of some excerpts, the best one first."""
     best = shown[0].candidate
     evidence = {str(said): said for one in shown for said in one.candidate.evidence}
     excerpts = _merged(sorted((one.excerpt for one in shown), key=lambda one: one.ranges[0]))
@@ -230,7 +229,7 @@ def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
 
 
 def _merged(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
-    """Excerpts in the order of their places, those that follow each other as one."""
+    """Return excerpts with adjacent ones merged."""
     found: list[Excerpt] = []
     for one in excerpts:
         last = found[-1] if found else None
@@ -245,14 +244,14 @@ def _merged(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Candidates in the order in which they are tried."""
+    """Return candidates in the order in which to try them."""
     return sorted(candidates, key=_order)
 
 
 def _order(one: Candidate) -> tuple[float, bytes, int]:
-    """By worth for the size: between a candidate's chance and its chance for each token.
+    """Return the sort key: the chance divided by the square root of the tokens.
 
-    A few large excerpts that are likely are better than many small ones that are not.
+    A few large likely excerpts are better than many small unlikely ones.
     """
     tokens = _HEADING + (one.position.end - one.position.start) / _BYTES_A_TOKEN
     return -one.chance / tokens**0.5, one.path, one.row

@@ -1,7 +1,7 @@
-"""The packs of a repository: `<git common dir>/ctx/packs/<slug>/`, readable by the user alone.
+"""Store of packs: `<git common dir>/ctx/packs/<slug>/`, readable only by the user.
 
-A pack is a manifest and a prompt. It is written beside and moved into place, so that it is there whole or not
-at all; what is no pack is not listed. A slug leads to no place but its own.
+A pack is a manifest and a prompt. It is written to `tmp/` and moved into place atomically; other directories
+are not listed. Slugs are validated, so they cannot name other paths.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _WORDS, _LETTERS = 5, 40
 _DIGITS = 8
 _MOST_BYTES = 64 << 20
-_HOW = "`git ctx pack --list` names those that are there"
+_HOW = "`git ctx pack --list` lists the existing ones"
 
 
 class Listed(NamedTuple):
-    """A pack on the shelf: `made` in nanoseconds since 1970, `size` in bytes.
+    """A stored pack: `made` in nanoseconds since 1970, `size` in bytes.
 
-    `format` and `prompt_size` are those of its text alone.
+    `format` and `prompt_size` (bytes) are those of its text.
     """
 
     slug: str
@@ -47,7 +47,7 @@ class Listed(NamedTuple):
 
 
 def slug_for(task: str, identity: str) -> str:
-    """The slug of a pack: words of its task, and digits for all that it was made from (`identity`)."""
+    """Return the slug of a pack: words of its task, and hash digits of `identity`, its inputs."""
     words: list[str] = []
     for token in tokens(task):
         word = re.sub(r"[^a-z0-9]+", "-", token.lower()).strip("-")
@@ -60,26 +60,26 @@ def slug_for(task: str, identity: str) -> str:
 
 
 class Shelf:
-    """The packs of one store."""
+    """Packs of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.path = os.path.join(store.path, DIRECTORY)
 
     def list(self) -> list[Listed]:
-        """The packs that this user may read, the newest first."""
+        """Return the packs that this user may read, newest first."""
         found = [one for one in map(self._listed, self._names()) if one is not None]
         return sorted(found, key=lambda one: (-one.made, one.slug))
 
     def find(self, name: str) -> str:
-        """The slug that a slug, the beginning of one, or `latest` names. Raises CtxError."""
+        """Return the slug for a slug, a unique prefix, or `latest`. Raises CtxError."""
         if name == LATEST:
             packs = self.list()
             if not packs:
                 raise CtxError("there is no pack yet: `git ctx pack --task …` makes one")
             return packs[0].slug
         if not _SLUG.fullmatch(name.rstrip("-") or "-"):
-            raise CtxError(f"{name!r} is no name of a pack: {_HOW}")
+            raise CtxError(f"{name!r} is not a valid pack name: {_HOW}")
         slugs = sorted(one.slug for one in self.list())
         if name in slugs:
             return name
@@ -92,32 +92,32 @@ class Shelf:
         raise CtxError(f"there is no pack '{name}': {_HOW}")
 
     def has(self, slug: str) -> bool:
-        """Whether there is a pack of that very slug."""
+        """Return True if a pack with exactly this slug exists."""
         return _SLUG.fullmatch(slug) is not None and self._listed(slug) is not None
 
     def read(self, slug: str) -> Pack:
-        """The pack of a slug. Raises CtxError where it is gone, damaged, or of a later version."""
+        """Return the pack of a slug. Raises CtxError if it is missing, damaged, or of a later version."""
         try:
             pack = decode(self._bytes(slug, MANIFEST))
         except Damaged as error:
             raise CtxError(f"the pack '{slug}' is damaged ({error}): pack the task again") from error
         if pack.slug != slug:
-            raise CtxError(f"the pack '{slug}' says that it is '{pack.slug}': pack the task again")
+            raise CtxError(f"the pack '{slug}' has the manifest of '{pack.slug}': pack the task again")
         return pack
 
     def prompt(self, pack: Pack) -> str:
-        """The text of a pack. Raises CtxError where it is gone or no text."""
+        """Return the text of a pack. Raises CtxError if it is missing or not UTF-8."""
         try:
             return self._bytes(pack.slug, PROMPTS[pack.options.format]).decode()
         except UnicodeDecodeError:
             raise CtxError(f"the pack '{pack.slug}' is damaged: pack the task again") from None
 
     def place(self, pack: Pack) -> str:
-        """Where the text of a pack lies."""
+        """Return the path of the text of a pack."""
         return os.path.join(self.path, pack.slug, PROMPTS[pack.options.format])
 
     def write(self, pack: Pack, prompt: str) -> None:
-        """Put a pack on the shelf, whole or not at all. Raises StoreUnusable."""
+        """Store a pack atomically. Raises StoreUnusable."""
         target = os.path.join(self.path, pack.slug)
         made = None
         try:
@@ -140,7 +140,7 @@ class Shelf:
                 shutil.rmtree(made, ignore_errors=True)
 
     def _move(self, made: str, target: str) -> None:
-        """Put a directory into its place, and what was there among what is temporary."""
+        """Move a directory into place, and the previous one into `tmp/`."""
         for _ in range(10):
             try:
                 os.rename(made, target)
@@ -181,7 +181,7 @@ class Shelf:
 
     def _bytes(self, slug: str, name: str) -> bytes:
         if not _SLUG.fullmatch(slug):
-            raise CtxError(f"{slug!r} is no name of a pack: {_HOW}")
+            raise CtxError(f"{slug!r} is not a valid pack name: {_HOW}")
         try:
             with open_regular(os.path.join(self.path, slug, name)) as file:
                 return file.read(_MOST_BYTES)

@@ -1,4 +1,4 @@
-"""The files that a pack is made of, read when they are needed and kept as lines, within bounds of memory."""
+"""Source files of a pack, read on demand and cached as lines, within a memory limit."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ctx.chunking.rules import Grammar
 
 MOST_BYTES = 64 << 20
-"""Bytes of all files together that are kept in memory."""
+"""Maximum bytes of all cached files."""
 
 
 class Source:
-    """A file: its bytes' digest (BLAKE2b, 32 bytes, hexadecimal), its lines without ends, its outline."""
+    """A file: its digest (BLAKE2b, 32 bytes, hexadecimal), its lines without line ends, its outline."""
 
     def __init__(self, content: bytes, language: str | None, parse: Parse | None = None) -> None:
         self._content = content
@@ -38,12 +38,12 @@ class Source:
 
     @cached_property
     def outline(self) -> Outline:
-        """The definitions by syntax; parsing is most of what a file costs."""
+        """Definitions by syntax; parsing is most of the cost of a file."""
         return outline(self._content, self._language, self._parse)
 
 
 class Sources:
-    """The files that were read so far; `read` gives the bytes of a blob and raises KeyError."""
+    """Cache of files; `read` returns the bytes of a blob or raises KeyError."""
 
     def __init__(self, read: Callable[[bytes], bytes], most: int = MOST_BYTES) -> None:
         self.read = read
@@ -52,7 +52,7 @@ class Sources:
         self._parsed: dict[tuple[bytes, str], tuple[Tree, Grammar] | None] = {}
 
     def parse(self, text: bytes, language: str) -> tuple[Tree, Grammar] | None:
-        """Parse UTF-8 bytes, each text once: what is shown is asked for its outline and for what it uses."""
+        """Parse UTF-8 bytes, each text once: outline and edges need the same tree."""
         from ctx.chunking import grammars
 
         if (text, language) not in self._parsed:
@@ -60,7 +60,7 @@ class Sources:
         return self._parsed[text, language]
 
     def get(self, blob: bytes, language: str | None) -> Source | str:
-        """A file, or why it cannot be shown. Raises KeyError where the blob is gone."""
+        """Return a file, or the reason why it cannot be shown. Raises KeyError if the blob is missing."""
         known = self._found.get((blob, language))
         if known is None:
             known = self._found[blob, language] = self._make(blob, language)
@@ -75,7 +75,7 @@ class Sources:
 
 
 def text_of(source: Source, ranges: Sequence[Lines]) -> str | None:
-    """The text of some ranges with a sign between them; None where a line is too long to be shown."""
+    """Return the text of some ranges separated by `GAP`; None if a line is too long to show."""
     pieces = []
     for first, last in ranges:
         lines = source.lines[first - 1 : last]
@@ -86,4 +86,4 @@ def text_of(source: Source, ranges: Sequence[Lines]) -> str | None:
 
 
 GAP = "…"
-"""The sign for lines that are left out."""
+"""Sign for omitted lines."""

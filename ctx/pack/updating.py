@@ -1,7 +1,7 @@
-"""Updating a pack after edits: what is new or changed is sent, what still holds is referred to.
+"""Update of a pack after edits: new and changed files are sent, unchanged ones are referred to.
 
-Files are compared by their hashes, whatever their times say. As long as nothing but the tree has changed the
-choice of files is kept: another ranking of what nobody touched is no news to the reader.
+Files are compared by hash, not by time. If only the tree has changed, the selection of files is kept: a new
+ranking of unchanged files is of no use to the reader.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 _SHOWN_BEFORE = -1.0
-"""The logarithm of the odds of what the pack before showed and the ranking does not have any more."""
+"""Log-odds of rows that the parent pack showed and the ranking no longer has."""
 _ROOM, _GROWTH = 200, 1.5
-"""A changed file may take so many tokens more, and so many times the tokens, than before."""
+"""A changed file may take `_GROWTH` times its previous tokens plus `_ROOM`."""
 
 
 class Wishes(NamedTuple):
-    """What an update is asked to do otherwise than the pack before; None is as before."""
+    """Requested changes to the task and options of the parent pack; None keeps its value."""
 
     task: str | None = None
     budget: int | None = None
@@ -61,10 +61,10 @@ class Wishes(NamedTuple):
     within: str | None = None
 
     def options(self, before: Options) -> Options:
-        """The options of the pack before with what is asked for; of revision and range the new one counts."""
-        wishes = self._asdict()
-        del wishes["task"]
-        given = {name: value for name, value in wishes.items() if value is not None}
+        """Return the parent's options with the changes; a new revision replaces a range and vice versa."""
+        changes = self._asdict()
+        del changes["task"]
+        given = {name: value for name, value in changes.items() if value is not None}
         if "revision" in given:
             given.setdefault("within", None)
         elif "within" in given:
@@ -81,7 +81,7 @@ def update(
     progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Plan], None] | None = None,
 ) -> Made:
-    """What has changed since a pack was made; nothing is stored. Raises as `making.make` does."""
+    """Make an update of a pack without storing it. Raises as `making.make` does."""
     task = parent.task if wishes.task is None else wishes.task
     options = wishes.options(parent.options)
     check(task, options)
@@ -118,9 +118,9 @@ def _asked(pack: Pack) -> list[QueryTerm]:
 
 
 def _why_complete(shelf: Shelf, parent: Pack) -> str | None:
-    """Why everything has to be sent again, None where it has not."""
+    """Return the reason why everything must be sent again, or None."""
     if parent.strategy != STRATEGY:
-        return "its excerpts were cut in another way"
+        return "its excerpts were chosen in another way"
     if any(file.excerpts and (file.blob is None or file.digest is None) for file in parent.files):
         return "it does not say what its sources were"
     above = parent
@@ -132,7 +132,7 @@ def _why_complete(shelf: Shelf, parent: Pack) -> str | None:
 
 
 def _blobs(ranking: Ranking) -> dict[bytes, str]:
-    """The blob of each file of the tree that has rows, by its path."""
+    """Return the blobs of the tree's files that have rows, by path."""
     corpus = ranking.shelves.corpus
     found = {}
     for file, path in enumerate(corpus.view.paths):
@@ -144,7 +144,7 @@ def _blobs(ranking: Ranking) -> dict[bytes, str]:
 
 
 def _lost_edges(ranking: Ranking, parent: Pack, blobs: Mapping[bytes, str]) -> tuple[Edge, ...]:
-    """Return the edges between the files of the pack before that the tree has no more."""
+    """Return the edges between files of the parent pack that the tree no longer has."""
     before = {file.path: file.blob for file in parent.files}
     dependencies = ranking.dependencies()
     return tuple(
@@ -156,7 +156,7 @@ def _lost_edges(ranking: Ranking, parent: Pack, blobs: Mapping[bytes, str]) -> t
 
 
 def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: str | None) -> Pack:
-    """A pack that was chosen anew, with what its files are against the pack before."""
+    """Return a newly selected pack with the states of its files relative to the parent pack."""
     before = {file.path: file for file in parent.files if file.excerpts}
     files = []
     for file in made.files:
@@ -166,7 +166,7 @@ def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: st
         elif old.digest is None or old.digest != file.digest:
             state = CHANGED
         else:
-            # Where everything is sent again, nothing refers to the excerpts before.
+            # A complete refresh does not refer to previous excerpts.
             state = UNCHANGED if complete is not None or old.excerpts == file.excerpts else CHANGED
         files.append(file._replace(state=state))
     here = {file.path for file in files}
@@ -189,7 +189,7 @@ def _with_delta(made: Pack, before: Mapping[bytes, PackedFile], gone: list[Gone]
 
 
 def _touched(ranking: Ranking, pack: Pack, parent: Pack, blobs: Mapping[bytes, str], count: Count) -> Made:
-    """The files of the pack before as they are now, and files that were touched and belong to it now."""
+    """Return the parent's files in their current state, and changed files that are now selected."""
     before = {file.path: file for file in parent.files if file.excerpts}
     kept = [file._replace(state=UNCHANGED) for file in before.values() if blobs.get(file.path) == file.blob]
     gone = [Gone(path, DELETED) for path in before if path not in blobs]
@@ -230,7 +230,7 @@ def _status(parent: Pack, path: bytes) -> str:
 
 
 def _show_again(ranking: Ranking, selection: Selection, old: PackedFile) -> None:
-    """Choose excerpts of a file that has changed: of what was shown of it, then of what else answers."""
+    """Select excerpts of a changed file: of the symbols shown before, then of other matches."""
     symbols = {excerpt.symbol for excerpt in old.excerpts}
     found = {one.row: one for one in ranking.found if one.path == old.path}
     for one in _rows(ranking, old.path):
@@ -242,12 +242,12 @@ def _show_again(ranking: Ranking, selection: Selection, old: PackedFile) -> None
     most = min(selection.budget, selection.used + int(old.tokens * _GROWTH) + _ROOM)
     for one in order:
         if one.symbol in symbols or one.chance >= LEAST:
-            # The first one has to be there, however much it has grown.
+            # The first one must be shown, however much it has grown.
             selection.add(one, most if old.path in selection.shown else None)
 
 
 def _rows(ranking: Ranking, path: bytes) -> list[Candidate]:
-    """All rows of a file as candidates."""
+    """Return all rows of a file as candidates."""
     corpus = ranking.shelves.corpus
     file = corpus.view.paths.index(path)
     document = int(corpus.file_document[file])

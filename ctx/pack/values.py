@@ -1,4 +1,4 @@
-"""The nouns of packs: what is asked for, what was chosen, and what became of it since.
+"""Value types of packs: options, files, excerpts, and changes since the parent pack.
 
 Nothing here reads a file or a store.
 """
@@ -12,9 +12,9 @@ from ctx.search.dependencies.values import Edge
 from ctx.text.tokens import O200K
 
 SCHEMA = 1
-"""The version of manifests; it grows when a reader of the old one would read a new one wrongly."""
+"""Version of manifests; raised if an old reader would misread a new manifest."""
 STRATEGY = 1
-"""The version of the way excerpts are cut; packs of another one are not compared excerpt by excerpt."""
+"""Version of the choice of excerpts; packs of other versions are not compared by excerpt."""
 
 BUDGET, BUDGET_MAX = 8_000, 1_000_000
 FILES, FILES_MAX = 40, 1_000
@@ -25,7 +25,7 @@ TOKEN_BUDGET, OVERSIZED_LINE, SOURCE_MEMORY = OMISSIONS = (
     "oversized_line",
     "source_memory_limit",
 )
-"""Why a file that was chosen has no excerpt."""
+"""Reasons why a selected file has no excerpt."""
 
 SELECTED, LOW_VALUE, BELOW_LIMIT, NO_ROOM = SELECTION = (
     "selected",
@@ -33,18 +33,18 @@ SELECTED, LOW_VALUE, BELOW_LIMIT, NO_ROOM = SELECTION = (
     "below_file_limit",
     "token_budget",
 )
-"""What became of a file that was considered. LOW_VALUE: there was room, but it would add too little."""
+"""Statuses of a considered file. LOW_VALUE: there was room, but it would add too little."""
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
-"""What a file is against the pack before."""
+"""States of a file relative to the parent pack."""
 
 
 TASK, EXAMPLE, ERROR_LOG = "task", "example", "error_log"
-"""Where a hint stands: in what the task says, in code that it shows, in an error log."""
+"""Origins of a hint: prose of the task, code of the task, error log."""
 
 
 class Hint(NamedTuple):
-    """Something that the task or an error log names: a path, a symbol, or both; `line` from 1.
+    """A path, a symbol, or both, named by the task or an error log; `line` counts from 1.
 
     `origin` is TASK, EXAMPLE or ERROR_LOG.
     """
@@ -56,9 +56,9 @@ class Hint(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How a pack is made; all of it is written down in its manifest, and an update inherits it.
+    """Options of a pack; they are stored in its manifest, and inherited by updates.
 
-    `within` is a range of `ctx.git.ranges` whose changes come first.
+    `within` is a range of `ctx.git.ranges` whose changes are preferred.
     """
 
     budget: int = BUDGET
@@ -70,7 +70,7 @@ class Options(NamedTuple):
 
 
 class QueryTerm(NamedTuple):
-    """A term of the task, as `ctx.ranking.query_terms` tells it."""
+    """A term of the task, as returned by `ctx.ranking.query_terms`."""
 
     term: str
     origin: str
@@ -79,16 +79,16 @@ class QueryTerm(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Whole lines of a file, from 1, both ends included."""
+    """Lines of a file, 1-based and inclusive."""
 
     first: int
     last: int
 
 
 class Excerpt(NamedTuple):
-    """What is shown of one place: ranges of lines in order, the first may be a signature alone.
+    """Excerpt of one place: ranges of lines in order; the first may be only a signature.
 
-    `symbol` is "" where the place has no name; `why` says in few words what it is there for, "" for a match.
+    `symbol` is "" if the place has no name; `why` is a short reason, "" for a match.
     """
 
     ranges: tuple[Lines, ...]
@@ -97,12 +97,11 @@ class Excerpt(NamedTuple):
 
 
 class PackedFile(NamedTuple):
-    """A file of a pack. `excerpts` are in the order of their places, none where `omission` says why.
+    """A file of a pack. `excerpts` are in source order; if there are none, `omission` is the reason.
 
-    `best` is the range that speaks most for the file. `blob` is git's id and `digest` the BLAKE2b (32 bytes)
-    of the bytes, both hexadecimal; None in a manifest that has none. `contributions` add up to `score`, in
-    units of the ranker. `tokens` are those of the excerpts. `state` is against the pack before, None where
-    there is none.
+    `best` is the best range of the file. `blob` is git's id and `digest` the BLAKE2b (32 bytes) of the bytes,
+    both hexadecimal; None if the manifest lacks them. `contributions` add up to `score`, in units of the
+    ranker. `tokens` are those of the excerpts. `state` is relative to the parent pack, None without one.
     """
 
     path: bytes
@@ -120,27 +119,27 @@ class PackedFile(NamedTuple):
 
 
 DELETED, NOT_SELECTED = "deleted", "not selected"
-"""Why an update has not what the pack before had."""
+"""Reasons why an update lacks a file of the parent pack."""
 
 
 class Gone(NamedTuple):
-    """A file of the pack before that this one has not: DELETED from the tree, or NOT_SELECTED any more."""
+    """A file of the parent pack that the pack lacks: DELETED from the tree, or NOT_SELECTED."""
 
     path: bytes
     reason: str
 
 
 class Stale(NamedTuple):
-    """A citation of the pack before that no longer shows what its file has."""
+    """A citation of the parent pack that no longer matches its file."""
 
     path: bytes
     citation: str
 
 
 class Delta(NamedTuple):
-    """What an update says of the pack before; `complete` tells why everything is sent again, if it is.
+    """Changes relative to the parent pack; `complete` is the reason for a full refresh, or None.
 
-    `stale` are citations of what changed since, `lost` the edges between its files that the tree has no more.
+    `stale` are citations of changed files, `lost` edges between its files that the tree no longer has.
     """
 
     parent: str
@@ -151,7 +150,7 @@ class Delta(NamedTuple):
 
 
 class Considered(NamedTuple):
-    """A file that was weighed, whatever became of it (one of SELECTION)."""
+    """A considered file with its status (one of SELECTION)."""
 
     path: bytes
     blob: str
@@ -159,10 +158,9 @@ class Considered(NamedTuple):
 
 
 class Pack(NamedTuple):
-    """A pack: all that its manifest says. `tokens` are those of its prompt, in its format.
+    """A pack with all data of its manifest. `tokens` are those of its prompt, in its format.
 
-    `ranked_with` names the evidence from outside the tree that had a part in the choice. `edges` are those
-    between its files.
+    `ranked_with` names evidence from outside the tree used for ranking. `edges` connect its files.
     """
 
     slug: str

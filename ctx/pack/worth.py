@@ -1,7 +1,7 @@
-"""How likely a place belongs to what a task is about, from where the ranker put it.
+"""Probability that a task is about a chunk, estimated from its place in the ranking.
 
-The weights were fitted to 395 commits of 55 projects (which rows of the tree before it a commit changed, by
-logistic regression); none of these is among the projects that packs are measured on, see docs/packs.md.
+The weights were fitted by logistic regression to 395 commits of 55 projects (the rows of the parent tree that
+a commit changed); none of these projects is used to evaluate packs, see docs/packs.md.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from typing import NamedTuple
 from ctx.models.logistic import logistic
 
 LEAST = 0.002
-"""Where it is less likely than this, a place adds nothing worth reading."""
+"""Minimum probability of a chunk to be shown."""
 
 _BIAS = -3.42
 _GAP, _FILE_RANK, _ORDINAL = 0.3, -0.58, -0.28
 _WORDS, _DISAGREES, _SIZE, _CHUNKS = 2.78, -4.9, 0.2, -0.19
 _SETTINGS = -1.36
 _BESIDES = -3.0
-"""What tests and documentation lose where the task does not ask for them: tests come with what they test."""
+"""Log-odds for tests and documentation if the task does not ask for them: tests come with their subject."""
 
 
 class Place(NamedTuple):
-    """Where a row stands in the ranking.
+    """Features of a row in the ranking.
 
-    `gap` from the best file's margin to its file's, at most 0; the places of its file and of the row in its
-    file, from 0; its BM25 as a share of the best row's; how much less its vector agrees than the best one's
-    (shares of bits); its `size` in bytes; how many `chunks` its file has; whether it is configuration or
-    data, or beside what the task asks for (a test, documentation, imports).
+    `gap` is the margin of its file minus that of the best file, at most 0; `file_rank` and `ordinal` are the
+    ranks of its file and of the row in its file, from 0; `words` is its BM25 as a share of the best row's;
+    `disagrees` is the agreement of the best vector minus its own (shares of bits); `size` is in bytes;
+    `chunks` is the number of chunks of its file; `settings` is True for configuration and data, `beside` for
+    what the task does not ask for (a test, documentation, imports).
     """
 
     gap: float
@@ -43,7 +44,7 @@ class Place(NamedTuple):
 
 
 def log_odds(place: Place) -> float:
-    """The logarithm of the odds that a task is about a row."""
+    """Return the log-odds that a task is about a row."""
     return (
         _BIAS
         + _GAP * place.gap
@@ -59,5 +60,5 @@ def log_odds(place: Place) -> float:
 
 
 def chance(odds: float) -> float:
-    """The probability for the logarithm of odds."""
+    """Return the probability for log-odds."""
     return logistic(odds)

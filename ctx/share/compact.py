@@ -1,6 +1,6 @@
-"""Compaction: a commit without history that holds only the snapshots that are still wanted.
+"""Compaction: replace the shared ref by a commit without history that holds only the wanted snapshots.
 
-The only thing here that takes anything away from a remote. It replaces exactly the tip that it read.
+Only compaction removes data from a remote. It replaces exactly the tip that it read.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _TRAILER = "Epoch: "
 
 
 class Keep(NamedTuple):
-    """What a compaction keeps: what the remote's branches or tags lead to, and the newest commits.
+    """Snapshots to keep: those of the remote's branches or tags, and those of the `last` newest commits.
 
-    `grace` as for `git ctx gc`: what was published since then stays in any case.
+    `grace` as for `git ctx gc`: snapshots published since then are always kept.
     """
 
     branches: bool
@@ -40,9 +40,9 @@ class Keep(NamedTuple):
 
 
 class CompactReport(NamedTuple):
-    """Numbers of snapshots kept and dropped, and of clusters dropped, with their words.
+    """Number of snapshots kept and dropped, and of clusters dropped together with their words.
 
-    `strange` names descriptors that this program cannot read: all that is theirs stays.
+    `strange` names descriptors that this program cannot read; all their files are kept.
     """
 
     kept: int
@@ -52,9 +52,9 @@ class CompactReport(NamedTuple):
 
 
 def compact_remote(index: OpenIndex, remote: str | None, keep: Keep) -> CompactReport:
-    """Drop from a remote the snapshots that `keep` does not name, and what only they need.
+    """Drop from a remote the snapshots that `keep` does not select, and the files that only they need.
 
-    Raises `RemoteFailed`, also when others were quicker too often.
+    Raises `RemoteFailed`, also after too many lost races.
     """
     share = ShareRepository(index.repository, index.store, find_remote(index.repository, remote))
     since = cutoff(index.repository, keep.grace)
@@ -76,7 +76,7 @@ def compact_remote(index: OpenIndex, remote: str | None, keep: Keep) -> CompactR
             if not pushed.raced:
                 raise RemoteFailed(f"'{share.remote.name}' refused {layout.REF}: {pushed.why}")
             wait_after(attempt)
-    raise RemoteFailed(f"others pushed meanwhile {_ATTEMPTS} times: compact again when it is quieter")
+    raise RemoteFailed(f"lost the race against other pushes {_ATTEMPTS} times: run the command again later")
 
 
 def _epoch(share: ShareRepository, tip: str) -> int:
@@ -90,7 +90,7 @@ def _epoch(share: ShareRepository, tip: str) -> int:
 def _sift(
     share: ShareRepository, repository: Repository, there: Mapping[str, str], keep: Keep, since: float
 ) -> tuple[dict[str, str], CompactReport]:
-    """The files that stay, with their ids, and what that means."""
+    """Return the ids of the files to keep by path, and the report."""
     snapshots = list(layout.published_trees(there))
     manifest = [path for path in there if path.startswith(f"{layout.SNAPSHOTS}/")]
     share.fetch_blobs(there[path] for path in manifest)
@@ -131,9 +131,9 @@ def _sift(
     ours = (f"{layout.CLUSTERS}/", f"{layout.SNAPSHOTS}/")
 
     def stays(path: str) -> bool:
-        # Words go where their cluster goes.
+        # Words are kept or dropped with their cluster.
         path = layout.cluster_of_words(path) or path
-        # What is not ours stays, such as notes that somebody else wrote.
+        # Foreign files stay, such as notes by others.
         return path in files or path.startswith(owned) or not (path.startswith(ours) or path in notes)
 
     staying = {path: oid for path, oid in there.items() if stays(path)}
@@ -142,7 +142,7 @@ def _sift(
 
 
 def _below(descriptor: str, root: bytes, contents: Mapping[str, bytes | None]) -> set[str] | None:
-    """The files of a snapshot's nodes and clusters, None where a node is not there to be read."""
+    """Return the paths of a snapshot's nodes and clusters; None if a node cannot be read."""
     found: set[str] = set()
     open_ = [root]
     while open_:
@@ -167,7 +167,7 @@ def _wanted(
     keep: Keep,
     since: float,
 ) -> set[bytes]:
-    """The trees whose snapshots stay."""
+    """Return the trees whose snapshots are kept."""
     snapshots = list(snapshots)
     tips = share.remote_commits(branches=keep.branches, tags=keep.tags)
     trees = set()

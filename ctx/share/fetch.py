@@ -1,4 +1,4 @@
-"""`git ctx fetch` without its command line: which trees, and which of their files."""
+"""`git ctx fetch` without its command line: selects trees and paths, and takes their clusters."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
 
 _NAMED = 3
-"""So many clusters that were refused are told by name."""
+"""Maximum number of refused clusters that a message names."""
 SKIPPED = b"S "
-"""How `git ls-files -t` marks a file that a sparse checkout leaves out."""
+"""Tag of `git ls-files -t` for a file that a sparse checkout leaves out."""
 
 
 def fetch(
@@ -37,43 +37,47 @@ def fetch(
     sparse: bool = False,
     may_ask: bool = True,
 ) -> FetchReport:
-    """Take from a remote the clusters that trees lack (of HEAD, if none is named).
+    """Take from a remote the missing clusters of trees (of HEAD by default).
 
-    `paths` are git pathspecs; `sparse` restricts it to what the sparse checkout has. Raises `RemoteFailed`.
+    `paths` are git pathspecs; `sparse` selects the files of the sparse checkout.
+    Raises `RemoteFailed`.
     """
     names: Sequence[str | None] = revisions or [None]
     trees = [index.resolve(name).tree for name in names]
     if index.repository.settings.is_partial_clone:
         for tree in trees:
             _bring_rules(index.repository, tree)
-    wishes = [
+    requests = [
         (
             layer,
             list({one.key: one for tree in trees for one in layer.missing(tree, index.repository)}.values()),
         )
         for layer in layers_of(index)
     ]
-    return _take(index, remote, wishes, _wanted(index.repository, paths, sparse), may_ask)
+    return _take(index, remote, requests, _wanted(index.repository, paths, sparse), may_ask)
 
 
 def _bring_rules(repository: Repository, tree: bytes) -> None:
-    """Have a partial clone fetch the few files that decide what the clusters of a tree are."""
+    """Fetch into a partial clone the few files that determine the clusters of a tree."""
     from ctx.indexing.lacking import fetch_lacking
 
-    # Without them most clusters are what they would be, and the rest is found to be lacking.
+    # Without them most clusters are the same; the others count as missing.
     with suppress(GitFailed):
         fetch_lacking(repository, tree, lambda: (), lambda _: None)
 
 
 def fetch_on_miss(index: OpenIndex, tree: bytes) -> str | None:
-    """Take from the default remote what a tree lacks; a sentence when that failed. Asks for no password."""
+    """Take the missing clusters of a tree from the default remote, without asking for a password.
+
+    Return a message if that failed.
+    """
     try:
-        # Whatever goes wrong here, the search itself can do without.
+        # A search works without the shared index, so no error here may stop it.
         with Decoding("the shared index"):
-            wishes = [(layer, list(layer.missing(tree, index.reader))) for layer in layers_of(index)]
-            (_, own), *others = wishes
+            requests = [(layer, list(layer.missing(tree, index.reader))) for layer in layers_of(index)]
+            (_, own), *others = requests
             if own or (any(missing for _, missing in others) and not asked_lately(index.store, tree)):
-                report = _take(index, None, wishes, None, may_ask=False)
+                report = _take(index, None, requests, None, may_ask=False)
                 return _problem(report)
     except (CtxError, OSError, subprocess.SubprocessError) as error:
         why = " ".join(str(error).split()) or type(error).__name__
@@ -82,7 +86,7 @@ def fetch_on_miss(index: OpenIndex, tree: bytes) -> str | None:
 
 
 def _problem(report: FetchReport) -> str | None:
-    """What has to be said of a fetch that nobody called for by name."""
+    """Return the warning of an implicit fetch, or None."""
     refused = [*report.own.refused, *(report.own.words.refused if report.own.words is not None else ())]
     if report.remote is not None:
         refused += report.remote.refused
@@ -92,13 +96,13 @@ def _problem(report: FetchReport) -> str | None:
         return None
     named = "; ".join(f"cluster {key.hex()}: {why}" for key, why in refused[:_NAMED])
     more = f" and {len(refused) - _NAMED:,} more" if len(refused) > _NAMED else ""
-    return f"the shared index has what it should not have, which was refused and is made here: {named}{more}"
+    return f"invalid clusters of the shared index were refused and are rebuilt here: {named}{more}"
 
 
 def _take(
     index: OpenIndex,
     remote: str | None,
-    wishes: Sequence[tuple[Layer, Sequence[Cluster]]],
+    requests: Sequence[tuple[Layer, Sequence[Cluster]]],
     wanted: Callable[[Member], bool] | None,
     may_ask: bool,
 ) -> FetchReport:
@@ -106,22 +110,22 @@ def _take(
     share = ShareRepository(index.repository, index.store, found, may_ask=may_ask)
     signed = index.repository.settings.get_bool("ctx.requireSigned", False)
     with share.locked():
-        taken = take(share, wishes, wanted=wanted, signed=signed)
+        taken = take(share, requests, wanted=wanted, signed=signed)
     if taken is None:
-        nothing = [Taken(layer.model_name, 0, 0, len(missing), []) for layer, missing in wishes]
+        nothing = [Taken(layer.model_name, 0, 0, len(missing), []) for layer, missing in requests]
         return FetchReport(False, nothing[0], nothing[1] if len(nothing) > 1 else None)
     if any(one.taken for one in taken):
         decide(index.store)
         index.snapshots.forget_partial()
-        _note_documents(index, wishes[0][1])
+        _note_documents(index, requests[0][1])
     return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, not share.gives_parts)
 
 
-def _note_documents(index: OpenIndex, wished: Sequence[Cluster]) -> None:
-    """Have what was fetched of a blob serve other trees too."""
-    lacking = set(index.clusters.absent(one.key for one in wished))
+def _note_documents(index: OpenIndex, requested: Sequence[Cluster]) -> None:
+    """Record fetched documents so that other trees can use them too."""
+    lacking = set(index.clusters.absent(one.key for one in requested))
     documents = {
-        document_key(member): one.key for one in wished if one.key not in lacking for member in one.members
+        document_key(member): one.key for one in requested if one.key not in lacking for member in one.members
     }
     DocumentIndex(index.store, str(index.descriptor)).add(documents, index.clusters)
 
@@ -145,6 +149,6 @@ def _wanted(repository: Repository, paths: Sequence[str], sparse: bool) -> Calla
 
 
 def _checked_out(repository: Repository) -> set[bytes]:
-    """The files of the index that a sparse checkout has on disk."""
+    """Return the paths that a sparse checkout has on disk."""
     listing = repository.git("ls-files", "-t", "-z", "--full-name", ":/")
     return {line[2:] for line in listing.split(b"\0") if line and not line.startswith(SKIPPED)}

@@ -1,7 +1,6 @@
-"""What travels of an index: the layer of the package's model and, where one is configured, a remote model's.
+"""Layers of an index that are shared: the built-in model's and, if one is configured, a remote model's.
 
-Each has a descriptor, clusters and snapshots of its own. What comes from elsewhere is checked here, before
-anything takes it for true.
+Each has its own descriptor, clusters and snapshots. Data from a remote is validated here before use.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Layer:
-    """What one model has made of one repository. `model` is None for the layer of the package's model."""
+    """Clusters and snapshots of one model in one repository. `model` is None for the built-in model."""
 
     def __init__(
         self,
@@ -44,9 +43,10 @@ class Layer:
         model: RemoteModel | None = None,
         below: Layer | None = None,
     ) -> None:
-        """`below` is the layer that has cut the files, where this one has only embedded what was cut.
+        """Store the parts of a layer.
 
-        `catalog` has the words of the layer that has cut them.
+        `below` is the layer that chunked the files, if this one only embeds its chunks.
+        `catalog` has the words of the layer that chunked the files.
         """
         self._repository = repository
         self.descriptor = descriptor
@@ -58,16 +58,16 @@ class Layer:
 
     @property
     def name(self) -> str:
-        """The descriptor, as the paths of files under the ref have it."""
+        """Descriptor as used in the paths under the ref."""
         return str(self.descriptor)
 
     @property
     def model_name(self) -> str:
-        """The name of the remote model, "" where it is that of the package."""
+        """Name of the remote model, "" for the built-in model."""
         return self.model.settings.model if self.model is not None else ""
 
     def missing(self, tree: bytes, repository: Repository) -> Iterator[Cluster]:
-        """The clusters of a tree that are not stored, known without reading a file of it."""
+        """Yield the clusters of a tree that are not stored, without reading its files."""
         open_ = [Trees(repository, self.name).root(tree)]
         while open_:
             node = open_.pop()
@@ -78,9 +78,9 @@ class Layer:
             yield from (one for one in content.clusters if self.clusters.absent([one.key]))
 
     def checked(self, key: bytes, data: bytes) -> bytes:
-        """The payload of a cluster's file from elsewhere. Raises `Damaged` unless it is what `key` promises.
+        """Return the payload of a cluster file from a remote. Raises `Damaged` unless it matches `key`.
 
-        That is: these paths and blobs and no others, chunks and vectors that fit them, numbers that are some.
+        It must have exactly these paths and blobs, chunks and vectors that fit them, and finite numbers.
         """
         payload = layout.decode_shared(key, data)
         stored = self.clusters.decoded(key, payload)
@@ -88,37 +88,37 @@ class Layer:
         for size, document in zip(sizes, stored.documents.values(), strict=True):
             # A blob may be absent in a partial clone.
             if size is not None and decode_record(document.record).size != size:
-                raise Damaged("it describes a file of another size")
+                raise Damaged("a file size does not match")
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         if not are_vectors(vectors, self.descriptor.dimensions, self.descriptor.precision):
-            raise Damaged("it has a vector of zeros, or one that holds no numbers")
+            raise Damaged("it has a zero vector, or one with values that are not finite")
         if self._below is not None:
             self._below.agrees(stored)
         return payload
 
     def checked_words(self, key: bytes, data: bytes) -> tuple[bytes, Part]:
-        """The payload of a file of words from elsewhere, and the documents of a stored cluster with them.
+        """Return the payload of a words file from a remote, and the documents of a stored cluster with them.
 
-        Raises `Damaged` unless it fits what `key` names here; whether it is true only counting can tell.
+        Raises `Damaged` unless it fits the cluster `key`; only recounting can show that the counts are right.
         """
-        assert self.catalog is not None, "only the layer that has cut the files has words"
+        assert self.catalog is not None, "only the layer that chunked the files has words"
         payload = layout.decode_shared(key, data)
         stored = self.clusters.stored(key)
         return payload, decode_words(payload, self.catalog.group, stored, self.descriptor.vector_bytes)
 
     def agrees(self, other: Stored) -> None:
-        """Raises `Damaged` where a cluster of another layer cuts its files in another way than this one."""
+        """Raise `Damaged` if a cluster of another layer has other chunks of the same files."""
         try:
             own = self.clusters.stored(cluster_key(self.name, other.members))
         except Damaged:
             return
         for mine, theirs in zip(own.of_members, other.of_members, strict=True):
             if (mine is None) != (theirs is None) or (mine and theirs and mine.record != theirs.record):
-                raise Damaged("its chunks are not those of its files")
+                raise Damaged("its chunks do not match its files")
 
 
 def layers_of(index: OpenIndex) -> list[Layer]:
-    """The layers of an index, that which has cut the files first. Raises UsageError for wrong settings."""
+    """Return the layers of an index, the one that chunked the files first. Raises UsageError (settings)."""
     own = Layer(index.repository, index.descriptor, index.snapshots, index.clusters, index.catalog)
     model = index.remote_model
     if model is None:
@@ -128,10 +128,10 @@ def layers_of(index: OpenIndex) -> list[Layer]:
 
 
 def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[str, str]) -> None:
-    """Raises `RemoteFailed` where the vectors on a remote come from another model of the same name.
+    """Raise `RemoteFailed` if the vectors on a remote come from another model of the same name.
 
-    What a remote model said to fixed texts travels with its vectors. Where nothing is known of it here, that
-    of the remote is kept, and compared when the model is asked for the first time.
+    A remote model's embeddings of fixed texts are published with its vectors. If none are known here, those
+    of the remote are kept, and compared at the first request to the model.
     """
     oid = there.get(layout.probe_path(layer.name))
     if layer.model is None or oid is None:
@@ -148,6 +148,6 @@ def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[st
     elif not is_same_answer(own.probe, theirs.probe):
         raise RemoteFailed(
             f"the vectors of {layer.descriptor.embed_model_id} at '{share.remote.name}' were made by another "
-            "model of the same name: give yours another name in ctx.embedder.model, or forget what was "
-            f"made with it here: `git ctx gc --drop-descriptor {layer.name}`"
+            "model of the same name: give yours another name in ctx.embedder.model, or remove its local "
+            f"vectors: `git ctx gc --drop-descriptor {layer.name}`"
         )

@@ -1,6 +1,6 @@
-"""Where things lie in the tree of the shared ref, and what the files there hold.
+"""Paths in the tree of the shared ref, and the formats of the files there (docs/format.md).
 
-docs/format.md describes them. Everything read here comes from a remote and is checked.
+All data decoded here comes from a remote and is validated.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 REF = "refs/notes/ctx"
 LARGEST_BLOB = 8 << 20
-"""Bytes of a file under the ref at most, and of what it unpacks to: hosts refuse large ones."""
+"""Maximum bytes of a file under the ref, packed and unpacked: hosts refuse large ones."""
 _LEVEL = 17
-"""Of zstd. Higher ones take twice as long for a thousandth; git gains nothing by deltas on top of it."""
+"""zstd level. Higher ones take twice as long to save 0.1 %; git deltas save nothing on top."""
 CLUSTERS, SNAPSHOTS, WORDS = "clusters", "snapshots", "words"
 NODES, TREES, PROBE = "nodes", "trees", "probe"
 
 
 class Published(NamedTuple):
-    """A snapshot under the ref. `at` is when it was published, in seconds since 1970.
+    """A snapshot under the ref. `at` is the time of publication, in seconds since 1970.
 
-    `commits` are those that it was made for, with their committer times where they are known.
+    `commits` are those it was made for, with their committer times if known.
     """
 
     root: bytes
@@ -38,17 +38,17 @@ class Published(NamedTuple):
 
 
 def cluster_path(descriptor: str, key: bytes) -> str:
-    """The file of a cluster."""
+    """Return the path of a cluster."""
     return f"{CLUSTERS}/{descriptor}/{_spread(key)}"
 
 
 def words_path(group: str, key: bytes) -> str:
-    """The file of the words of a cluster; `group` is a descriptor and a version of the words layer."""
+    """Return the path of a cluster's words; `group` is a descriptor and a version of the words layer."""
     return f"{WORDS}/{group}/{_spread(key)}"
 
 
 def cluster_of_words(path: str) -> str | None:
-    """The file of the cluster whose words lie under a path, None where the path is not of that form."""
+    """Return the path of the cluster for a path of words; None for other paths."""
     area, _, rest = path.partition("/")
     group, _, name = rest.partition("/")
     descriptor, _, version = group.rpartition("-w")
@@ -56,22 +56,22 @@ def cluster_of_words(path: str) -> str | None:
 
 
 def node_path(descriptor: str, key: bytes) -> str:
-    """The file of a manifest node."""
+    """Return the path of a manifest node."""
     return f"{SNAPSHOTS}/{descriptor}/{NODES}/{_spread(key)}"
 
 
 def tree_path(descriptor: str, tree: bytes) -> str:
-    """The file of a snapshot."""
+    """Return the path of a snapshot."""
     return f"{SNAPSHOTS}/{descriptor}/{TREES}/{_spread(tree)}"
 
 
 def probe_path(descriptor: str) -> str:
-    """The file of what a remote model said to a fixed text."""
+    """Return the path of a remote model's embeddings of fixed texts."""
     return f"{SNAPSHOTS}/{descriptor}/{PROBE}"
 
 
 def note_path(tree: bytes) -> str:
-    """The note on a tree, where `git notes` looks for it."""
+    """Return the path of the note on a tree, as `git notes` expects it."""
     return _spread(tree)
 
 
@@ -80,7 +80,7 @@ def _spread(name: bytes) -> str:
 
 
 def published_trees(paths: Iterable[str]) -> Iterator[tuple[str, bytes, str]]:
-    """Descriptor, tree and path of every snapshot among the paths of the ref."""
+    """Yield descriptor, tree and path of every snapshot among the paths of the ref."""
     for path in paths:
         parts = path.split("/")
         if len(parts) == 5 and parts[0] == SNAPSHOTS and parts[2] == TREES:
@@ -91,31 +91,31 @@ def published_trees(paths: Iterable[str]) -> Iterator[tuple[str, bytes, str]]:
 
 
 def note(descriptors: Iterable[str]) -> bytes:
-    """What people read at a tree: under which descriptors its index is here."""
+    """Return the text of the note on a tree: the descriptors of its snapshots."""
     lines = "".join(f"{descriptor}\n" for descriptor in sorted(set(descriptors)))
     return f"git-ctx has an index of this tree; `git ctx fetch` takes it.\n{lines}".encode()
 
 
 def encode_shared(name: bytes, payload: bytes) -> bytes:
-    """The file of a payload under its name, compressed: that packs smaller than what git does by itself."""
+    """Return the file of a payload under its name, compressed smaller than git would."""
     return encode_object(name.hex(), payload, level=_LEVEL)
 
 
 def decode_shared(name: bytes, data: bytes) -> bytes:
-    """The payload of a file under the ref. Raises `Damaged`, also where it is larger than we make them."""
+    """Return the payload of a file under the ref. Raises `Damaged`, also above `LARGEST_BLOB`."""
     if len(data) > LARGEST_BLOB:
         raise Damaged(f"it has {len(data):,} bytes, {LARGEST_BLOB:,} are the most")
     return decode_object(name.hex(), data, LARGEST_BLOB)
 
 
 def encode_published(tree: bytes, snapshot: Published) -> bytes:
-    """The file of a snapshot."""
+    """Return the file of a snapshot."""
     return encode_shared(tree, msgpack.packb(tuple(snapshot)))
 
 
 @Decoding("a snapshot")
 def decode_published(tree: bytes, data: bytes) -> Published:
-    """Raises `Damaged` for what is none."""
+    """Return the snapshot in a file. Raises `Damaged`."""
     root, partition, at, commits = msgpack.unpackb(decode_shared(tree, data))
     found = Published(root, partition, at, [(commit, time) for commit, time in commits])
     times = [time for _, time in found.commits if time is not None]
@@ -130,13 +130,13 @@ def decode_published(tree: bytes, data: bytes) -> Published:
 
 
 def encode_probe(reference: Reference) -> bytes:
-    """The file of what a model said to fixed texts."""
+    """Return the file of a model's embeddings of fixed texts."""
     return encode_object(PROBE, b"".join(one.astype("<f4").tobytes() for one in reference))
 
 
-@Decoding("what a model said to fixed texts")
+@Decoding("a model's embeddings of fixed texts")
 def decode_probe(data: bytes, dimensions: int) -> Reference:
-    """Raises `Damaged` for what is none."""
+    """Return a model's embeddings of fixed texts. Raises `Damaged`."""
     import numpy as np
 
     from ctx.models.centre import Reference
@@ -144,10 +144,10 @@ def decode_probe(data: bytes, dimensions: int) -> Reference:
 
     payload = decode_object(PROBE, data, LARGEST_BLOB)
     if len(payload) != 8 * dimensions:
-        raise Damaged("what a model said to fixed texts cannot be read")
+        raise Damaged("a model's embeddings of fixed texts have a wrong length")
     probe, centre = np.frombuffer(payload, dtype="<f4").astype(np.float32).reshape(2, dimensions)
     if not np.isfinite(probe).all() or not np.isfinite(centre).all() or not probe.any():
-        raise Damaged("what a model said to fixed texts holds no numbers")
+        raise Damaged("a model's embeddings of fixed texts are zero or not finite")
     return Reference(truncated(probe[None], dimensions)[0], centre)
 
 

@@ -1,6 +1,6 @@
-"""Publishing snapshots: one commit on top of what the remote has, again until it lands.
+"""Publish snapshots as one commit on top of the remote's, retried until it is accepted.
 
-Nothing that the remote has is taken away; where others were quicker, theirs is fetched and ours put on top.
+Nothing is removed from the remote. After a lost race the new tip is fetched and the commit put on top.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ctx.text.pluralize import counted
 
 _ATTEMPTS = 40
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
-"""Seconds to wait at most after a lost race; a random part of it, doubled each time."""
+"""Maximum seconds to wait after a lost race; a random part of it, doubled each time."""
 
 
 class Selected(NamedTuple):
-    """A tree to publish, covered by its layer, with the commit that it is for and its committer time."""
+    """A tree to publish, covered by its layer, with its commit and committer time."""
 
     layer: Layer
     tree: bytes
@@ -38,10 +38,10 @@ class Selected(NamedTuple):
 
 
 class PushReport(NamedTuple):
-    """What a push did; `size` is the bytes of the new files, `too_large` the keys of clusters left out.
+    """Result of a push; `size` is the bytes of the new files, `too_large` the keys of clusters left out.
 
-    `words` is the number of clusters whose words went along, `wordless` are those whose words nobody has
-    counted and whose files are not here.
+    `words` is the number of clusters whose words were published, `wordless` the keys of clusters whose words
+    are not counted and whose files are missing here.
     """
 
     snapshots: int
@@ -54,17 +54,17 @@ class PushReport(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What is about to be sent: bytes, and whether words are among it."""
+    """Size in bytes of an upload, and whether it includes words."""
 
     size: int
     words: bool
 
 
 class _File(NamedTuple):
-    """A file to be published: what makes its bytes, and what tells of other bytes at its place.
+    """A file to publish: `make` returns its bytes.
 
-    `better` gives what shall replace theirs, None where they stay; it is None where the first one stays.
-    `note` is told where the remote lacks the file and nothing could be made.
+    `better` maps the remote's bytes to their replacement, or None to keep them; it is None if the remote's
+    file is always kept. `note` is called if the remote lacks the file and it cannot be made.
     """
 
     make: Callable[[], bytes | None]
@@ -73,16 +73,16 @@ class _File(NamedTuple):
 
 
 class Publisher:
-    """Puts snapshots of one store on one remote, those of all its layers at once."""
+    """Publishes snapshots of all layers of one store on one remote."""
 
     def __init__(self, share: ShareRepository, layers: Sequence[Layer], words: Words | None = None) -> None:
-        """`words` are to be published too, if they are given."""
+        """Publish `words` too, if given."""
         self._share = share
         self._layers = layers
         self._words = words
         self._made: dict[str, bytes] = {}
         self._better: dict[tuple[str, str], bytes] = {}
-        """What is better than the file at a path with an id, which is not weighed again after a lost race."""
+        """Replacements by path and remote id, kept so that a lost race does not compare again."""
         self._too_large: dict[bytes, None] = {}
         self._wordless: dict[bytes, None] = {}
 
@@ -93,9 +93,9 @@ class Publisher:
         sign: bool = False,
         announce: Callable[[Contents], None] | None = None,
     ) -> PushReport:
-        """Bring the remote to have all of the selected snapshots.
+        """Publish all selected snapshots.
 
-        Raises `RemoteFailed` with git's words, and `Damaged` where a snapshot is not whole here.
+        Raises `RemoteFailed` with git's message, and `Damaged` if a local snapshot is incomplete.
         """
         files: dict[str, _File] = {}
         for layer in self._layers:
@@ -133,11 +133,12 @@ class Publisher:
                 raise RemoteFailed(f"'{self._share.remote.name}' refused {layout.REF}: {pushed.why}")
             wait_after(attempt)
         raise RemoteFailed(
-            f"others were quicker {_ATTEMPTS} times at '{self._share.remote.name}': push again in a while"
+            f"lost the race against other pushes to '{self._share.remote.name}' {_ATTEMPTS} times: "
+            "push again later"
         )
 
     def _landed(self, commit: str, files: Mapping[str, bytes]) -> bool:
-        """Whether the remote has what was pushed, as it says itself."""
+        """Return True if the remote reports the pushed commit, or all its files."""
         if self._share.remote_tip() == commit:
             self._share.track(commit)
             return True
@@ -145,7 +146,7 @@ class Publisher:
         return tip is not None and files.keys() <= self._share.listing(tip).keys()
 
     def _files(self, layer: Layer, selected: Sequence[Selected]) -> dict[str, _File]:
-        """All files of snapshots of one layer by their paths, clusters first."""
+        """Return all files of snapshots of one layer by path, clusters first."""
         name = layer.name
         nodes: dict[str, _File] = {}
         clusters: dict[str, _File] = {}
@@ -180,7 +181,7 @@ class Publisher:
         return clusters | nodes | trees
 
     def _of_cluster(self, layer: Layer, key: bytes) -> dict[str, _File]:
-        """The file of a cluster, and that of its words where they are wanted."""
+        """Return the file of a cluster, and that of its words if requested."""
 
         def make() -> bytes | None:
             payload = _payload(layer, key)
@@ -197,7 +198,7 @@ class Publisher:
         return files
 
     def _lacking(self, files: Mapping[str, _File], there: Mapping[str, str]) -> dict[str, bytes]:
-        """What the remote lacks, or has in another form that is worse than ours."""
+        """Return the files that the remote lacks, or has in a worse form."""
         lacking: dict[str, bytes] = {}
         others: dict[str, str] = {}
         agreed = self._share.agreed()
@@ -241,7 +242,7 @@ def _make_words(words: Words, key: bytes) -> bytes | None:
 
 
 _NOTE = _File(lambda: None)
-"""What the text for people is, which is made anew for each push."""
+"""Placeholder for notes, which are rewritten by each push."""
 
 
 def _count(paths: Iterable[str], area: str) -> int:
@@ -265,7 +266,7 @@ def _payload(layer: Layer, key: bytes) -> bytes:
 
 
 def _better(layer: Layer, key: bytes, theirs: bytes) -> bytes | None:
-    """Of two clusters under one key the one that verifies, then the one with the lower digest."""
+    """Return our cluster if theirs does not verify, or ours has the lower digest; else None."""
     own = _payload(layer, key)
     try:
         payload = layer.checked(key, theirs)
@@ -277,20 +278,20 @@ def _better(layer: Layer, key: bytes, theirs: bytes) -> bytes | None:
 
 
 def _words(payload: bytes | None, key: bytes) -> bytes | None:
-    """The file of the words of a cluster, None where there are none, or too many to be shared."""
+    """Return the file of the words of a cluster; None if there are no words or too many to share."""
     if payload is None or len(payload) > layout.LARGEST_BLOB:
         return None
     return layout.encode_shared(key, payload)
 
 
 def _better_words(words: Words, layer: Layer, key: bytes, theirs: bytes) -> bytes | None:
-    """Of two the one that fits the cluster, then what the files say, then the one with the lower digest."""
+    """Return our words if theirs do not fit, differ from a recount, or have a higher digest; else None."""
     try:
         payload, _ = layer.checked_words(key, theirs)
     except Damaged:
         return _words(words.known(key), key)
     try:
-        true = words.anew(key)
+        true = words.recounted(key)
     except BlobsMissing:
         own = words.own(key)
         if own is None or sha256(payload).digest() <= sha256(own).digest():
@@ -307,14 +308,14 @@ def _notes(trees: Sequence[tuple[str, bytes]], there: Mapping[str, str]) -> dict
 
 
 def push_id() -> str:
-    """A trailer that makes a commit unlike any other.
+    """Return a random trailer that makes a commit unique.
 
-    Equal trees pushed in one second would be one commit, and where that was fetched without its history git
-    refuses to push it elsewhere.
+    Equal trees pushed within one second would be the same commit, and git refuses to push a commit elsewhere
+    that it fetched without its history.
     """
     return f"Push-Id: {random.randbytes(8).hex()}\n"
 
 
 def wait_after(attempt: int, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Let others go first after a lost race: twice as long each time, and never as long as they do."""
+    """Sleep after a lost race: a random time whose maximum doubles with each attempt."""
     sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))

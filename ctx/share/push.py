@@ -1,4 +1,4 @@
-"""`git ctx push` without its command line: which snapshots, and that they are there to be published."""
+"""`git ctx push` without its command line: selects snapshots, indexes what is missing, and publishes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Selection(NamedTuple):
-    """What to publish: revisions, and the tips of all local branches and of all tags; nothing means HEAD.
+    """Revisions to publish, optionally with the tips of all local branches and all tags; HEAD by default.
 
-    With `words`, also which terms stand in which chunks, and how often.
+    `words` also publishes the term counts of each chunk.
     """
 
     revisions: Sequence[str] = ()
@@ -38,11 +38,11 @@ def push(
     announce: Callable[[Contents], None] | None = None,
     may_ask: bool = True,
 ) -> PushReport:
-    """Publish snapshots on a remote; what is not indexed is indexed first.
+    """Publish snapshots on a remote; index them first if needed.
 
-    Raises `RemoteFailed`, and `BlobsMissing` where files of a tree are not in this clone.
+    Raises `RemoteFailed`, and `BlobsMissing` if files of a tree are not in this clone.
 
-    `announce` is told what is about to go where this clone has not sent the like to this remote before.
+    `announce` is called before an upload if this clone has not sent that kind of data to this remote before.
     """
     share = ShareRepository(
         index.repository, index.store, find_remote(index.repository, remote), may_ask=may_ask
@@ -58,7 +58,7 @@ def push(
     for wanted in names or [None]:
         report = index.index(wanted, trigger="push", progress=progress)
         if report.skipped == INDEXING_IN_PROGRESS:
-            # A hook's run holds the lock, for this tree or for another one, which may take long.
+            # A background run holds the lock, perhaps for another tree and for long.
             index.indexer.cover(index.resolve(wanted), "push", progress=progress)
             report = index.index(wanted, trigger="push", progress=progress)
         if index.snapshots.covered(report.tree) is None:

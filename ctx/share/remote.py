@@ -1,4 +1,4 @@
-"""Which remote is meant, and with which settings git talks to it. Nothing here talks to it."""
+"""Choice of the git remote, and the settings that git needs for it. Nothing here connects to it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 
 
 class Remote(NamedTuple):
-    """A remote by the name that git is given; `slug` is a part of a ref name that stands for it.
+    """A remote by the name passed to git; `slug` is its component in ref names.
 
-    `settings` are those of the user's repository that matter to the transport, in git's order.
+    `settings` are those of the user's repository that affect the transport, in git's order.
     """
 
     name: str
@@ -29,9 +29,9 @@ class Remote(NamedTuple):
 
 
 def find_remote(repository: Repository, wanted: str | None) -> Remote:
-    """The remote of that name, address or path; without one, what the current branch follows, or origin.
+    """Return the remote of that name, address or path; by default the current branch's upstream, or origin.
 
-    Raises UsageError where there is none, and CtxError where the user is offline.
+    Raises UsageError if there is no such remote, and CtxError in offline mode.
     """
     known = repository.settings.remotes
     if wanted is None:
@@ -57,12 +57,12 @@ def _is_address(repository: Repository, wanted: str) -> bool:
 
 
 def directory(repository: Repository) -> str:
-    """Where git runs, so that a relative address means what it means to the user's own git."""
+    """Return the directory to run git in, so that relative addresses resolve as for the user."""
     return repository.work_tree or repository.git_dir
 
 
 def _taken_over(repository: Repository, remote: str) -> tuple[tuple[str, str], ...]:
-    """The settings of the repository itself: those of the user and of the machine reach git anyway."""
+    """Return the transport settings of the repository; git reads global and system settings itself."""
     found: list[tuple[str, str]] = []
     scopes = [["--local"]]
     if repository.settings.get_bool("extensions.worktreeConfig", False):

@@ -1,7 +1,7 @@
-"""The git that runs in the repository through which an index travels.
+"""Runs git in the transport repository.
 
-That has a configuration of its own; what of the user's repository matters to the transport is handed to git
-for each command. No hook of his runs, and nothing leads git to his repository.
+It has its own configuration; settings of the user's repository that affect the transport are passed with
+each command. The user's hooks never run, and git never uses the user's repository.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _OURS = {
     "push.recurseSubmodules": "no",
     "protocol.version": "2",
 }
-"""Settings of the user's that mean something else for this repository than for his own."""
+"""Overrides of user settings that must not apply to this repository."""
 _SAID = 8
-"""So many lines of git's words are passed on, the last ones."""
+"""Number of last lines of git's output that an error quotes."""
 
 
 class Unsound(StoreUnusable):
-    """git cannot work in our repository: something in it is damaged, or there is no room."""
+    """git failed in the transport repository: it is damaged, or the disk is full."""
 
 
 class ShareGit:
-    """Runs git in the bare repository at `path`, with what matters of the user's `repository`."""
+    """Runs git in the bare repository at `path`, with the transport settings of the user's `repository`."""
 
     def __init__(self, repository: Repository, remote: Remote, path: str, *, may_ask: bool) -> None:
-        """`may_ask` lets git ask for a password on the terminal."""
+        """Set up the commands; `may_ask` lets git ask for a password on the terminal."""
         self._repository = repository
         self._remote = remote
         self._path = path
@@ -55,10 +55,10 @@ class ShareGit:
         index: str | None = None,
         at_home: bool = True,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run git to its end, whatever that is; nothing is asked of a remote without `network`.
+        """Run git and return its result, whatever its status. Without `network` no remote can be used.
 
-        `identity` gives a name to who makes a commit where git knows none, `index` is the file to use as the
-        index. Without `at_home` the path of the repository is the last argument, so that it can be made.
+        `identity` sets a committer if git knows none; `index` is the index file to use. Without `at_home` the
+        path of the repository is the last argument, for `git init`.
         """
         words = ["git", f"--git-dir={self._path}", *arguments] if at_home else ["git", *arguments, self._path]
         if not at_home:
@@ -81,7 +81,7 @@ class ShareGit:
             raise process.no_git() from None
 
     def output(self, *arguments: str, stdin: bytes | None = None, index: str | None = None) -> bytes:
-        """What git prints. Raises `Unsound` where it fails."""
+        """Return the output of git. Raises `Unsound` if it fails."""
         done = self.run(*arguments, stdin=stdin, index=index)
         if done.returncode:
             raise Unsound(f"git failed in {self._path} ({process.complaint(done)})")
@@ -89,14 +89,14 @@ class ShareGit:
 
     @contextmanager
     def started(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """A git to write to and read from; it has ended well when the block ends. Raises `Unsound`."""
+        """Start git and yield its stdin and stdout; wait for it at the end. Raises `Unsound` if it failed."""
         words = ["git", f"--git-dir={self._path}", *arguments]
         with subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment(False)
         ) as git:
             assert git.stdin is not None
             assert git.stdout is not None
-            # Where its pipe breaks it has ended, and said why.
+            # A broken pipe means that git exited; it has printed the reason.
             with suppress(BrokenPipeError):
                 yield git.stdin, git.stdout
             with suppress(BrokenPipeError):
@@ -105,7 +105,7 @@ class ShareGit:
             raise Unsound(f"git failed in {self._path}")
 
     def _environment(self, network: bool) -> dict[str, str]:
-        """The variables for a git in our repository: those that lead to the user's are gone."""
+        """Return the environment for git, without variables that refer to the user's repository."""
         found = process.without()
         found["LC_ALL"] = "C"
         if not network:
@@ -123,7 +123,7 @@ class ShareGit:
         return found
 
     def _identity(self) -> dict[str, str]:
-        """Who makes the commit, where git knows nobody."""
+        """Return variables that name a committer, if git knows none."""
         known = process.run(self._repository.place.directory, ["var", "GIT_COMMITTER_IDENT"])
         if known.returncode == 0:
             return {}
@@ -131,8 +131,8 @@ class ShareGit:
         return dict.fromkeys(names[0], "git-ctx") | dict.fromkeys(names[1], "git-ctx@localhost")
 
     def failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
-        """The error for the user where a remote could not be read or written."""
+        """Return the error for a remote that could not be read or written."""
         name = self._remote.name
         lines = dict.fromkeys(" ".join(line.split()) for line in process.complaint(done).splitlines())
-        # git may say the same of each object.
+        # git may repeat a line for each object.
         return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_SAID:])}")

@@ -1,7 +1,7 @@
-"""Taking clusters from a remote: only those that wanted trees lack, each checked before it is stored.
+"""Takes missing clusters from a remote and validates each before it is stored.
 
-A key is computed here, from a tree that is here, so it says which paths and blobs its cluster must be of;
-what under that key is anything else is refused.
+Keys are computed locally from trees, so a key determines the paths and blobs of its cluster; a cluster that
+does not match its key is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ctx.storage.views.writer import SegmentWriter
 
 
 class TakenWords(NamedTuple):
-    """The words that came with clusters: of how many, bytes, and whose were refused and why."""
+    """Words taken with clusters: number of clusters, bytes, and the refused keys with the reasons."""
 
     taken: int
     size: int
@@ -28,11 +28,11 @@ class TakenWords(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a fetch did for one layer, in clusters and bytes.
+    """Result of a fetch for one layer, in clusters and bytes.
 
-    `refused` has the key of each cluster that was not what its name says, and why; `problem` says why
-    nothing at all was taken. `model` is the name of the remote model whose vectors these are, "" for the
-    model of the package. `words` is None where there were none for what was taken.
+    `refused` has the key of each cluster that does not match it, and the reason; `problem` is the reason why
+    nothing was taken. `model` is the name of the remote model, "" for the built-in model. `words` is None if
+    no words were published for these clusters.
     """
 
     model: str
@@ -45,10 +45,10 @@ class Taken(NamedTuple):
 
 
 class FetchReport(NamedTuple):
-    """What a fetch did; `published` is False where the remote has no index at all.
+    """Result of a fetch; `published` is False if the remote has no index.
 
-    `remote` is None where no remote model is configured. `whole` is on where the remote gives its index only
-    as a whole, however little of it is wanted.
+    `remote` is None if no remote model is configured. `whole` is True if the remote can only send its whole
+    index.
     """
 
     published: bool
@@ -59,26 +59,26 @@ class FetchReport(NamedTuple):
 
 def take(
     share: ShareRepository,
-    wishes: Sequence[tuple[Layer, Sequence[Cluster]]],
+    requests: Sequence[tuple[Layer, Sequence[Cluster]]],
     *,
     wanted: Callable[[Member], bool] | None = None,
     signed: bool = False,
 ) -> list[Taken] | None:
-    """Take what a remote has of the clusters that are missing of each layer; None where it has no index.
+    """Take the requested clusters of each layer from a remote; None if it has no index.
 
-    `wanted` lets through the clusters with a member that it is true of. With `signed`, nothing is taken from
-    a tip whose signature git does not accept. Raises `RemoteFailed`.
+    `wanted` selects clusters with at least one matching member. With `signed`, a tip whose signature git does
+    not accept is refused. Raises `RemoteFailed`.
     """
     tip = share.fetch_tip()
     if tip is None:
         return None
     if signed and (said := share.signature(tip)) is not None:
         raise RemoteFailed(
-            f"the index at '{share.remote.name}' is not signed by anybody whom git trusts "
-            f"({said}): set ctx.requireSigned to false to take it all the same"
+            f"the index at '{share.remote.name}' is not signed by a key that git trusts "
+            f"({said}): set ctx.requireSigned to false to take it anyway"
         )
     there = share.listing(tip)
-    return [_take(share, there, layer, missing, wanted) for layer, missing in wishes]
+    return [_take(share, there, layer, missing, wanted) for layer, missing in requests]
 
 
 def _take(
@@ -108,7 +108,7 @@ def _take(
     def keep(key: bytes, data: bytes) -> None:
         layer.clusters.write(key, layer.checked(key, data))
 
-    size, refused = _each(share, found, keep, "it is larger than any cluster of ours, or did not come")
+    size, refused = _each(share, found, keep, "it is too large for a cluster, or was not sent")
     bad = {key for key, _ in refused}
     share.agree(oid for key, oid in found.items() if key not in bad)
     counted = _take_words(share, layer, {key: oid for key, oid in words.items() if key not in bad})
@@ -118,9 +118,9 @@ def _take(
 def _each(
     share: ShareRepository, wanted: Mapping[bytes, str], keep: Callable[[bytes, bytes], None], absent: str
 ) -> tuple[int, list[tuple[bytes, str]]]:
-    """Keep what came of some blobs by key: the bytes of those that were, and what was refused and why.
+    """Pass fetched blobs to `keep` by key; return the bytes kept, and the refused keys with the reasons.
 
-    `keep` raises `Damaged` for what it does not take; `absent` is why where nothing came.
+    `keep` raises `Damaged` to refuse one; `absent` is the reason for a blob that is missing.
     """
     size = 0
     refused: list[tuple[bytes, str]] = []
@@ -145,7 +145,7 @@ def _words_wanted(layer: Layer, there: Mapping[str, str], keys: Iterable[bytes])
 
 
 def _take_words(share: ShareRepository, layer: Layer, wanted: Mapping[bytes, str]) -> TakenWords | None:
-    """Make segments of the words of clusters that were taken, but for documents that are counted already."""
+    """Write segments of the words of taken clusters, without documents that are already counted."""
     if layer.catalog is None or not wanted:
         return None
     counted = [segment for _, segment in layer.catalog.segments()]
@@ -158,13 +158,13 @@ def _take_words(share: ShareRepository, layer: Layer, wanted: Mapping[bytes, str
             seen.update(own.documents)
             writer.add([own])
 
-    size, refused = _each(share, wanted, keep, "its words are more than any of ours, or did not come")
+    size, refused = _each(share, wanted, keep, "its words are too large, or were not sent")
     writer.flush()
     return TakenWords(len(wanted) - len(refused), size, refused)
 
 
 def _without(part: Part, counted: Sequence[Segment], seen: Set[Key]) -> Part:
-    """A part without the documents that some segments have, or that were seen before."""
+    """Return a part without documents of the segments `counted` and without those in `seen`."""
     found = [segment.find(part.documents) for segment in counted]
     left = [
         place

@@ -1,8 +1,8 @@
-"""The bare repository through which an index travels.
+"""The bare repository that transports an index to and from a remote.
 
-It lies at `ctx/share.git` and holds nothing that cannot be fetched or made again. The tip of the ref comes
-without history and, where the server can, without the contents of files: those are asked for by their ids,
-all at once.
+It is at `ctx/share.git` and holds nothing that cannot be fetched or made again. The tip of the ref is
+fetched without history and, if the server supports filters, without blobs; these are fetched by id in one
+request.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store, unusable
 
 _MOST_PACKED, _MOST_LOOSE = 300, 60
-"""Files of packs, two or three each, and loose objects in one of 256 directories."""
+"""Maximum number of pack files (two or three per pack), and of loose objects in one of 256 directories."""
 _NO_FILTER = b"filtering not recognized by server"
 _RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "incorrect old value")
 _RACE_SAID = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
 
 
 MOST_FILES = 1_000_000
-"""Files under the ref at most: those of a snapshot of several million files."""
+"""Maximum number of files under the ref: enough for a snapshot of several million files."""
 _MOST_LISTED = 256 << 20
-"""Bytes of their paths, modes and ids, as git lists them."""
+"""Maximum bytes of their listing by git (modes, ids and paths)."""
 
 
 class _Endless(RemoteFailed):
-    """A few trees that name each other again and again list more files than there is room for."""
+    """The listing of the tip exceeds the limits, as a few nested trees can make it."""
 
 
 class Pushed(NamedTuple):
-    """How a push ended: `landed`, or what to do about it. `why` is git's word for a refusal."""
+    """Result of a push: accepted (`landed`), or lost to another push (`raced`). `why` is git's reason."""
 
     landed: bool
     raced: bool
@@ -62,7 +62,7 @@ class ShareRepository:
         self.remote = remote
         self.path = os.path.join(store.path, "share.git")
         self.gives_parts = True
-        """Off once the remote has given all of its index where a part was asked for."""
+        """False once the remote has sent its whole index although a part was requested."""
         self.tracking = f"refs/remotes/{remote.slug}/ctx"
         self._sent = f"refs/sent/{remote.slug}"
         self._listed: tuple[str, dict[str, str]] | None = None
@@ -71,7 +71,7 @@ class ShareRepository:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only process that uses this repository; make it where it is not there."""
+        """Hold the lock of this repository; create it if it is missing."""
         self._store.prepare()
         try:
             handle = self._store.permissions.open(self.path + ".lock", os.O_RDWR)
@@ -82,17 +82,17 @@ class ShareRepository:
             self._prepare()
             yield
         except Unsound as error:
-            self._begin_anew()
-            raise StoreUnusable(f"{error}; it was begun anew: run the command again") from error
+            self._recreate()
+            raise StoreUnusable(f"{error}; it was recreated: run the command again") from error
         finally:
             os.close(handle)
 
     def _prepare(self) -> None:
         sound = self._git.run("rev-parse", "--is-bare-repository").stdout.strip() == b"true"
         if not sound or self._has_grown():
-            self._begin_anew()
+            self._recreate()
 
-    def _begin_anew(self) -> None:
+    def _recreate(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
         shared = self._repository.config("core.sharedRepository")
         options = ["--quiet", "--bare", "--template=", *([f"--shared={shared}"] if shared else [])]
@@ -101,9 +101,9 @@ class ShareRepository:
             raise StoreUnusable(f"{self.path} cannot be made: {process.complaint(created)}")
 
     def _has_grown(self) -> bool:
-        """Whether so many pushes and fetches have left objects here that it is time to begin anew.
+        """Return True if pushes and fetches have left too many objects here.
 
-        git cannot collect them, since what lies here is never whole.
+        git cannot collect them, since this repository is never complete.
         """
         objects = os.path.join(self.path, "objects")
         return (
@@ -114,7 +114,7 @@ class ShareRepository:
     # -- the remote
 
     def remote_tip(self) -> str | None:
-        """The commit that the ref has on the remote now, None where there is none. Raises `RemoteFailed`."""
+        """Return the remote's current commit of the ref, or None. Raises `RemoteFailed`."""
         done = self._git.run("ls-remote", self.remote.name, REF, network=True)
         if done.returncode:
             raise self._git.failed("cannot be read", done)
@@ -125,7 +125,7 @@ class ShareRepository:
         return None
 
     def remote_commits(self, *, branches: bool, tags: bool) -> set[bytes]:
-        """The commits that the remote's branches and tags lead to. Raises `RemoteFailed`."""
+        """Return the commits of the remote's branches and tags. Raises `RemoteFailed`."""
         kinds = [*(["refs/heads/*"] if branches else []), *(["refs/tags/*"] if tags else [])]
         if not kinds:
             return set()
@@ -135,7 +135,7 @@ class ShareRepository:
         return {bytes.fromhex(line.split(b"\t")[0].decode()) for line in done.stdout.splitlines()}
 
     def fetch_tip(self) -> str | None:
-        """Bring the tip with its trees here; its commit, None where the remote has none."""
+        """Fetch the tip with its trees; return its commit, or None if the remote has no index."""
         if self.remote_tip() is None:
             self._git.run("update-ref", "-d", self.tracking)
             return None
@@ -144,8 +144,8 @@ class ShareRepository:
         except _Endless:
             raise
         except (RemoteFailed, Unsound):
-            # The remote was there a moment ago: what is damaged may well be what lies here.
-            self._begin_anew()
+            # The remote just answered, so the local repository may be damaged.
+            self._recreate()
             return self._fetched_tip()
 
     def _fetched_tip(self) -> str:
@@ -153,7 +153,7 @@ class ShareRepository:
         done = self._fetch("--depth=1", "--filter=blob:none", self.remote.name, wanted)
         self.gives_parts = self.gives_parts and _NO_FILTER not in done.stderr
         if done.returncode:
-            # Bundles and plain files over HTTP know neither depth nor filters.
+            # Bundles and plain files over HTTP support neither depth nor filters.
             self.gives_parts = False
             done = self._fetch(self.remote.name, wanted)
         if done.returncode:
@@ -163,25 +163,25 @@ class ShareRepository:
         return tip
 
     def fetch_blobs(self, oids: Iterable[str]) -> None:
-        """Bring the blobs that are not here yet, in one go."""
+        """Fetch the blobs that are missing here, in one request."""
         here = set(self._git.output("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
         missing = [oid for oid in dict.fromkeys(oids) if oid.encode() not in here]
         if not missing:
             return
         wanted = "".join(f"{oid}\n" for oid in missing).encode()
-        # Without this git says that it has the tip, and a server sends nothing that is part of it.
+        # Otherwise git announces the tip as present, and the server sends nothing that it reaches.
         nothing_here = ("-c", "fetch.negotiationAlgorithm=noop")
         by_id = ("--filter=blob:none", "--stdin", self.remote.name)
         done = self._fetch(*by_id, stdin=wanted, settings=nothing_here)
         if done.returncode:
-            # A server that gives nothing by id gives the whole tip.
+            # A server that does not serve objects by id sends the whole tip.
             self.gives_parts = False
             done = self._fetch("--refetch", "--no-filter", self.remote.name, f"+{REF}:{self.tracking}")
         if done.returncode:
             raise self._git.failed("cannot be fetched from", done)
 
     def push(self, commit: str, *, lease: str | None = None) -> Pushed:
-        """Put a commit at the ref of the remote, over `lease` by force or as a fast-forward."""
+        """Push a commit to the ref, as a fast-forward or, with `lease`, by force over that commit."""
         force = [f"--force-with-lease={REF}:{lease}"] if lease is not None else []
         done = self._git.run(
             "push", "--porcelain", "--no-verify", *force, self.remote.name, f"{commit}:{REF}", network=True
@@ -199,7 +199,7 @@ class ShareRepository:
         return Pushed(False, raced, " ".join([why, *_remote_lines(said)]).strip())
 
     def delete(self) -> bool:
-        """Remove the ref from the remote and forget it here; whether there was one."""
+        """Delete the ref on the remote and its traces here; return True if it existed."""
         tip = self.remote_tip()
         for name in (self.tracking, f"{self._sent}/{SNAPSHOTS}", f"{self._sent}/{WORDS}"):
             self._git.run("update-ref", "-d", name)
@@ -216,15 +216,15 @@ class ShareRepository:
     # -- what is here
 
     def has_sent(self, what: str) -> bool:
-        """Whether something of that name was pushed from here to this remote before."""
+        """Return True if data of that name was pushed from here to this remote before."""
         return self._git.run("rev-parse", "--quiet", "--verify", f"{self._sent}/{what}").returncode == 0
 
     def note_sent(self, what: str, commit: str) -> None:
-        """Remember that it was."""
+        """Record that data of that name was pushed."""
         self._git.run("update-ref", f"{self._sent}/{what}", commit)
 
     def listing(self, commit: str) -> Mapping[str, str]:
-        """The files of a commit: the id of each by its path."""
+        """Return the blob ids of a commit's files by path."""
         if self._listed is not None and self._listed[0] == commit:
             return self._listed[1]
         return self._listing(commit)
@@ -238,7 +238,7 @@ class ShareRepository:
                 if len(found) >= MOST_FILES or size > _MOST_LISTED:
                     raise _Endless(
                         f"the index at '{self.remote.name}' lists more than {MOST_FILES:,} files, or "
-                        f"names longer than any of ours; look at {REF} there, or have it compacted"
+                        f"longer paths than git-ctx writes; inspect {REF} there, or compact it"
                     )
                 head, _, path = line.partition(b"\t")
                 _, kind, oid = head.split(b" ")
@@ -247,11 +247,11 @@ class ShareRepository:
         return found
 
     def message(self, commit: str) -> str:
-        """The message of a commit."""
+        """Return the message of a commit."""
         return self._git.output("cat-file", "commit", commit).decode("utf-8", "replace").partition("\n\n")[2]
 
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes | None]:
-        """The contents of blobs in order, None for one that is not here or larger than any of ours."""
+        """Yield the contents of blobs in order; None for one that is missing or above `LARGEST_BLOB`."""
         if not oids:
             return
         asked = "".join(f"{oid}\n" for oid in oids).encode()
@@ -268,17 +268,17 @@ class ShareRepository:
                 to.flush()
                 head = back.readline().split()
                 if not head:
-                    break  # the object is damaged, and git has ended with words about it
+                    break  # git exited because the object is corrupt
                 size = int(head[2])
                 content = back.read(size + 1)
                 yield content[:size] if len(content) == size + 1 else None
 
     def blob_id(self, data: bytes) -> str:
-        """The id that git gives to a blob here."""
+        """Return the git id of a blob."""
         return hashlib.new(self._repository.object_format, b"blob %d\0" % len(data) + data).hexdigest()
 
     def signature(self, commit: str) -> str | None:
-        """None where git finds the commit well signed, else what it said."""
+        """Return None if git accepts the signature of a commit, else its message."""
         done = self._git.run("verify-commit", commit)
         return None if done.returncode == 0 else process.complaint(done)
 
@@ -291,9 +291,9 @@ class ShareRepository:
         keep: Mapping[str, str] | None = None,
         sign: bool = False,
     ) -> str:
-        """Make a commit on top of `parent` with files added or replaced; its id.
+        """Create a commit on top of `parent` with files added or replaced; return its id.
 
-        Without a parent its tree is `files` alone, or `keep`, paths with the ids of what is there already.
+        Without a parent its tree is `files` alone, or `keep`: ids of existing blobs by path.
         """
         tree = self._tree(parent, files) if keep is None else self._kept(keep)
         arguments = ["commit-tree", tree, *(["-p", parent] if parent else []), *(["-S"] if sign else [])]
@@ -325,7 +325,7 @@ class ShareRepository:
                 os.unlink(index)
 
     def agreed(self) -> set[str]:
-        """The blobs of which it is known that they are what is stored here, whatever their bytes."""
+        """Return the ids of blobs that are known to be equivalent to what is stored here."""
         try:
             with open_regular(self._agreed) as file:
                 return set(file.read().decode("ascii", "replace").split())
@@ -333,14 +333,14 @@ class ShareRepository:
             return set()
 
     def agree(self, oids: Iterable[str]) -> None:
-        """Remember more of them."""
+        """Record blobs that are equivalent to what is stored here."""
         known = self.agreed()
         more = known | set(oids)
         if len(more) > len(known):
             self._store.write_file(self._agreed, "".join(f"{oid}\n" for oid in sorted(more)).encode())
 
     def track(self, commit: str) -> None:
-        """Remember what the remote has now."""
+        """Record the remote's current commit."""
         self._git.run("update-ref", self.tracking, commit)
 
     # -- git
@@ -365,6 +365,6 @@ def _is_ours(header: bytes) -> bool:
 
 
 def _remote_lines(said: str) -> list[str]:
-    """What the server itself said."""
+    """Return the lines that the server sent."""
     words = (line.removeprefix("remote:").strip() for line in said.splitlines() if line.startswith("remote:"))
     return [line for line in words if line]

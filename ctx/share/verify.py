@@ -1,8 +1,8 @@
-"""Making a sample of stored clusters anew and comparing them with what is stored.
+"""Rebuild a sample of stored clusters and compare them with the store.
 
-What was fetched was checked for its form; whether its vectors and symbols are those of the files only this
-can tell. The model inside the package gives the same bits everywhere, so that any difference is a fault; a
-remote one gives nearly the same numbers.
+Fetched clusters are only validated for their form; this checks that vectors and symbols are those of the
+files. The built-in model gives the same bits everywhere, so any difference is an error; a remote model gives
+nearly the same numbers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class VerifyReport(NamedTuple):
-    """How many clusters were made anew; keys of those that differ, and of those whose blobs are not here.
+    """Number of rebuilt clusters; keys of those that differ, and of those whose blobs are missing here.
 
-    `words` are the keys of those whose chunks are as they should be, but not the words by which they are
-    found. `model` is the name of the remote model that was asked, "" for that of the package.
+    `words` are the keys of clusters whose chunks match but whose words differ. `model` is the name of the
+    remote model, "" for the built-in model.
     """
 
     verified: int
@@ -32,9 +32,9 @@ class VerifyReport(NamedTuple):
 
 
 def verify(index: OpenIndex, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
-    """Compare `sample` clusters of a tree, chosen at random, or all of them; damaged ones count as none.
+    """Compare `sample` random clusters of a tree, or all of them; damaged ones are skipped.
 
-    Words are compared where the tree has been made ready for a search.
+    Words are compared if the tree has a view for searches.
     """
     tree = index.resolve(revision).tree
     root = index.indexer.trees.root(tree)
@@ -61,15 +61,15 @@ def verify(index: OpenIndex, revision: str | None, sample: int | None, seed: int
             differing.append(cluster.key)
         elif words is not None:
             own = words.own(cluster.key)
-            if own is not None and own != words.anew(cluster.key):
+            if own is not None and own != words.recounted(cluster.key):
                 other_words.append(cluster.key)
     return VerifyReport(len(clusters) - len(impossible), differing, impossible, words=tuple(other_words))
 
 
 def verify_remote(index: OpenIndex, revision: str | None, sample: int, seed: int) -> VerifyReport | None:
-    """Have `sample` clusters of a tree embedded anew by the remote model; None where none is configured.
+    """Compare `sample` clusters of a tree with new embeddings by the remote model, if one is configured.
 
-    Nothing that comes back is stored. Raises `ServiceFailed`.
+    Nothing is stored. Raises `ServiceFailed`.
     """
     model = index.remote_model
     if model is None:

@@ -1,8 +1,7 @@
-"""The words of a cluster as they travel: which terms stand in each of its chunks, and how often.
+"""Shared words of a cluster: the terms of each chunk with their counts (docs/format.md).
 
-They are a function of the cluster and of the version of the words layer, so they can always be counted from
-the blobs instead. docs/format.md has their bytes. Whether what comes from elsewhere is true cannot be seen;
-what it is of, and that it fits, is checked here.
+They are a function of the cluster and of the version of the words layer, so they can be recounted from the
+blobs. Words from a remote are checked to fit their cluster; only recounting shows that they are right.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ if TYPE_CHECKING:
 
 _TERM_BYTES = -(-HASH_BITS // 8)
 _LONGEST = 0xFFFF
-"""The most tokens that are told of a chunk, as in a segment."""
+"""Maximum token count of a chunk, as in a segment."""
 _OPEN = 4
-"""Segments whose postings are kept sorted by row: some fifteen megabytes each."""
+"""Number of segments whose postings are kept sorted by row: about 15 MB each."""
 
 
 def encode_words(group: str, parts: Sequence[Part]) -> bytes | None:
-    """The payload of the words of parts that are the documents of a cluster, in its order.
+    """Return the payload of the words of a cluster; `parts` are its documents in order.
 
-    None where there are no chunks, or more than a segment may have.
+    None if there are no chunks, or more than a segment may have.
     """
     lengths = np.concatenate([part.lengths for part in parts] or [np.zeros(0, np.int64)])
     if not 0 < len(lengths) <= MAX_ROWS:
@@ -57,7 +56,7 @@ def _payload(group: str, lengths: npt.NDArray[np.int64], lists: postings.Lists) 
         (
             group,
             lengths.astype("<u2").tobytes(),
-            # Byte by byte, because the highest ones are alike and the lowest ones are noise.
+            # Transposed into byte planes: high bytes are alike, low ones are noise.
             np.ascontiguousarray(gaps[:, :_TERM_BYTES].T).tobytes(),
             postings.leb128(lists.counts)[0].tobytes(),
             postings.leb128(lists.values)[0].tobytes(),
@@ -68,23 +67,23 @@ def _payload(group: str, lengths: npt.NDArray[np.int64], lists: postings.Lists) 
 
 @Decoding("the words of a cluster")
 def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) -> Part:
-    """The documents of a cluster with the words of a payload from elsewhere, as a part of a segment.
+    """Return the documents of a cluster with the words of a remote payload, as a part of a segment.
 
-    Raises `Damaged` unless it is of this group, has the chunks of this cluster, and is written as we do it.
+    Raises `Damaged` unless it is of this group, has the chunks of this cluster, and is in canonical form.
     """
     kinds = [stored_kinds(document.record) for document in stored.documents.values()]
     rows = sum(map(len, kinds))
     name, lengths, gaps, counts, values = msgpack.unpackb(payload)
     if name != group or not all(isinstance(one, bytes) for one in (lengths, gaps, counts, values)):
-        raise Damaged("these are not the words of this version")
+        raise Damaged("its words are of another version")
     if not 0 < rows <= MAX_ROWS or len(lengths) != 2 * rows or len(gaps) % _TERM_BYTES:
-        raise Damaged("its words are not those of its chunks")
+        raise Damaged("its words do not match its chunks")
     length = np.frombuffer(lengths, dtype="<u2").astype(np.int64)
     lists = postings.Lists(_terms(gaps), postings.numbers(counts), postings.numbers(values))
     packed = _packed(lists, rows)
-    # Nothing that can be written in two ways: equal words are equal bytes.
+    # The encoding is canonical: equal words are equal bytes.
     if _payload(group, length, postings.lists(packed)) != payload:
-        raise Damaged("its words are not written as they should be")
+        raise Damaged("its words are not in canonical form")
     vectors = b"".join(document.vectors for document in stored.documents.values())
     return Part(
         list(stored.documents),
@@ -104,23 +103,23 @@ def _terms(gaps: bytes) -> npt.NDArray[np.int64]:
 
 
 def _packed(lists: postings.Lists, rows: int) -> npt.NDArray[np.uint64]:
-    """The postings, sorted. Raises `Damaged` where they name terms or rows that there are not."""
+    """Return the sorted postings. Raises `Damaged` for terms or rows out of range."""
     if len(lists.counts) != len(lists.terms) or (
         (len(lists.counts) and not (int(lists.counts.min()) > 0 and int(lists.counts.max()) <= rows))
         or int(lists.counts.sum()) != len(lists.values)
         or int(lists.terms.max(initial=0)) >> HASH_BITS
         or not 0 <= int(lists.values.min(initial=0)) <= int(lists.values.max(initial=0)) < rows << 2
     ):
-        raise Damaged("its words name terms or chunks that there are not")
+        raise Damaged("its words name unknown terms or chunks")
     packed = postings.of_lists(lists)
     found = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
     if len(packed) and (int(found.max()) >= rows or not bool((packed[:-1] < packed[1:]).all())):
-        raise Damaged("its words name terms or chunks that there are not")
+        raise Damaged("its words name unknown terms or chunks")
     return packed
 
 
 class Words:
-    """The words of stored clusters: as some segments have them, and as the blobs have them."""
+    """The words of stored clusters, from segments or recounted from blobs."""
 
     def __init__(self, index: OpenIndex, segments: Iterable[Segment]) -> None:
         self._index = index
@@ -129,17 +128,17 @@ class Words:
         self._by_row: dict[int, tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]] = {}
 
     def known(self, key: bytes) -> bytes | None:
-        """The payload as the segments have it, else as the blobs have it; None where there is no word.
+        """Return the payload from the segments, else from the blobs; None if there are no words.
 
         Raises `Damaged` and `BlobsMissing`.
         """
         found = self.own(key)
-        return self.anew(key) if found is None else found
+        return self.recounted(key) if found is None else found
 
     def own(self, key: bytes) -> bytes | None:
-        """The payload as the segments have it; None where they lack a document, or are damaged.
+        """Return the payload from the segments; None if they lack a document or are damaged.
 
-        Raises `Damaged` where the cluster cannot be read.
+        Raises `Damaged` if the cluster cannot be read.
         """
         keys = list(self._index.clusters.stored(key).documents)
         places: list[tuple[int, int] | None] = [None] * len(keys)
@@ -155,10 +154,10 @@ class Words:
         except Damaged:
             return None
 
-    def anew(self, key: bytes) -> bytes | None:
-        """The payload as it is counted from the blobs; None where there is no word.
+    def recounted(self, key: bytes) -> bytes | None:
+        """Return the payload counted from the blobs; None if there are no words.
 
-        Raises `BlobsMissing` where one is not here, and `Damaged`.
+        Raises `BlobsMissing` if a blob is not in this clone, and `Damaged`.
         """
         documents = self._index.clusters.stored(key).documents
         maker = self._index.indexer.coverer.worker.maker
@@ -167,7 +166,7 @@ class Words:
             if source is None and maker.absent(list(documents)):
                 raise BlobsMissing("words cannot be counted, since files are not in this clone")
             if source is None:
-                raise Damaged("a cluster does not describe the blob that it names")
+                raise Damaged("a cluster does not match its blob")
             sources.append(source)
         if not sources:
             return None

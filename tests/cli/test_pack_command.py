@@ -85,7 +85,7 @@ def test_an_empty_list_says_what_to_do(git_ctx, project):
     [
         ([], 129, "Give a task"),
         (["--task", ""], 129, "the task is empty"),
-        (["--task", "the"], 129, "says nothing"),
+        (["--task", "the"], 129, "has only common words"),
         (["--task", TASK, "--budget-tokens", "30"], 129, "frame"),
         (["--task", TASK, "--budget-tokens", "0"], 129, "budget-tokens"),
         (["--task", TASK, "--error-log", "nowhere.txt"], 128, "nowhere.txt' cannot be read: No such file"),
@@ -95,7 +95,7 @@ def test_an_empty_list_says_what_to_do(git_ctx, project):
         (["--task", TASK, "--tokenizer", "p50k_base"], 129, "o200k_base"),
         (["--update", "nowhere"], 128, "there is no pack 'nowhere'"),
         (["--read", "latest"], 128, "no pack yet"),
-        (["--read", "../../config"], 128, "no name of a pack"),
+        (["--read", "../../config"], 128, "not a valid pack name"),
         (["--list", "--task", TASK], 129, "makes no pack"),
         (["--task", TASK, "--json", "--stdout"], 129, "exclude each other"),
     ],

@@ -104,7 +104,7 @@ def test_what_names_something_that_is_missing(sound: Repo, kind: str) -> None:
     kinds = [found["kind"] for found in findings]
     assert kinds[0] == "tree"
     assert kinds.count("node") == len(findings) - 1 > 0
-    assert {found["problem"] for found in findings} == {"it names something that is missing or damaged"}
+    assert {found["problem"] for found in findings} == {"it refers to a missing or damaged file"}
     assert answers(sound.path) == before
     assert git_ctx(sound.path, "fsck", "--full").status == 0
 

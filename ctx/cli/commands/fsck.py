@@ -36,7 +36,7 @@ def command(full: bool, dry_run: bool, json_output: bool) -> int:
     progress = Line(sys.stderr.isatty() and not json_output)
     try:
         with ctx.open(".") as index:
-            report = fsck.check(index, full=full, dry_run=dry_run, told=progress.step)
+            report = fsck.check(index, full=full, dry_run=dry_run, on_progress=progress.step)
     finally:
         progress.end()
     if json_output:

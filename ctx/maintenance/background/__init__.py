@@ -1,1 +1,1 @@
-"""What goes on behind a hook: one quiet process at a time that covers what is checked out."""
+"""Background runs started by hooks: one silent process at a time that indexes the checked-out trees."""

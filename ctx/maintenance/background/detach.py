@@ -1,4 +1,4 @@
-"""Leaving the process that was started behind: no terminal, no open file, no variable of its git."""
+"""Detachment from the calling process: no terminal, no open files, no variables of its git."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import signal
 from ctx.git import process
 
 NICENESS = 10
-"""Added to the priority. Linux derives that of disk access from it (its Documentation/block/ioprio.rst)."""
+"""Nice increment. Linux derives the I/O priority from it (Documentation/block/ioprio.rst)."""
 
 
 def detach() -> None:
-    """Go on in a child that nobody waits for; the caller's process ends here with status 0."""
+    """Continue in a detached child; the calling process exits with status 0."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -25,19 +25,19 @@ def detach() -> None:
             try:
                 os.close(int(name))
             except OSError:
-                pass  # the one that the listing itself was read through
+                pass  # the descriptor of the listing itself
     os.nice(NICENESS)
 
 
 def forget_surroundings() -> None:
-    """Drop the variables that a hook gets for its own git (githooks(5)), but for where the repository is."""
+    """Remove the variables that git sets for hooks (githooks(5)), except the location of the repository."""
     for name in process.OF_ONE_REPOSITORY:
         if name not in ("GIT_DIR", "GIT_WORK_TREE"):
             os.environ.pop(name, None)
 
 
 def settle(common_dir: str) -> None:
-    """Make `common_dir` the repository for every git from now on, wherever a work tree goes meanwhile."""
+    """Set `common_dir` as the repository of all later git commands, even if a work tree moves."""
     os.environ.pop("GIT_WORK_TREE", None)
     os.environ["GIT_DIR"] = common_dir
     os.chdir(common_dir)

@@ -1,7 +1,7 @@
-"""The log of background runs: one line of JSON for each, at most two files of 64 kB.
+"""Log of background runs: one JSON line for each, at most two files of 64 kB.
 
-A run that goes on is described in the file that it holds locked. A description that nobody holds is of a run
-that was ended from outside, and becomes a line of the log when the next run begins.
+A current run is described in a file that it keeps locked. An unlocked description is of a run that was
+killed, and is logged when the next run begins.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ctx.storage.regular_files import open_regular
 
 LOG, OLD_LOG = "log", "log.old"
 LARGEST = 1 << 16
-"""Bytes of a log that is put aside."""
+"""Size in bytes at which the log is rotated."""
 
 DONE, FAILED, KILLED = "done", "failed", "killed"
 KILLED_TEXT = "ended from outside, perhaps for want of memory"
 
 
 class Start(NamedTuple):
-    """A run that has begun. Time in seconds since 1970."""
+    """A started run; `time` in seconds since 1970."""
 
     time: int
     pid: int
@@ -32,7 +32,7 @@ class Start(NamedTuple):
 
 
 class Covered(NamedTuple):
-    """What a run did for one tree; `skipped` as in IndexReport."""
+    """Result of a run for one tree; `skipped` as in IndexReport."""
 
     tree: str
     revision: str
@@ -43,7 +43,7 @@ class Covered(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run that has ended. `events` is the number of hooks that it answers."""
+    """A finished run. `events` is the number of hook events that it handled."""
 
     time: int
     seconds: float
@@ -68,7 +68,7 @@ def write(directory: str, run: Run, permissions: Permissions = UMASK) -> None:
 
 
 def read(directory: str) -> list[Run]:
-    """The runs that have ended, oldest first; lines that cannot be read are left out."""
+    """Return the finished runs, oldest first; unreadable lines are skipped."""
     runs: list[Run] = []
     for name in (OLD_LOG, LOG):
         try:
@@ -81,7 +81,7 @@ def read(directory: str) -> list[Run]:
 
 
 def killed(start: Start) -> Run:
-    """What the log says of a run that began and did not come to its end."""
+    """Return the log entry of a run that did not finish."""
     return Run(start.time, 0.0, start.trigger, 1, KILLED, [], KILLED_TEXT)
 
 

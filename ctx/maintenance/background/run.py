@@ -1,6 +1,6 @@
-"""A background run: covers the newest tree of each work tree, writes one line into the log, and is silent.
+"""A background run: indexes the HEAD tree of each work tree, writes one log line, and prints nothing.
 
-This is the outermost door of a process of its own: whatever goes wrong ends in the log.
+It is the main function of a separate process: all errors go to the log.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ctx.storage.store import Store
 from ctx.types import INDEXING_IN_PROGRESS, IndexReport
 
 WAITS = 600.0
-"""Seconds that a run waits for another process that indexes."""
+"""Seconds to wait for another process that is indexing."""
 
 PAUSE = 0.5
-"""Seconds between two looks whether it still does."""
+"""Seconds between two checks of the lock."""
 
 ONLY_FILES = "0"
-"""The third argument of post-checkout where no branch was switched (githooks(5))."""
+"""Third argument of post-checkout for a file checkout (githooks(5))."""
 
 
 def event_of(arguments: Sequence[str]) -> str | None:
-    """The event that git gives these arguments to; None where no run is due."""
+    """Return the event for these hook arguments; None if no run is needed."""
     if len(arguments) >= 3:
         return None if arguments[2] == ONLY_FILES else "post-checkout"
     if arguments:
@@ -41,14 +41,14 @@ def event_of(arguments: Sequence[str]) -> str | None:
 
 
 def run_detached(arguments: Sequence[str]) -> None:
-    """Leave the calling process, which ends at once, and run in the background if a run is due."""
+    """Detach from the calling process, which exits at once, and run in the background if needed."""
     trigger = event_of(arguments)
     if trigger is not None:
         run_detached_for(trigger)
 
 
 def run_detached_for(trigger: str) -> None:
-    """Leave the calling process, which ends at once, and run in the background."""
+    """Detach from the calling process, which exits at once, and run in the background."""
     detach()
     forget_surroundings()
     try:
@@ -60,12 +60,12 @@ def run_detached_for(trigger: str) -> None:
         settle(place.common_dir)
         take_turns(store, place, trigger)
     except (CtxError, OSError):
-        # No repository, or one where nothing may be written: there is no log either.
+        # Not a repository, or not writable: there is no log either.
         return
 
 
 def take_turns(store: Store, place: Place, trigger: str) -> None:
-    """Note an event and answer all that are noted, unless another run does. Raises OSError."""
+    """Record an event and handle all recorded ones, unless another run does. Raises OSError."""
     turn = Turn(store.path, store.permissions)
     turn.note()
     while turn.noted() and turn.take():
@@ -81,7 +81,7 @@ def take_turns(store: Store, place: Place, trigger: str) -> None:
 
 
 def answer(turn: Turn, place: Place, start: log.Start) -> log.Run:
-    """Cover what there is until nothing more has happened."""
+    """Index all HEADs until there are no new events."""
     began, events = time.monotonic(), 0
     covered: dict[bytes, log.Covered] = {}
     errors: list[str] = []
@@ -98,11 +98,10 @@ def answer(turn: Turn, place: Place, start: log.Start) -> log.Run:
 
 
 def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], errors: list[str]) -> None:
-    """Cover each HEAD that is not in `covered`; what is no work tree's HEAD any more is left out.
+    """Index each HEAD that is not in `covered`; skip trees that are no longer a HEAD.
 
-    While another process indexes, this one waits and looks again: the other may be a search, or be killed.
-    One that cannot be read is no reason to leave the others; a store that cannot be written is. Raises
-    CtxError.
+    While another process indexes, wait and check again: it may be a search, or be killed. An unreadable HEAD
+    does not stop the others; a store that cannot be written does. Raises CtxError.
     """
     from ctx.search.open_index import OpenIndex
     from ctx.share.fetch import fetch_on_miss
@@ -131,14 +130,14 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
 
 
 def next_head(place: Place, tried: set[bytes]) -> Head | None:
-    """A HEAD that was not tried yet, that of the work tree where the event happened first."""
+    """Return a HEAD that was not tried yet, first that of the work tree of the event."""
     found = [head for head in heads(place.common_dir) if head.commit not in tried]
     found.sort(key=lambda head: head.path != place.work_tree)
     return found[0] if found else None
 
 
 def line_of(report: IndexReport) -> log.Covered:
-    """What the log says of one tree."""
+    """Return the log entry of one tree."""
     return log.Covered(
         report.tree.hex(),
         report.revision,
@@ -150,7 +149,7 @@ def line_of(report: IndexReport) -> log.Covered:
 
 
 def in_words(error: Exception) -> str:
-    """An error as one line."""
+    """Return an error as one line."""
     if isinstance(error, CtxError):
         return str(error).partition("\n")[0]
     return f"{type(error).__name__}: {error}".partition("\n")[0]

@@ -1,7 +1,7 @@
-"""Whose turn it is: one background run at a time, and no event lost between two of them.
+"""Lock for background runs: one at a time, without losing events between two of them.
 
-An event is first noted in a file, then a run tries to get its turn. Whoever has the turn takes the notes away
-before it looks at the work trees, and looks for new notes after it has given the turn back.
+An event is first recorded in a file, then a run tries to get the lock. The holder takes the recorded events
+before it reads the work trees, and checks for new events after it has released the lock.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ctx.maintenance.background.log import Start
 
 _TURN, _EVENTS = "background", "events"
 _PATIENCE = 0.2
-"""Seconds that a run waits for its turn: as long as `status` may hold the lock to look who has it."""
+"""Seconds to wait for the lock: `status` may hold it briefly to check for a run."""
 
 
 class Turn:
-    """The turn to run in the background for the index in one directory. Raises OSError everywhere."""
+    """Lock and event file of the index in one directory. All methods raise OSError."""
 
     def __init__(self, directory: str, permissions: Permissions = UMASK) -> None:
         self._permissions = permissions
@@ -31,17 +31,17 @@ class Turn:
         self._handle = -1
 
     def note(self) -> None:
-        """Say that something has happened."""
+        """Record an event."""
         handle = self._permissions.open(self._events, os.O_WRONLY | os.O_APPEND)
         os.write(handle, b".")
         os.close(handle)
 
     def noted(self) -> bool:
-        """Whether something has happened that nobody has looked at."""
+        """Return True if there are recorded events."""
         return os.path.exists(self._events)
 
     def take_notes(self) -> int:
-        """How many things have happened; they are looked at from now on."""
+        """Remove the recorded events; return their number."""
         try:
             count = os.path.getsize(self._events)
             os.unlink(self._events)
@@ -50,7 +50,7 @@ class Turn:
         return count
 
     def take(self) -> bool:
-        """Try to get the turn."""
+        """Try to get the lock; return True if it was acquired."""
         handle = self._permissions.open(self._path, os.O_RDWR)
         try:
             end = time.monotonic() + _PATIENCE
@@ -65,24 +65,24 @@ class Turn:
         return True
 
     def begin(self, start: Start) -> Start | None:
-        """Describe the run that has the turn; what the one before left if it was ended from outside."""
+        """Write the description of this run; return that of a previous run that was killed, if any."""
         left = _start(self._handle)
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, json.dumps(start._asdict()).encode(), 0)
         return left
 
     def end(self) -> None:
-        """The run has ended by itself."""
+        """Clear the description: the run has finished."""
         os.ftruncate(self._handle, 0)
 
     def give_back(self) -> None:
-        """Let the next one have it."""
+        """Release the lock."""
         os.close(self._handle)
         self._handle = -1
 
 
 def current(directory: str) -> tuple[Start | None, bool]:
-    """The run that is described as going on, and whether it does. Needs no permission to write."""
+    """Return the described run, and True if it is still running. Needs no permission to write."""
     try:
         handle = os.open(os.path.join(directory, _TURN), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

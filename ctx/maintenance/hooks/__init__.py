@@ -1,4 +1,4 @@
-"""The hooks that tell git-ctx of a new HEAD: what is installed, where, and how it is taken away again.
+"""Installation and removal of the git hooks that notify git-ctx of a new HEAD.
 
-Nothing here runs when git runs a hook; that is the sh in hooks/ and, behind it, ctx.maintenance.background.
+This package does not run in a hook; that is the sh in hooks/, which starts ctx.maintenance.background.
 """

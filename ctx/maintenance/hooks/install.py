@@ -1,4 +1,4 @@
-"""Installing the hooks, and taking them away so that the hook directory is as it was, byte for byte."""
+"""Installation of the hooks, and a removal that restores the hook directory byte for byte."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from ctx.maintenance.hooks import registration, shims
 from ctx.maintenance.hooks.owners import by_hand, hook_directory, owner_of_directory, owner_of_hook
 
 CONFIG, FILES = "config", "files"
-"""Where hooks are: in git's configuration, or as files in the hook directory."""
+"""Installation methods: in git's configuration, or as files in the hook directory."""
 
 INSTALL, INSERT, UPGRADE, KEEP, LEAVE, REMOVE = "install", "insert", "upgrade", "keep", "leave", "remove"
-"""What happens to a hook: made, added to one that is there, brought to this version, nothing to do, not ours
-to change, taken away."""
+"""Actions: create a hook, insert into an existing one, upgrade, keep, leave a foreign one, remove."""
 
 _MADE = "hooks-made"
-"""A file in the index directory that says that the hook directory was made here."""
+"""File in the index directory that records that git-ctx created the hook directory."""
 
 
 class Step(NamedTuple):
-    """What happens to one hook. `content` of None removes the file; `reason` and `advice` go with LEAVE."""
+    """Action for one hook. `content` of None removes the file; `reason` and `advice` belong to LEAVE."""
 
     event: str
     path: str
@@ -34,7 +33,7 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What installing would do. `method` is CONFIG or FILES, `cleaning` what the other method left."""
+    """Plan of an installation. `method` is CONFIG or FILES; `cleaning` removes hooks of the other method."""
 
     method: str
     program: str
@@ -43,14 +42,14 @@ class Plan(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """What taking away would do. `methods` are those by which something is installed."""
+    """Plan of a removal. `methods` are those by which something is installed."""
 
     methods: list[str]
     steps: list[Step]
 
 
 def plan_installation(repository: Repository, *, force: bool) -> Plan:
-    """Look at everything and change nothing. Raises CtxError without a program."""
+    """Return the plan of an installation; change nothing. Raises CtxError if git-ctx is not a program."""
     program = registration.program()
     found = registration.settings(repository)
     if registration.git_version(repository) >= registration.CONFIG_HOOKS:
@@ -66,7 +65,7 @@ def plan_installation(repository: Repository, *, force: bool) -> Plan:
 
 
 def install(repository: Repository, plan: Plan) -> None:
-    """Do what was planned: all hooks or none. Raises CtxError."""
+    """Apply a plan: all hooks or none. Raises CtxError."""
     if plan.method == CONFIG:
         _carry_out(plan.cleaning)
         _forget_directory(repository)
@@ -85,7 +84,7 @@ def install(repository: Repository, plan: Plan) -> None:
 
 
 def plan_removal(repository: Repository) -> Removal:
-    """Look at everything and change nothing."""
+    """Return the plan of a removal; change nothing."""
     steps = _removals(repository)
     found = {CONFIG: registration.has_section(registration.settings(repository))}
     found[FILES] = any(step.action == REMOVE for step in steps)
@@ -93,7 +92,7 @@ def plan_removal(repository: Repository) -> Removal:
 
 
 def remove(repository: Repository, removal: Removal) -> None:
-    """Take hooks and settings away. Raises CtxError."""
+    """Remove hooks and settings. Raises CtxError."""
     _carry_out(removal.steps)
     _forget_directory(repository)
     registration.unregister(repository)
@@ -101,7 +100,7 @@ def remove(repository: Repository, removal: Removal) -> None:
 
 
 def _removals(repository: Repository) -> list[Step]:
-    """What there is to remove, in the directory that git looks in now and in the repository's own."""
+    """Return the removals in git's current hook directory and in the repository's own."""
     own = os.path.join(repository.common_dir, "hooks")
     places = dict.fromkeys(map(os.path.realpath, (hook_directory(repository), own)))
     steps = [_removing(os.path.join(place, event), event) for place in places for event in shims.EVENTS]
@@ -142,7 +141,7 @@ def _removing(path: str, event: str) -> Step | None:
 
 
 def _read(path: str) -> bytes | None:
-    """A hook, or None if there is none. Raises CtxError."""
+    """Return the content of a hook, or None if it does not exist. Raises CtxError."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -153,7 +152,7 @@ def _read(path: str) -> bytes | None:
 
 
 def _carry_out(steps: list[Step]) -> None:
-    """Write and remove files; at the first that fails everything before it is undone."""
+    """Write and remove files; undo everything at the first failure."""
     done: list[tuple[str, bytes | None, int | None]] = []
     for step in steps:
         if step.action in (KEEP, LEAVE):
@@ -171,7 +170,7 @@ def _carry_out(steps: list[Step]) -> None:
 
 
 def _put(path: str, content: bytes | None, mode: int | None) -> None:
-    """Replace a file at once, since a shell reads a script while it runs it; None removes it.
+    """Replace a file atomically, since a shell reads a script while running it; None removes it.
 
     A `mode` of None is that of a new program under the user's umask.
     """
@@ -206,7 +205,7 @@ def _make_directory(repository: Repository, directory: str) -> None:
 
 
 def _forget_directory(repository: Repository) -> None:
-    """Remove the hook directory if it was made here and is empty."""
+    """Remove the hook directory if git-ctx created it and it is empty."""
     mark = os.path.join(repository.common_dir, "ctx", _MADE)
     try:
         with open(mark, "rb") as file:
@@ -219,6 +218,6 @@ def _forget_directory(repository: Repository) -> None:
 
 def _refused(path: str, error: OSError) -> CtxError:
     return CtxError(
-        f"the hook {path} cannot be changed ({error.strerror or error}), and nothing was; "
-        "mend its permissions, then run the command again"
+        f"the hook {path} cannot be changed ({error.strerror or error}); nothing was changed: "
+        "fix its permissions, then run the command again"
     )

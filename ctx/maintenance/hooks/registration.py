@@ -1,6 +1,6 @@
-"""What is written into the repository's configuration: `ctx.program`, and hooks where git reads them there.
+"""Settings in the repository's configuration: `ctx.program`, and hooks if git supports them there.
 
-Only the file that all work trees share is written, by git itself.
+Only the file shared by all work trees is written, by git itself.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ctx.git.settings import Settings
 from ctx.maintenance.hooks import shims
 
 CONFIG_HOOKS = (2, 54)
-"""The first git that runs hooks named in its configuration, beside those in the hook directory."""
+"""First git version that runs hooks from its configuration in addition to the hook directory."""
 
 PROGRAM = "ctx.program"
 SECTION = "hook.ctx"
 
 
 def git_version(repository: Repository) -> tuple[int, int]:
-    """Major and minor version of the git on the PATH."""
+    """Return major and minor version of the git on the PATH."""
     said = repository.git("version")
     found = re.match(rb"git version (\d+)\.(\d+)", said)
     if found is None:
@@ -33,32 +33,32 @@ def git_version(repository: Repository) -> tuple[int, int]:
 
 
 def program() -> str:
-    """The absolute path of the `git-ctx` that hooks shall start. Raises CtxError if there is none."""
-    # Python makes this path absolute at its start, before -C. Links are kept, since they outlive upgrades.
+    """Return the absolute path of the `git-ctx` for hooks. Raises CtxError if it is not found."""
+    # Python made this path absolute before -C applied. Links are kept, since they survive upgrades.
     main = getattr(sys.modules["__main__"], "__file__", None) or ""
     beside = os.path.join(os.path.dirname(sys.executable), "git-ctx")
     for path in (main, beside, shutil.which("git-ctx") or ""):
         if os.path.basename(path) == "git-ctx" and os.access(path, os.X_OK):
             return os.path.abspath(path)
     raise CtxError(
-        "hooks need `git-ctx` as a program of its own, and there is none; install it, for example with "
+        "hooks need the program `git-ctx`, which was not found; install it, for example with "
         "`pipx install git-ctx`, and run the command again"
     )
 
 
 def settings(repository: Repository) -> Settings:
-    """The settings in the file of the repository alone."""
+    """Return the settings of the repository's own file."""
     return Settings.parse(repository.git("config", "--local", "--null", "--list"))
 
 
 def is_registered(found: Settings) -> bool:
-    """Whether all hooks are in the configuration as this version writes them."""
+    """Return True if all hooks are configured as this version writes them."""
     events = found.get_all(f"{SECTION}.event")
     return _command_in(found) and sorted(events) == sorted(shims.EVENTS)
 
 
 def has_section(found: Settings) -> bool:
-    """Whether anything of ours about hooks is in the configuration."""
+    """Return True if git-ctx hook settings are present in the config."""
     return bool(found.get_all(f"{SECTION}.event") or found.get_all(f"{SECTION}.command"))
 
 
@@ -75,19 +75,19 @@ def register(repository: Repository) -> None:
 
 
 def unregister(repository: Repository) -> None:
-    """Take the hooks out of the configuration. Raises GitFailed."""
+    """Remove the hooks from the configuration. Raises GitFailed."""
     if has_section(settings(repository)):
         _write(repository, "--remove-section", SECTION)
 
 
 def set_program(repository: Repository, path: str) -> None:
-    """Write where the program is. Raises GitFailed."""
+    """Write the path of the program. Raises GitFailed."""
     if settings(repository).get_all(PROGRAM) != [path]:
         _write(repository, "--replace-all", PROGRAM, path)
 
 
 def unset_program(repository: Repository) -> None:
-    """Forget where the program is. Raises GitFailed."""
+    """Remove the path of the program. Raises GitFailed."""
     if settings(repository).get_all(PROGRAM):
         _write(repository, "--unset-all", PROGRAM)
 

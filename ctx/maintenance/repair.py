@@ -1,4 +1,4 @@
-"""Mending one damaged file: what can be made anew is removed, of the rest is kept what can be read."""
+"""Repair of one damaged file: derived files are removed, of others the readable parts are kept."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store, unusable
 
 
-def mend(store: Store, file: Stored) -> bool:
-    """Do away with the damage; always true. Raises `StoreUnusable`."""
+def repair(store: Store, file: Stored) -> bool:
+    """Remove or rewrite a damaged file; return True. Raises `StoreUnusable`."""
     if file.kind == PIN:
-        # That there is a pin is what counts, and its name says of what.
+        # The name of the file is the pinned tree.
         write_pin(store, Pin(bytes.fromhex(file.name), file.name, int(file.mtime)))
     elif file.kind == LOG:
         store.write_file(file.path, _readable_lines(file.path))
