@@ -337,12 +337,12 @@ def test_all_kinds_of_texts(make_repo: Callable[..., Repo], tmp_path: Path) -> N
 
 
 def test_clusters_without_words_and_files(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """A partial clone that has fetched no words says what it cannot search, and what brings it."""
+    """A partial clone that has fetched no words says what it searches without them, and what brings them."""
     done(ada.path, "push")
     bare = clone(remote.as_uri(), tmp_path / "bare", "--filter=blob:none", "--no-checkout")
     assert git_ctx(bare.path, "fetch").status == 0
     run = git_ctx(bare.path, "search", "renew the session", "--revision", "HEAD", "--json-output")
-    assert (run.status, run.json["coverage"]["skipped"]) == (1, {"missing": 60})
+    assert (run.status, run.json["coverage"]["withoutWords"]) == (0, 60)
     assert "60 files of this tree are not in this clone" in run.json["message"]
     assert "`git ctx index --fetch" in run.json["message"]
     pushed = git_ctx(bare.path, "push", "--with-words", "--json-output")
