@@ -52,7 +52,7 @@ class Index(OpenIndex):
         super().__init__(path, repository=repository)
         if self.repository.settings.get_bool("ctx.localLogging", False):
             local_log.current.wanted(self.store.path, self.repository.settings.user_name)
-        self.on_miss = partial(_fetch_on_miss, self)
+        self.on_miss = _fetch_on_miss
 
     def search(
         self,

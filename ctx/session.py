@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cached_property
 from hashlib import blake2b
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctx import text
 from ctx.git.repository import Repository, open_repository
@@ -30,8 +30,8 @@ SessionType = TypeVar("SessionType", bound="Session")
 class Session:
     """A repository, its store and the stored objects. Close it after use.
 
-    `on_miss` is called with an uncovered tree if the user permits fetching from a remote; it returns a
-    message about a failure or None. `fetch_failed` is the last such message.
+    `on_miss` is called with the session and an uncovered tree if the user permits fetching from a remote; it
+    returns a message about a failure or None. `fetch_failed` is the last such message.
     """
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
@@ -42,7 +42,7 @@ class Session:
         self.store = Store(self.repository.common_dir, alternates, self.repository.permissions)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))
-        self.on_miss: Callable[[bytes], str | None] | None = None
+        self.on_miss: Callable[[Any, bytes], str | None] | None = None
         self.fetch_failed: str | None = None
 
     def __enter__(self: SessionType) -> SessionType:
@@ -112,4 +112,4 @@ def take_shared(session: Session, tree: bytes, *, indexing: bool) -> None:
     from ctx.storage import sharing
 
     if session.on_miss is not None and sharing.may_fetch(session.repository, indexing=indexing):
-        session.fetch_failed = session.on_miss(tree)
+        session.fetch_failed = session.on_miss(session, tree)

@@ -376,7 +376,7 @@ def test_gc_keeps_and_drops_by_descriptor(project: Repo, service: Service) -> No
         ("dialect", "french", "there are openai"),
         ("dimensions", "0", "how many numbers"),
         ("dimensions", "63", "multiple of 8"),
-        ("precision", "int4", "none of bit"),
+        ("precision", "int4", "not one of bit"),
         ("preset", "gpt", "there are qwen3-embedding-4b"),
         ("batch", "0", "from 1 on"),
         ("price", "much", "dollars"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from functools import partial
 
 from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
@@ -109,7 +108,7 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
     tried = set(covered)
     end = time.monotonic() + WAITS
     with OpenIndex(place.common_dir) as index:
-        index.on_miss = partial(fetch_on_miss, index)
+        index.on_miss = fetch_on_miss
         while (head := next_head(place, tried)) is not None:
             revision = head.branch.removeprefix("refs/heads/") if head.branch else None
             try:

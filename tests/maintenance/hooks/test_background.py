@@ -125,7 +125,7 @@ def test_a_run_waits_for_a_process_that_indexes(alive):
     with ctx.open(alive.path) as index, IndexLock(index.store) as lock:
         assert lock.acquire()
         hook_run(alive)
-        wait_for(lock.wishes, "a wish")
+        wait_for(lock.requests, "a request")
         assert current(index.store.path)[1]
     (entry,) = settled(alive)
     assert [tree.skipped for tree in entry.trees] == [None]
