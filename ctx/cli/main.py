@@ -162,18 +162,23 @@ def ended_in_order() -> Iterator[None]:
     """Raise `Ended` on SIGINT, SIGTERM and SIGHUP, except for signals that the caller ignores."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    received: list[int] = []
+
+    def end(number: int, _frame: FrameType | None) -> NoReturn:
+        received.append(number)
+        raise Ended(number)
+
     try:
         for number in ours:
             signal.signal(number, end)
         yield
+    except Exception as error:
+        if received:  # C code that calls Python, such as the parser, turns `Ended` into an error of its own
+            raise Ended(received[0]) from error
+        raise
     finally:
         for number in ours:
             signal.signal(number, before[number])
-
-
-def end(number: int, _frame: FrameType | None) -> NoReturn:
-    """Handle a termination signal by raising `Ended`."""
-    raise Ended(number)
 
 
 def wants_json(given: Sequence[str]) -> bool:

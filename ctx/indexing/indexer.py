@@ -30,6 +30,8 @@ from ctx.types import Progress
 
 Report = Callable[[Progress], None]
 
+_REPAIRS = 4
+"""Attempts to repair a tree before its damage is reported."""
 ALWAYS, AUTO, NEVER = "always", "auto", "never"
 """Values of `ctx.catchUp`: when a search first indexes the missing part of its tree."""
 _CATCH_UP_BYTES = 4 << 20
@@ -112,7 +114,7 @@ class Indexer:
                 progress=progress,
             )
         except Damaged:
-            covered = self.repair(asked.tree, jobs, progress)
+            covered = self._repair_beside_others(asked.tree, jobs, progress)
         if covered.missing:
             lacking = Partial(
                 self.coverer.keys(root), covered.totals.skipped, covered.missing, self._repository.packs()
@@ -135,6 +137,13 @@ class Indexer:
         return self.coverer.cover(
             tree, root, jobs=jobs, progress=progress, committed=self._committed, trust=False
         )
+
+    def _repair_beside_others(self, tree: bytes, jobs: int, progress: Report | None) -> Covered:
+        """Repair a tree; start over if another process removes the index meanwhile."""
+        for _ in range(_REPAIRS - 1):
+            with suppress(Damaged):
+                return self.repair(tree, jobs, progress)
+        return self.repair(tree, jobs, progress)
 
     def missing(self, tree: bytes) -> list[Cluster]:
         """Return the clusters of a tree that are not stored, without reading blobs."""

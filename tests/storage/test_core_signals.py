@@ -18,6 +18,9 @@ from projects import QUERIES, project
 from repositories import Repo
 from ways import ask, environment, payloads, program
 
+from ctx.cli.main import ended_in_order
+from ctx.errors import Ended
+
 ENDED = {
     signal.SIGINT: {130, -signal.SIGINT},
     signal.SIGTERM: {143, -signal.SIGTERM},
@@ -150,3 +153,21 @@ def test_a_dozen_signals_end_runs_in_order(signalled: Check, arguments: Sequence
 @pytest.mark.parametrize("arguments", [INDEX, SEARCH], ids=["index", "search"])
 def test_hundreds_of_signals_end_runs_in_order(signalled: Check, arguments: Sequence[str]) -> None:
     signalled(arguments, 150, 400)
+
+
+def test_an_error_that_c_code_makes_of_a_signal_counts_as_the_signal() -> None:
+    """The parser calls Python, and reports the exception of a signal handler as a SystemError."""
+
+    def interrupted(error: type[Exception], number: int) -> None:
+        with ended_in_order():
+            try:
+                if number:
+                    signal.raise_signal(number)
+            finally:
+                raise error
+
+    with pytest.raises(Ended) as ended:
+        interrupted(SystemError, signal.SIGTERM)
+    assert ended.value.exit_code == 143
+    with pytest.raises(SystemError):
+        interrupted(SystemError, 0)
