@@ -20,10 +20,10 @@ from ctx.search.opening import (
     STAGED,
     THEIRS,
     WORK_TREE,
-    Mend,
-    mending,
+    Repair,
     open_resolved,
     open_tree,
+    repairing,
 )
 from ctx.types import ALL, Answer, Cited, Hit, Plan, Removal, Status
 
@@ -190,7 +190,7 @@ class Index(OpenIndex):
         timeline: bool = False,
         revision: str | None = None,
         branch: str | None = None,
-        told: Callable[[int, int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> HistoryAnswer:
         """Return the commits that did what the query describes, see `ctx.history.answer`."""
         from ctx.history.answer import answer
@@ -209,7 +209,7 @@ class Index(OpenIndex):
             limit=limit,
             asks=asks,
             timeline=timeline,
-            on_progress=told,
+            on_progress=progress,
         )
 
     def search_files(
@@ -241,11 +241,11 @@ class Index(OpenIndex):
         started = time.monotonic()
         filters = Filters(self.repository, paths, languages, kind)
 
-        def ask() -> tuple[Mend, Callable[[], FileAnswer]]:
+        def ask() -> tuple[Repair, Callable[[], FileAnswer]]:
             opened = open_tree(self, revision, branch, overlay, progress, announce)
-            return opened.mend, partial(answer_files, self, opened, query, limit, filters, content=content)
+            return opened.repair, partial(answer_files, self, opened, query, limit, filters, content=content)
 
-        answer = mending(ask)
+        answer = repairing(ask)
         lacking = lacks_in_words(answer.about, self.repository.settings.is_partial_clone)
         seconds = time.monotonic() - started
         message = self.remark(answer.about.message or lacking)
@@ -315,13 +315,13 @@ class Index(OpenIndex):
         """Return the chunks nearest to a vector, (dimensions,) float; the score is the agreement of bits."""
         from ctx.search.hits import nearest_chunks
 
-        def ask() -> tuple[Mend, Callable[[], list[Hit]]]:
+        def ask() -> tuple[Repair, Callable[[], list[Hit]]]:
             opened = open_resolved(self, self.resolve(revision), COMMITTED)
             record = partial(self.record, opened.view)
-            return opened.mend, partial(nearest_chunks, opened.view, record, vector, limit)
+            return opened.repair, partial(nearest_chunks, opened.view, record, vector, limit)
 
         self.forget_submodules()
-        return mending(ask)
+        return repairing(ask)
 
     def similarity(self, one: str, other: str) -> float:
         """Return the cosine of the vectors of two texts, in -1..1; 0 if one of them has no word."""

@@ -38,7 +38,7 @@ class Session:
         """Open the repository that contains `path`, or use an open one, which is closed with the session."""
         self.repository: Repository = repository or open_repository(path)
         self.descriptor: Descriptor = embedded_model()
-        alternates = self.repository.lenders(DIRECTORY)
+        alternates = self.repository.alternates_with(DIRECTORY)
         self.store = Store(self.repository.common_dir, alternates, self.repository.permissions)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))

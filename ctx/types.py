@@ -414,7 +414,7 @@ class ModelStatus(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Output of `git ctx status`. Sizes in bytes; `lent` are the paths of the alternate stores.
+    """Output of `git ctx status`. Sizes in bytes; `alternates` are the paths of the alternate stores.
 
     `message` is one sentence for the user if a setting has no effect, else None.
     """
@@ -425,7 +425,7 @@ class Status(NamedTuple):
     snapshots: list[SnapshotStatus]
     head: CatchUp
     storage: str
-    lent: list[str]
+    alternates: list[str]
     packs: tuple[KeptPack, ...] = ()
     models: tuple[ModelStatus, ...] = ()
     message: str | None = None

@@ -20,7 +20,7 @@ import click
 from ctx.cli.commands import options, streams
 from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError, Ended
 from ctx.maintenance import local_log
-from ctx.text.escaping import printable_lines
+from ctx.text.escaping import escape_control_lines
 
 COMMANDS = {
     "init": "init",
@@ -236,4 +236,4 @@ def report(message: str, status: int, *, as_json: bool) -> None:
 
         first = message.partition("\n")[0]
         streams.forgiving(lambda: print_json({"type": "error", "message": first, "exitCode": status}))
-    streams.forgiving(lambda: print(f"{word}: {printable_lines(message)}", file=sys.stderr))
+    streams.forgiving(lambda: print(f"{word}: {escape_control_lines(message)}", file=sys.stderr))

@@ -39,7 +39,7 @@ def alternates(objects: str, named: str | None = None) -> list[str]:
     return list(found.values())
 
 
-def lenders(alternates: Sequence[str], holding: str) -> list[str]:
+def alternates_with(alternates: Sequence[str], holding: str) -> list[str]:
     """Return the common directories that alternates belong to, if something named `holding` lies in them.
 
     Those that git refuses to work in (`safe.directory`) are left out: objects are verified by their ids,

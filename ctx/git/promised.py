@@ -12,7 +12,7 @@ from ctx.errors import GitFailed
 from ctx.git import process
 from ctx.git.alternates import variables_of
 from ctx.git.repository import Repository
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 
 _FETCH = (
     # No negotiation: the objects are needed whatever is here already.
@@ -46,6 +46,6 @@ def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
             return
         said = process.complaint(done) if done.returncode else f"'{remote}' does not have them"
     raise GitFailed(
-        f"{counted(len(left), 'object')} of this tree could not be fetched: {said}\n"
+        f"{pluralize(len(left), 'object')} of this tree could not be fetched: {said}\n"
         "Without --fetch, `git ctx index` and `git ctx search` use only the objects that are here."
     )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ctx.errors import CtxError, Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
-from ctx.git.alternates import ALTERNATES, alternates, lenders, variables_of
+from ctx.git.alternates import ALTERNATES, alternates, alternates_with, variables_of
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
 from ctx.git.heads import heads
 from ctx.git.objects import EMPTY_TREES, CatFileObjects, Libgit2Objects, Object, Objects
@@ -124,12 +124,12 @@ class Repository:
             for folder in folders
         )
 
-    def lenders(self, holding: str) -> list[str]:
+    def alternates_with(self, holding: str) -> list[str]:
         """Return the common directories of the repositories that this one borrows objects from.
 
         Only those that contain something named `holding`, and that git trusts.
         """
-        return lenders(self.alternates, holding)
+        return alternates_with(self.alternates, holding)
 
     def tree_entries(self, tree: bytes) -> list[TreeEntry]:
         """Return the entries of one tree, one level deep, in git's order. Raises KeyError, Damaged."""

@@ -23,7 +23,7 @@ from ctx.history.view import View, Views, view_name, view_of
 from ctx.models.static_embedding import word_table
 from ctx.storage.store import Store
 from ctx.text.contents import MAX_SIZE
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 
 FIRST, LAST = "first", "last"
 """Values of `asks`: the commits that first added, or last removed, the subject of the query."""
@@ -250,7 +250,7 @@ def _known(view: View, passed: int, indexed: int) -> Known:
 def _lacks(known: Known) -> str | None:
     if known.unread:
         return (
-            f"the changes of {counted(known.unread, 'commit')} are not here and were not searched: "
+            f"the changes of {pluralize(known.unread, 'commit')} are not here and were not searched: "
             f"`{FETCH_ALL}` fetches the objects missing in a partial clone, `git fsck` looks for damage"
         )
     if known.edge:

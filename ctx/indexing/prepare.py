@@ -19,7 +19,7 @@ from ctx.storage.views.paths import flags
 from ctx.storage.views.segments import Key, Segment
 from ctx.storage.views.view import Group, View
 from ctx.text.contents import MISSING
-from ctx.text.pluralize import counted_and
+from ctx.text.pluralize import pluralize_with
 
 _PART_BYTES = 1 << 17
 _SMALL_SEGMENTS = 4
@@ -174,7 +174,7 @@ def _recount(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) -> li
     if missing := maker.absent(list(lacking)):
         # In a partial clone, `fetch` brings clusters without their blobs.
         raise BlobsMissing(
-            counted_and(missing, "file", "of this tree is", "of this tree are")
+            pluralize_with(missing, "file", "of this tree is", "of this tree are")
             + " not in this clone, so words cannot be counted: "
             "`git ctx index --fetch` gets them"
         )

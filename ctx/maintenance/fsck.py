@@ -40,12 +40,12 @@ _LOCK_WAITS = 5.0
 
 
 class Finding(NamedTuple):
-    """A damaged file: `path` relative to the store; `mended` is True if it was repaired."""
+    """A damaged file: `path` relative to the store; `repaired` is True if it was repaired."""
 
     path: str
     kind: str
     problem: str
-    mended: bool
+    repaired: bool
 
 
 class Report(NamedTuple):

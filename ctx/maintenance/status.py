@@ -13,7 +13,7 @@ from ctx.maintenance.models import models_of
 from ctx.maintenance.pins import pins
 from ctx.pack.shelf import Shelf
 from ctx.storage.sharing import storage
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _warnings(index: OpenIndex) -> Iterator[str]:
     settings = index.repository.settings
     if settings.is_partial_clone and (count := _without_words(index)):
         yield (
-            f"the words of {counted(count, 'file')} of HEAD are missing, since the text is not in this "
+            f"the words of {pluralize(count, 'file')} of HEAD are missing, since the text is not in this "
             "clone, so searches use symbols, paths and vectors only: `git ctx index --fetch` gets it, "
             "or fetch an index that was published by `git ctx push --with-words`"
         )

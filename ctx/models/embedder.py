@@ -23,7 +23,7 @@ from ctx.models.precision import BIT, is_same_answer, truncated
 from ctx.models.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
 from ctx.models.settings import EmbedderSettings
 from ctx.models.texts import text_hash
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 
 PROBE = "def probe(text):\n    return 'git-ctx asks whether it is still the same model'"
 _CHARACTERS = 3
@@ -163,11 +163,13 @@ class RemoteEmbedder:
     def _sound(self, vectors: Floats, count: int) -> Floats:
         url, wanted = self._service.url, self.settings
         if vectors.ndim != 2 or len(vectors) != count:
-            raise ServiceFailed(f"{url} gave {counted(len(vectors), 'vector')} for {counted(count, 'text')}")
+            raise ServiceFailed(
+                f"{url} gave {pluralize(len(vectors), 'vector')} for {pluralize(count, 'text')}"
+            )
         width = vectors.shape[1]
         if width < wanted.dimensions:
             raise ServiceFailed(
-                f"{url} gives vectors of {counted(width, 'number')}, "
+                f"{url} gives vectors of {pluralize(width, 'number')}, "
                 f"ctx.embedder.dimensions says {wanted.dimensions}"
             )
         if not np.isfinite(vectors).all():

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from ctx.errors import Damaged, Decoding
 from ctx.storage.regular_files import open_regular, without_waiting
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 
 _EVERY = 1.0
 """Seconds between writes of the counts."""
@@ -141,4 +141,4 @@ def state_directory() -> str:
 
 
 def _to_stderr(sentence: str) -> None:
-    print(printable(sentence), file=sys.stderr, flush=True)
+    print(escape_control(sentence), file=sys.stderr, flush=True)

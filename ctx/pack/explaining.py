@@ -20,7 +20,7 @@ from ctx.search.evidence.answering import case_of, edges_among
 from ctx.search.evidence.files import best_score, file_hit, near_of
 from ctx.search.evidence.past import past_of
 from ctx.search.evidence.values import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
-from ctx.search.opening import Mend, Opened, mending, open_tree
+from ctx.search.opening import Opened, Repair, open_tree, repairing
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import MAX_SIZE, TOO_LARGE, content_skip
 from ctx.text.tokens import counter
@@ -61,11 +61,11 @@ def explain_file(
     """
     check(task, options)
 
-    def ask() -> tuple[Mend, Callable[[], Explanation]]:
+    def ask() -> tuple[Repair, Callable[[], Explanation]]:
         opened = open_tree(index, options.revision, None, None, progress, announce)
-        return opened.mend, lambda: _with_selection(index, opened, path, task, options)
+        return opened.repair, lambda: _with_selection(index, opened, path, task, options)
 
-    return mending(ask)
+    return repairing(ask)
 
 
 def _with_selection(index: OpenIndex, opened: Opened, path: str, task: str, options: Options) -> Explanation:

@@ -38,8 +38,8 @@ from ctx.ranking.query_terms import near_in_paths, near_terms, query_terms
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.hits import corpus_of
-from ctx.search.opening import Mend, Opened, mending, open_tree, resolve_for_search
-from ctx.text.pluralize import counted
+from ctx.search.opening import Opened, Repair, open_tree, repairing, resolve_for_search
+from ctx.text.pluralize import pluralize
 from ctx.text.query import tokens
 from ctx.text.terms import STOP_WORDS
 from ctx.text.tokens import TOKENIZERS, Count, counter
@@ -94,9 +94,9 @@ def check(task: str, options: Options) -> None:
     if not said:
         raise UsageError(f"the task '{task.strip()}' has only common words: describe what to do")
     if not 1 <= options.budget <= BUDGET_MAX:
-        raise UsageError(f"a budget of {counted(options.budget, 'token')}: give 1 to {BUDGET_MAX:,}")
+        raise UsageError(f"a budget of {pluralize(options.budget, 'token')}: give 1 to {BUDGET_MAX:,}")
     if not 1 <= options.max_files <= FILES_MAX:
-        raise UsageError(f"at most {counted(options.max_files, 'file')}: give 1 to {FILES_MAX:,}")
+        raise UsageError(f"at most {pluralize(options.max_files, 'file')}: give 1 to {FILES_MAX:,}")
     if options.tokenizer not in TOKENIZERS:
         raise UsageError(f"unknown tokenizer {options.tokenizer!r}: one of {', '.join(TOKENIZERS)}")
     if options.format not in FORMATS:
@@ -142,11 +142,11 @@ def ranked(
 
     query = query_of_task(task)
 
-    def ask() -> tuple[Mend, Callable[[], Made]]:
+    def ask() -> tuple[Repair, Callable[[], Made]]:
         opened, changes, repair = _opened(index, options, progress, announce)
         return repair, lambda: use(rank(index, opened, changes(), query, options, hints))
 
-    return mending(ask)
+    return repairing(ask)
 
 
 def _opened(
@@ -154,18 +154,18 @@ def _opened(
     options: Options,
     progress: Callable[[Progress], None] | None,
     announce: Callable[[Plan], None] | None,
-) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Mend]:
+) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Repair]:
     """Return the opened tree of a pack, a function for the changes of its range, and a repair function."""
     if options.within is None:
         opened = open_tree(index, options.revision, None, None, progress, announce)
-        return opened, dict, opened.mend
+        return opened, dict, opened.repair
     from ctx.search.changes import compare, open_ends
 
     old, new = open_ends(index, options.within, False, progress, announce)
 
     def repair(everything: bool) -> None:
-        new.mend(everything)
-        old.mend(everything)
+        new.repair(everything)
+        old.repair(everything)
 
     return new, lambda: compare(index, old, new).new, repair
 
@@ -256,7 +256,7 @@ def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
     budget = pack.options.budget
     if frame > budget:
         raise UsageError(
-            f"a budget of {counted(budget, 'token')} cannot hold the frame of this pack, which has "
+            f"a budget of {pluralize(budget, 'token')} cannot hold the frame of this pack, which has "
             f"{frame:,}: raise --budget-tokens, or shorten the task"
         )
     weights = dict(zip(ranking.query.hashes.tolist(), ranking.query.weights.tolist(), strict=True))
@@ -374,7 +374,7 @@ def finished(
             mentioned -= 1
         elif not selection.drop_last():
             raise UsageError(
-                f"a budget of {counted(pack.options.budget, 'token')} cannot hold this update, which has "
+                f"a budget of {pluralize(pack.options.budget, 'token')} cannot hold this update, which has "
                 f"{tokens_used:,}: raise --budget-tokens, or make a new pack of the task"
             )
 

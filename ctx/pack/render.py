@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from ctx.pack.values import CHANGED, JSON, MARKDOWN, UNCHANGED, XML, Excerpt, Pack, PackedFile
-from ctx.text.escaping import printable, printable_lines
+from ctx.text.escaping import escape_control, escape_control_lines
 
 SHORT = 12
 """Digits of a blob's id in a citation."""
@@ -68,23 +68,23 @@ def reasons(file: PackedFile) -> str:
 
 
 def _path(path: bytes) -> str:
-    return printable(os.fsdecode(path))
+    return escape_control(os.fsdecode(path))
 
 
 def _about(pack: Pack) -> str:
     commit = f", commit {pack.commit[:SHORT]}" if pack.commit else ""
-    return f"tree {pack.tree[:SHORT]} ({printable(pack.revision)}{commit})"
+    return f"tree {pack.tree[:SHORT]} ({escape_control(pack.revision)}{commit})"
 
 
 def _symbols(file: PackedFile) -> str:
     names = dict.fromkeys(excerpt.symbol for excerpt in file.excerpts if excerpt.symbol)
-    return ", ".join(printable(name) for name in list(names)[:4])
+    return ", ".join(escape_control(name) for name in list(names)[:4])
 
 
 def _map_line(file: PackedFile) -> str:
     path = _path(file.path)
     state = f" ({file.state})" if file.state else ""
-    why = "; ".join(filter(None, (_symbols(file), printable(reasons(file)))))
+    why = "; ".join(filter(None, (_symbols(file), escape_control(reasons(file)))))
     rest = f" [no excerpt: {file.omission}]" if file.omission else ""
     return f"- {path}{state}" + (f": {why}" if why else "") + rest
 
@@ -112,11 +112,11 @@ def _delta_lines(pack: Pack) -> list[str]:
 
 
 def _markdown(pack: Pack, text_of: TextOf) -> str:
-    lines = ["# Task", "", printable_lines(pack.task.strip()), "", "# Context", ""]
+    lines = ["# Task", "", escape_control_lines(pack.task.strip()), "", "# Context", ""]
     lines += [_INTRODUCTION.format(tree=_about(pack)), ""]
     lines += _delta_lines(pack)
     if pack.message:
-        lines += [f"Note: {printable(pack.message)}", ""]
+        lines += [f"Note: {escape_control(pack.message)}", ""]
     files = sent(pack)
     if files:
         lines += ["## Files", "", *map(_map_line, files)]
@@ -136,9 +136,9 @@ def _markdown_excerpt(file: PackedFile, excerpt: Excerpt, text: str) -> str:
     fence = "```"
     for found in _FENCE.findall(text):
         fence = max(fence, found + "`", key=len)
-    title = " ".join(filter(None, (cited(file, excerpt), printable(excerpt.symbol))))
-    why = f" ({printable(excerpt.why)})" if excerpt.why else ""
-    return f"{title}{why}\n{fence}{file.language or ''}\n{printable_lines(text)}\n{fence}"
+    title = " ".join(filter(None, (cited(file, excerpt), escape_control(excerpt.symbol))))
+    why = f" ({escape_control(excerpt.why)})" if excerpt.why else ""
+    return f"{title}{why}\n{fence}{file.language or ''}\n{escape_control_lines(text)}\n{fence}"
 
 
 def _xml(pack: Pack, text_of: TextOf) -> str:
@@ -172,26 +172,26 @@ def _xml_excerpt(file: PackedFile, excerpt: Excerpt, text: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text))
+    return quoteattr(escape_control(text))
 
 
 def _cdata(text: str) -> str:
     """Return text as CDATA, so that code needs no escapes; `]]>` in the text is split."""
-    return "<![CDATA[" + printable_lines(text).replace("]]>", "]]]]><![CDATA[>") + "]]>"
+    return "<![CDATA[" + escape_control_lines(text).replace("]]>", "]]]]><![CDATA[>") + "]]>"
 
 
 def _json(pack: Pack, text_of: TextOf) -> str:
     value: dict[str, Any] = {
         "task": pack.task.strip(),
         "tree": pack.tree[:SHORT],
-        "revision": printable(pack.revision),
+        "revision": escape_control(pack.revision),
         "note": _INTRODUCTION.format(tree=_about(pack)),
     }
     update = " ".join(filter(None, _delta_lines(pack)))
     if update:
         value["update"] = update
     if pack.message:
-        value["message"] = printable(pack.message)
+        value["message"] = escape_control(pack.message)
     value["files"] = [
         {**_json_file(file), "excerpts": [_json_one(file, one, text_of(file, one)) for one in file.excerpts]}
         for file in sent(pack)
@@ -200,7 +200,7 @@ def _json(pack: Pack, text_of: TextOf) -> str:
 
 
 def _json_file(file: PackedFile) -> dict[str, Any]:
-    value = {"path": _path(file.path), "reason": printable(reasons(file))}
+    value = {"path": _path(file.path), "reason": escape_control(reasons(file))}
     if file.state:
         value["state"] = file.state
     if file.omission:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import Filters, search
-from ctx.search.opening import STAGED, WORK_TREE, Mend, Opened, mending, open_tree
+from ctx.search.opening import STAGED, WORK_TREE, Opened, Repair, open_tree, repairing
 from ctx.types import Answer, Found, Plan, Progress
 
 if TYPE_CHECKING:
@@ -68,15 +68,15 @@ def answer(
     """Return the best chunks of one tree. See `Index.search`."""
     started = time.monotonic()
 
-    def ask() -> tuple[Mend, Callable[[], Answer]]:
+    def ask() -> tuple[Repair, Callable[[], Answer]]:
         index.forget_submodules()
         opened = open_tree(index, revision, branch, overlay, progress, announce)
         joined = None
         if recurse_submodules:
             joined, opened = index.join_submodules(opened, progress)
-        return opened.mend, partial(_answer, index, opened, joined, question)
+        return opened.repair, partial(_answer, index, opened, joined, question)
 
-    found = mending(ask)
+    found = repairing(ask)
     return found._replace(seconds=time.monotonic() - started)
 
 

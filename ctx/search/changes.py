@@ -19,10 +19,19 @@ from ctx.git.worktree import has_work_tree
 from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import Filters, Scope, search
-from ctx.search.opening import COMMITTED, STAGED, WORK_TREE, Mend, Opened, mending, open_resolved, open_tree
+from ctx.search.opening import (
+    COMMITTED,
+    STAGED,
+    WORK_TREE,
+    Opened,
+    Repair,
+    open_resolved,
+    open_tree,
+    repairing,
+)
 from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
-from ctx.text.pluralize import counted_and
+from ctx.text.pluralize import pluralize_with
 from ctx.types import STATES, Answer, Change, Comparison, Found, Hit, Plan, Progress, by_score
 
 if TYPE_CHECKING:
@@ -87,16 +96,16 @@ def search_changes(
         message = "; ".join(filter(None, (lacking, ranked.message))) or None
         return index.answered(about, ranked._replace(message=message))
 
-    def ask() -> tuple[Mend, Callable[[], Answer]]:
+    def ask() -> tuple[Repair, Callable[[], Answer]]:
         old, new = open_ends(index, within, staged, progress, announce)
 
-        def mend(everything: bool) -> None:
-            new.mend(everything)
-            old.mend(everything)
+        def repair(everything: bool) -> None:
+            new.repair(everything)
+            old.repair(everything)
 
-        return mend, partial(answer, old, new)
+        return repair, partial(answer, old, new)
 
-    return mending(ask)
+    return repairing(ask)
 
 
 def local_hits(
@@ -159,7 +168,7 @@ def not_compared(found: ChunkDiff, old: Opened, new: Opened) -> str | None:
     """Return a message about files that differ and are not in this clone."""
     if not found.absent:
         return None
-    files = counted_and(found.absent, "file", "that differs is", "that differ are")
+    files = pluralize_with(found.absent, "file", "that differs is", "that differ are")
     return f"{files} not in this clone and not compared: {_getting(_lacking(old, new))} what is missing"
 
 
@@ -203,7 +212,7 @@ def _nothing(found: ChunkDiff, wanted: Collection[str], within: str) -> str:
     if not found.files:
         return f"nothing differs in {within}"
     if not found.old and not found.new:
-        files = counted_and(found.files, "file", "differs", "differ")
+        files = pluralize_with(found.files, "file", "differs", "differ")
         return f"{files} in {within}, none of them with lines that are indexed"
     states = " or ".join(state for state in STATES if state in wanted)
     return f"no chunk was {states} in {within}"

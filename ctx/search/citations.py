@@ -20,7 +20,7 @@ from ctx.git.worktree import has_work_tree
 from ctx.indexing.tree_walk import MOST_ENTRIES
 from ctx.search.opening import WORK_TREE
 from ctx.text.contents import BINARY, MAX_SIZE, content_skip, to_text
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.types import Cited
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
     first, last = lines.first or 1, lines.last or max(1, len(text))
     if last > max(1, len(text)):
         raise CtxError(
-            f"'{lines.name}' has {counted(len(text), 'line')}, so there is no line {last:,} to show"
+            f"'{lines.name}' has {pluralize(len(text), 'line')}, so there is no line {last:,} to show"
         )
     return Cited(blob, first, last, "\n".join(text[first - 1 : last]), ())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ctx.git.revisions import HEAD
 from ctx.git.unknown import FETCH_ALL
 from ctx.text.contents import MISSING
-from ctx.text.pluralize import counted, counted_and
+from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Behind, Coverage, Submodule
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
             if is_partial_clone
             else f"`{FETCH_ALL}` may bring {_them(missing)}, `git fsck` looks for damage"
         )
-        what = counted_and(missing, "file", "of this tree is", "of this tree are")
+        what = pluralize_with(missing, "file", "of this tree is", "of this tree are")
         if not coverage.without_words:
             return f"{what} not in this clone and not searched: {remedy}"
         searched = "all" if coverage.without_words == missing else f"{coverage.without_words:,}"
@@ -52,7 +52,7 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
         return None
     count = coverage.scanned + coverage.uncovered
     lacking = (
-        counted_and(count, "file", "of this tree is", "of this tree are")
+        pluralize_with(count, "file", "of this tree is", "of this tree are")
         + f" not indexed yet ({coverage.scanned:,} looked through by words, "
         f"{coverage.uncovered:,} not at all)"
     )
@@ -107,14 +107,14 @@ def _named(paths: list[bytes]) -> str:
 
 def distance_in_words(distance: Behind, revision: str) -> str:
     """Return `3 commits behind main, 12 files differ`, or how many commits ahead of it, or both."""
-    files = counted_and(distance.files, "file", "differs", "differ")
+    files = pluralize_with(distance.files, "file", "differs", "differ")
     behind, ahead = distance.commits, distance.ahead
     if behind is None:
         return f"not of its history, {files} from {revision}"
     if behind and ahead:
-        where = f"{counted(behind, 'commit')} behind {revision} and {ahead:,} ahead of it"
+        where = f"{pluralize(behind, 'commit')} behind {revision} and {ahead:,} ahead of it"
     elif ahead:
-        where = f"{counted(ahead, 'commit')} ahead of {revision}"
+        where = f"{pluralize(ahead, 'commit')} ahead of {revision}"
     else:
-        where = f"{counted(behind, 'commit')} behind {revision}" if behind else f"at {revision}"
+        where = f"{pluralize(behind, 'commit')} behind {revision}" if behind else f"at {revision}"
     return f"{where}, {files}"

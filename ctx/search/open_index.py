@@ -92,13 +92,13 @@ class OpenIndex(Session):
         revision: str | None = None,
         *,
         branch: str | None = None,
-        told: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> int:
         """Fetch from a partial clone's remotes the objects that indexing a revision needs; return their
         number.
 
-        `told` is called with the number of objects before each fetch. No other method fetches objects. Raises
-        `GitFailed`.
+        `progress` is called with the number of objects before each fetch. No other method fetches objects.
+        Raises `GitFailed`.
         """
         from ctx.indexing.lacking import fetch_lacking
 
@@ -112,7 +112,7 @@ class OpenIndex(Session):
             _, clusters = self.indexer.coverer.missing(self.indexer.trees.root(tree))
             return [member.oid for cluster in clusters for member in cluster.members]
 
-        return fetch_lacking(self.repository, tree, files, told or (lambda _: None))
+        return fetch_lacking(self.repository, tree, files, progress or (lambda _: None))
 
     def below(self, revision: str | None = None, *, branch: str | None = None) -> Iterator[Below]:
         """Yield the submodules of a revision at their pinned commits, nested ones too."""
@@ -190,7 +190,7 @@ class OpenIndex(Session):
             return self.snapshots.still_lacks(tree, self.repository) is not None
         return view.is_overlay or self.snapshots.covered(tree) is not None
 
-    def mend(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
+    def repair(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
         """Rebuild stored data of a tree that does not match its name; with `everything`, all of it."""
         if everything:
             indexer.renew(tree)

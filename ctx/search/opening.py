@@ -23,7 +23,7 @@ OURS, THEIRS, BASE = "ours", "theirs", "base"
 """Overlays of HEAD; the last three are the sides of a conflict."""
 
 
-Mend = Callable[[bool], object]
+Repair = Callable[[bool], object]
 """Rebuild stored clusters: all of them if True, else only those that do not match their name."""
 Result = TypeVar("Result")
 
@@ -61,21 +61,21 @@ class Opened(NamedTuple):
     asked: Resolution
     view: View
     about: Answer
-    mend: Mend
+    repair: Repair
 
 
-def mending(ask: Callable[[], tuple[Mend, Callable[[], Result]]]) -> Result:
+def repairing(ask: Callable[[], tuple[Repair, Callable[[], Result]]]) -> Result:
     """Answer from the trees that `ask` opens, and repair stored data that proves damaged.
 
     Each attempt reopens the trees: first as they are, then after each of two repairs. The second repair
     rebuilds everything. Damage that remains is raised.
     """
     for everything in (False, True):
-        mend, answer = ask()
+        repair, answer = ask()
         try:
             return answer()
         except Damaged:
-            mend(everything)
+            repair(everything)
     return ask()[1]()
 
 
@@ -147,7 +147,7 @@ def open_resolved(
         reader=Reader(index.repository, changed),
     )
     tree = asked.tree
-    return Opened(asked, view, about, lambda everything: index.mend(indexer(), tree, everything))
+    return Opened(asked, view, about, lambda everything: index.repair(indexer(), tree, everything))
 
 
 def _fallen_back(index: OpenIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:

@@ -27,7 +27,7 @@ from ctx.search.opening import COMMITTED, Opened, open_tree
 from ctx.storage.records import decode_record
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import to_text
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.types import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, Plan, Progress, by_score
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _code_in(index: OpenIndex, opened: Opened, path: bytes, first: int, last: in
     record = decode_record(index.record(view, view.cluster_of(file), key))
     if (last or first) > record.lines:
         raise CtxError(
-            f"'{os.fsdecode(path)}' has {counted(record.lines, 'line')}, "
+            f"'{os.fsdecode(path)}' has {pluralize(record.lines, 'line')}, "
             f"so there is no line {last or first:,}"
         )
     blob = index.reader.read_blob(key[0])

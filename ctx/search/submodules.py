@@ -84,10 +84,10 @@ class Joined:
         counted = sum(one.problem is not None for one in answer.submodules)
         return submodules_in_words(answer.submodules, answer.coverage.skipped.get(SUBMODULE, 0) - counted)
 
-    def mend(self, everything: bool) -> None:
+    def repair(self, everything: bool) -> None:
         """Rebuild damaged data of each part, or everything."""
         for part in self._parts:
-            part.opened.mend(everything)
+            part.opened.repair(everything)
 
 
 def _close(homes: list[OpenIndex]) -> None:
@@ -121,7 +121,7 @@ def join(index: OpenIndex, opened: Opened, progress: Report | None) -> tuple[Joi
         submodules=tuple(reported),
         reader=Reader(index.repository, joined=joined),
     )
-    return joined, opened._replace(view=view, about=about, mend=joined.mend)
+    return joined, opened._replace(view=view, about=about, repair=joined.repair)
 
 
 def pinned_below(index: OpenIndex, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:

@@ -17,7 +17,7 @@ from ctx.share.publish import push_id, wait_after
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
 from ctx.storage.snapshots import decode_node
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
@@ -69,7 +69,7 @@ def compact_remote(index: OpenIndex, remote: str | None, keep: Keep) -> CompactR
             if not report.dropped:
                 return report
             epoch = f"{_TRAILER}{_epoch(share, tip) + 1}\n"
-            message = f"Keep {counted(report.kept, 'snapshot')}\n\n{epoch}{push_id()}"
+            message = f"Keep {pluralize(report.kept, 'snapshot')}\n\n{epoch}{push_id()}"
             pushed = share.push(share.commit(None, {}, message, keep=kept, sign=sign), lease=tip)
             if pushed.landed:
                 return report

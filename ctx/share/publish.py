@@ -21,7 +21,7 @@ from ctx.share.layout import Published
 from ctx.share.transport import ShareRepository
 from ctx.share.words import Words
 from ctx.storage.partition import PARTITION_VERSION
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 
 _ATTEMPTS = 40
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
@@ -252,9 +252,9 @@ def _count(paths: Iterable[str], area: str) -> int:
 def _message(trees: Sequence[tuple[str, bytes]], words: int) -> str:
     if trees:
         names = ", ".join(dict.fromkeys(name for name, _ in trees))
-        what = f"{counted(len(trees), 'snapshot')} of {names}"
+        what = f"{pluralize(len(trees), 'snapshot')} of {names}"
     else:
-        what = f"the words of {counted(words, 'cluster')}" if words else "better clusters"
+        what = f"the words of {pluralize(words, 'cluster')}" if words else "better clusters"
     return f"Publish {what}\n\n{push_id()}"
 
 

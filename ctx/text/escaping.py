@@ -21,14 +21,14 @@ _JOINED = re.compile("(?<=[^\\x00-\\x7f])([\\u200c\\u200d])(?=[^\\x00-\\x7f])")
 """Joiners where scripts and emoji need them; text loses its meaning without."""
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     """Replace each unsafe character by its picture (Unicode block Control Pictures), or U+FFFD."""
     return _UNSAFE.sub(_picture, text)
 
 
-def printable_lines(text: str) -> str:
+def escape_control_lines(text: str) -> str:
     """Replace the unsafe characters of a text of several lines, except the line breaks."""
-    return "\n".join(map(printable, text.split("\n")))
+    return "\n".join(map(escape_control, text.split("\n")))
 
 
 def harmless(line: str) -> str:
@@ -40,7 +40,8 @@ def harmless(line: str) -> str:
         line = line[:LONGEST_LINE] + "…"
     parts = _JOINED.split(line.removesuffix("\r"))
     return "".join(
-        text + joiner for text, joiner in zip(map(printable, parts[::2]), [*parts[1::2], ""], strict=True)
+        text + joiner
+        for text, joiner in zip(map(escape_control, parts[::2]), [*parts[1::2], ""], strict=True)
     )
 
 

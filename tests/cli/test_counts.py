@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ctx
-from ctx.text.pluralize import counted, counted_and
+from ctx.text.pluralize import pluralize, pluralize_with
 
 PLURAL = re.compile(
     r" (?:(?:new|more|later|older) )?(?:blobs|chunks|clusters|commits|files|hits|lines|objects|packs|pieces|"
@@ -22,12 +22,12 @@ ROOT = Path(ctx.__file__).parent
     ("count", "words"), [(0, "0 new files"), (1, "1 new file"), (2, "2 new files"), (2000, "2,000 new files")]
 )
 def test_a_number_of_things(count: int, words: str) -> None:
-    assert counted(count, "new file") == words
+    assert pluralize(count, "new file") == words
 
 
 def test_what_they_are() -> None:
-    assert counted_and(1, "file", "is", "are") == "1 file is"
-    assert counted_and(12, "file", "is", "are") == "12 files are"
+    assert pluralize_with(1, "file", "is", "are") == "1 file is"
+    assert pluralize_with(12, "file", "is", "are") == "12 files are"
 
 
 def counts(path: Path) -> list[str]:

@@ -9,7 +9,7 @@ import unicodedata
 import pytest
 
 from ctx.cli.commands.answer_output import hit_object, print_records
-from ctx.text.escaping import harmless, printable
+from ctx.text.escaping import escape_control, harmless
 from ctx.text.paths import quoted
 from ctx.types import Answer, Coverage, Hit, Position
 
@@ -19,7 +19,7 @@ UNSAFE += "\u00ad\u200b\u200c\u200d\u2060\u2064\ufeff\ufffb\U000e0001\U000e0041\
 
 @pytest.mark.parametrize("character", UNSAFE)
 def test_no_unsafe_character_is_printed(character):
-    assert character not in printable(f"a{character}b")
+    assert character not in escape_control(f"a{character}b")
     assert character not in quoted(f"a{character}b".encode())
     assert quoted(f"a{character}b".encode()).startswith('"a\\')
 
@@ -40,18 +40,18 @@ def test_no_format_character_of_unicode_is_printed():
     hidden = [
         chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf" and code not in shown
     ]
-    assert [hex(ord(one)) for one in hidden if one in printable(one)] == []
+    assert [hex(ord(one)) for one in hidden if one in escape_control(one)] == []
 
 
 def test_joiners_stay_in_text_where_a_script_needs_them():
     text = "می\u200cخواهم 👩\u200d💻 क्\u200dष"
     assert harmless(text) == text
-    assert "\u200d" not in harmless("get\u200dUser") + harmless("\u200da") + printable(text)
+    assert "\u200d" not in harmless("get\u200dUser") + harmless("\u200da") + escape_control(text)
     assert harmless("日\u200b本") == "日\ufffd本"
 
 
 def test_what_is_safe_stays():
-    assert printable("größe 日本 عربي\tx") == "größe 日本 عربي\tx"
+    assert escape_control("größe 日本 عربي\tx") == "größe 日本 عربي\tx"
     assert quoted("größe 日本 عربي".encode()) == "größe 日本 عربي"
     assert quoted("a\u202eb".encode()) == '"a\\342\\200\\256b"'
 

@@ -60,7 +60,7 @@ def test_a_shared_clone_is_searched_without_any_work(lender: Repo, borrower: Rep
     with ctx.open(borrower.path) as index:
         assert index.missing() == []
         assert index.index().skipped == "ALREADY_INDEXED"
-        assert index.status().lent == [str(lender.path / ".git/ctx")]
+        assert index.status().alternates == [str(lender.path / ".git/ctx")]
         assert index.status().head.covered
     hits = ask(borrower).hits
     assert not (borrower.path / ".git/ctx").exists()

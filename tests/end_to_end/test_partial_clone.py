@@ -83,7 +83,7 @@ def test_what_a_revision_lacks_comes_at_once(
     references = repo.git("for-each-ref")
     told: list[int] = []
     with ctx.open(repo.path) as index:
-        fetched = index.fetch(revision, told=told.append)
+        fetched = index.fetch(revision, progress=told.append)
         assert sum(told) == fetched > 0
         assert told == ([1] if kind == "tree:0" else []) + ([] if kind.endswith("1k") else [2]) + [told[-1]]
         assert packs(repo) - before == len(told)

@@ -12,8 +12,8 @@ from ctx.errors import UsageError
 from ctx.history.answer import FIRST, LAST, Filters, text_of
 from ctx.history.results import CommitHit, Place
 from ctx.index import Index
-from ctx.text.escaping import harmless, printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control, harmless
+from ctx.text.pluralize import pluralize
 from ctx.text.wording import date_of
 
 _ASKS = {"best": None, "first": FIRST, "last": LAST}
@@ -37,7 +37,7 @@ def history_search(
         asks=asks,
         revision=given.get("revision"),
         branch=given.get("branch"),
-        told=report,
+        progress=report,
     )
     known = answer.known
     values: dict[str, Any] = {
@@ -58,13 +58,13 @@ def _forms(index: Index, hit: CommitHit) -> Iterator[Form]:
     value = {
         "commit": hit.commit.hex()[:12],
         "date": date_of(hit.author_time),
-        "author": printable(hit.author),
-        "subject": printable(hit.subject),
+        "author": escape_control(hit.author),
+        "subject": escape_control(hit.subject),
         "score": round(hit.score, 3),
     }
     changes = [
         {
-            "path": printable(os.fsdecode(place.path)),
+            "path": escape_control(os.fsdecode(place.path)),
             "side": "removed" if place.is_removed else "added",
             "startLine": place.first,
             "endLine": place.last,
@@ -84,10 +84,10 @@ def _forms(index: Index, hit: CommitHit) -> Iterator[Form]:
 
 def _changed(place: Place, text: str | None, most: int) -> Iterator[str]:
     sign = "-" if place.is_removed else "+"
-    yield f"{sign} {printable(os.fsdecode(place.path))}:{place.first}-{place.last}"
+    yield f"{sign} {escape_control(os.fsdecode(place.path))}:{place.first}-{place.last}"
     if text is None or not most:
         return
     lines = [harmless(line) for line in text.split("\n")]
     yield from numbered(lines[:most], place.first)
     if len(lines) > most:
-        yield f"[{counted(len(lines) - most, 'more line')}]"
+        yield f"[{pluralize(len(lines) - most, 'more line')}]"

@@ -11,7 +11,7 @@ from ctx.agents.mcp.replies import Reply, revision_values
 from ctx.index import Index
 from ctx.pack.values import Options
 from ctx.search.evidence.wording import explanation_in_words
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.types import Progress
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ def explain(index: Index, given: dict[str, Any], progress: Callable[[Progress], 
     values = {
         "path": _path(found.path),
         **revision_values(found.about.revision, found.about.commit, found.about.tree),
-        "rankedWith": [printable(one) for one in found.about.ranked_with],
-        "indexing": {"status": found.indexing, "reason": found.reason and printable(found.reason)},
+        "rankedWith": [escape_control(one) for one in found.about.ranked_with],
+        "indexing": {"status": found.indexing, "reason": found.reason and escape_control(found.reason)},
         "selection": {"status": found.selection, "reason": found.selection_reason},
         "rank": found.rank,
         "rankedFiles": found.ranked,
         "score": None if found.hit is None else round(found.hit.score, 3),
-        "reasons": [] if found.hit is None else [printable(one) for one in found.hit.reasons],
+        "reasons": [] if found.hit is None else [escape_control(one) for one in found.hit.reasons],
         "contributions": {}
         if found.hit is None
         else {name: round(part, 3) for name, part in found.hit.contributions.items() if round(part, 3)},
@@ -53,4 +53,4 @@ def _files(edges: Sequence[Edge], *, outgoing: bool) -> list[str]:
 
 
 def _path(path: bytes) -> str:
-    return printable(os.fsdecode(path))
+    return escape_control(os.fsdecode(path))

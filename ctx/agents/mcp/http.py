@@ -23,7 +23,7 @@ from ctx.agents.mcp.access import VARIABLE, chosen_token, new_token, written
 from ctx.agents.mcp.project import Project
 from ctx.agents.mcp.server import make_server
 from ctx.errors import CtxError
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 
 ADDRESS = "127.0.0.1"
 PATH = "/mcp"
@@ -44,7 +44,7 @@ def serve_http(root: str, port: int, *, minimal: bool = False) -> None:
         stack.callback(project.close)
         print(url, flush=True)
         print(
-            printable(f"git-ctx: serving {project.root or root}; the token is {place}"),
+            escape_control(f"git-ctx: serving {project.root or root}; the token is {place}"),
             file=sys.stderr,
             flush=True,
         )

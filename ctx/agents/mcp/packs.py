@@ -15,7 +15,7 @@ from ctx.agents.mcp.tools import SCHEME
 from ctx.errors import CtxError, StoreUnusable, UsageError
 from ctx.index import Index
 from ctx.pack.manifest import encode, manifest
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.text.tokens import counter
 from ctx.text.wording import size, when
 from ctx.types import Progress
@@ -71,7 +71,7 @@ def make_pack(index: Index, given: dict[str, Any], progress: Callable[[Progress]
             notes.append(f"the pack is not kept: {error}")
     else:
         notes.append("nothing in this tree matches the task: rephrase it")
-    message = printable("; ".join(notes)) or None
+    message = escape_control("; ".join(notes)) or None
     values = _plain(pack, kept=kept) | {"message": message}
     return Reply(made.prompt if pack.files or pack.delta is not None else str(message), values)
 
@@ -132,14 +132,14 @@ def _plain(pack: Pack, *, kept: bool) -> dict[str, Any]:
         "slug": pack.slug,
         "parentPack": pack.delta.parent if pack.delta is not None else None,
         "revision": pack.commit or pack.tree,
-        "revisionName": printable(pack.revision),
+        "revisionName": escape_control(pack.revision),
         "tree": pack.tree,
-        "rankedWith": [printable(one) for one in pack.ranked_with],
+        "rankedWith": [escape_control(one) for one in pack.ranked_with],
         "tokens": pack.tokens,
         "budgetTokens": pack.options.budget,
         "tokenizer": pack.options.tokenizer,
         "files": [
-            {"path": printable(os.fsdecode(file.path)), "state": file.state}
+            {"path": escape_control(os.fsdecode(file.path)), "state": file.state}
             for file in pack.files
             if file.excerpts
         ],
@@ -188,9 +188,9 @@ def _within_tokens(compact: dict[str, Any]) -> dict[str, Any]:
 
 
 def _harmless(value: Any) -> Any:
-    """Return plain values with every string made `printable`."""
+    """Return plain values with every string made `escape_control`."""
     if isinstance(value, str):
-        return printable(value)
+        return escape_control(value)
     if isinstance(value, dict):
         return {name: _harmless(one) for name, one in value.items()}
     return [_harmless(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -31,8 +31,8 @@ from ctx.errors import CtxError, NotARepository, UsageError
 from ctx.git.repository import Repository, open_repository
 from ctx.index import Index
 from ctx.search.citations import citation
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 from ctx.types import Answer, Hit, Progress
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class Project:
         values: dict[str, Any] = {
             **revision_values(answer.revision, answer.commit, answer.tree),
             "complete": answer.coverage.complete,
-            "rankedWith": [printable(one) for one in answer.ranked_with],
+            "rankedWith": [escape_control(one) for one in answer.ranked_with],
         }
         hits = (self._forms(hit) for hit in answer.hits)
         return listed(values, "hits", hits, given.get("maxTokens", MAX_TOKENS), answer.message, nothing)
@@ -230,10 +230,10 @@ def _places(index: Index, root: str) -> list[tuple[int, int]]:
 def _value(hit: Hit) -> dict[str, Any]:
     position = hit.position
     return {
-        "path": printable(os.fsdecode(hit.path)),
+        "path": escape_control(os.fsdecode(hit.path)),
         "startLine": position.start_line,
         "endLine": position.end_line,
-        "symbol": printable(hit.symbol),
+        "symbol": escape_control(hit.symbol),
         "score": round(hit.score, 3),
         "citation": citation(hit.blob, position.start_line, position.end_line, 12),
     }
@@ -243,7 +243,7 @@ def _shown(hit: Hit, value: dict[str, Any], lines: Sequence[str], shown: int) ->
     change = f" ({hit.change.state})" if hit.change is not None else ""
     copy = f" ({hit.duplicate})" if hit.duplicate else ""
     head = f"{value['path']}:{value['startLine']}-{value['endLine']} {value['symbol']}{change}{copy}"
-    rest = "" if shown == len(lines) else f"\n[{counted(len(lines) - shown, 'more line')}]"
+    rest = "" if shown == len(lines) else f"\n[{pluralize(len(lines) - shown, 'more line')}]"
     return "\n".join((f"{head}  [{value['citation']}]", *lines[:shown])) + rest
 
 

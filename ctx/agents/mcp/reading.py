@@ -11,8 +11,8 @@ from ctx.agents.mcp.tools import MAX_TOKENS
 from ctx.errors import CtxError, UsageError
 from ctx.index import Index
 from ctx.text.contents import MAX_SIZE, content_skip, decode
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 from ctx.text.tokens import counter
 
 
@@ -34,19 +34,19 @@ def read_lines(index: Index, given: dict[str, Any]) -> Reply:
         first = given.get("startLine", 1)
         last = min(given.get("endLine", len(lines)), len(lines))
         if first > len(lines):
-            raise UsageError(f"{name} has {counted(len(lines), 'line')}: startLine {first} is past its end")
+            raise UsageError(f"{name} has {pluralize(len(lines), 'line')}: startLine {first} is past its end")
         if last < first:
             raise UsageError(f"endLine {last} is before startLine {first}")
         lines = lines[first - 1 : last]
     lines = numbered(lines, first)
     shown = len(lines)
     while True:
-        head = f"{printable(name)}:{first}-{first + shown - 1}"
-        more = f"\n[{counted(len(lines) - shown, 'more line')}: startLine {first + shown}]"
+        head = f"{escape_control(name)}:{first}-{first + shown - 1}"
+        more = f"\n[{pluralize(len(lines) - shown, 'more line')}: startLine {first + shown}]"
         text = "\n".join(lines[:shown])
         reply = f"{head}\n{text}{more if shown < len(lines) else ''}"
         values = {
-            "path": printable(name),
+            "path": escape_control(name),
             "startLine": first,
             "endLine": first + shown - 1,
             "blob": blob,

@@ -1,6 +1,6 @@
 """Composition of replies: text for the model and plain values, together within a token limit.
 
-Contains no tools. Text from a repository has to go through `printable` before it gets here.
+Contains no tools. Text from a repository has to go through `escape_control` before it gets here.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 from ctx.text.tokens import Count, counter
 
 _BETWEEN = 2
@@ -26,7 +26,7 @@ class Reply(NamedTuple):
 
 def revision_values(name: str, commit: bytes | None, tree: bytes) -> dict[str, Any]:
     """Return the fields that identify the revision of a reply, named as in the JSON output."""
-    return {"revision": (commit or tree).hex(), "revisionName": printable(name), "tree": tree.hex()}
+    return {"revision": (commit or tree).hex(), "revisionName": escape_control(name), "tree": tree.hex()}
 
 
 class Form(NamedTuple):
@@ -51,7 +51,7 @@ def listed(
     `rankedWith`; the hits go below `key`. `nothing` is the text for a reply without hits.
     """
     count = counter()
-    values = values | {"message": None if message is None else printable(message), key: []}
+    values = values | {"message": None if message is None else escape_control(message), key: []}
     notes = [f"note: {values['message']}"] if message else []
     if ranked_with := values.get("rankedWith"):
         notes.append(f"ranked with {', '.join(ranked_with)}")
@@ -85,7 +85,7 @@ def listed(
     if not there:
         parts.append(nothing)
     elif not shown:
-        parts.append(f"what was found needs more than {counted(most, 'token')}: raise maxTokens")
+        parts.append(f"what was found needs more than {pluralize(most, 'token')}: raise maxTokens")
     return Reply("\n".join(parts), values)
 
 
@@ -101,7 +101,7 @@ def _priced(forms: Iterable[Form], count: Count) -> list[tuple[int, Form]]:
 
 def numbered(lines: Sequence[str], first: int) -> list[str]:
     """Return lines prefixed with their number and a tab."""
-    return [f"{number}\t{printable(line)}" for number, line in enumerate(lines, first)]
+    return [f"{number}\t{escape_control(line)}" for number, line in enumerate(lines, first)]
 
 
 def as_json(values: dict[str, Any]) -> str:

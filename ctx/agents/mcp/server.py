@@ -28,7 +28,7 @@ from ctx.agents.mcp.project import Project
 from ctx.agents.mcp.replies import Reply
 from ctx.agents.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, instructions
 from ctx.errors import CtxError, UsageError
-from ctx.text.escaping import printable, printable_lines
+from ctx.text.escaping import escape_control, escape_control_lines
 
 Found = TypeVar("Found")
 
@@ -119,7 +119,7 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
             return _failure(str(error))
         except Exception as error:
             # A failing call must not end the server.
-            print(printable(f"git-ctx: {type(error).__name__}: {error}"), file=sys.stderr)
+            print(escape_control(f"git-ctx: {type(error).__name__}: {error}"), file=sys.stderr)
             return _failure(
                 f"unexpected {type(error).__name__}: this is a bug in git-ctx; try another question"
             )
@@ -208,5 +208,5 @@ async def _looked_up(call: Callable[..., Found], *arguments: str) -> Found:
 
 
 def _failure(message: str) -> types.CallToolResult:
-    text = printable_lines(message)
+    text = escape_control_lines(message)
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)

@@ -37,7 +37,7 @@ _BROAD = re.compile(r"\s|\||\*|\+|\?|\[|\(")
 class Exploration(NamedTuple):
     """State of a session."""
 
-    told: bool = False
+    suggested: bool = False
     broad: int = 0
     nudged: bool = False
     searched: bool = False
@@ -45,7 +45,7 @@ class Exploration(NamedTuple):
 
 def after_prompt(state: Exploration) -> tuple[Exploration, bool]:
     """Return the state after a prompt of the user, and True if the hook is to speak: once per session."""
-    return Exploration(told=True), not state.told
+    return Exploration(suggested=True), not state.suggested
 
 
 def after_tool(state: Exploration, tool: str, arguments: dict[str, Any]) -> tuple[Exploration, bool]:

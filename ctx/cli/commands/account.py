@@ -8,7 +8,7 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 
 
 @click.command(short_help="Show which remote models are configured, and whether there is a key.")
@@ -55,7 +55,7 @@ def command(json_output: bool) -> int:
         click.echo("no remote model is configured: the model of the package answers, and nothing is sent")
     for one in found:
         key = "with a key" if one["hasKey"] else "without a key"
-        click.echo(printable(f"{one['kind']}  {one['model']} at {one['url']} ({one['dialect']}), {key}"))
+        click.echo(escape_control(f"{one['kind']}  {one['model']} at {one['url']} ({one['dialect']}), {key}"))
         if "descriptor" in one:
-            click.echo(printable(f"  what it makes is kept as {one['descriptor']}"))
+            click.echo(escape_control(f"  what it makes is kept as {one['descriptor']}"))
     return 0

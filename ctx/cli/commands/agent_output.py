@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands.json_output import path_fields, print_json
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 
 if TYPE_CHECKING:
     from ctx.agents.setup.planning import Plan, Step
@@ -29,13 +29,13 @@ def print_plan(plan: Plan, scope: str, root: str) -> None:
         by_path.setdefault(step.path, []).append(step)
     for path, steps in by_path.items():
         new = " (new)" if steps[0].made else ""
-        click.echo(f"{printable(_short(path, scope, root))}{new}")
+        click.echo(f"{escape_control(_short(path, scope, root))}{new}")
         for action in dict.fromkeys(step.action for step in steps):
             same = [step for step in steps if step.action == action]
             components = ", ".join(dict.fromkeys(step.component for step in same))
             agents = ", ".join(dict.fromkeys(agent for step in same for agent in step.agents))
             reason = next((f": {step.reason}" for step in same if step.reason), "")
-            click.echo(f"  {WORDS[action]}: {components} ({agents}){printable(reason)}")
+            click.echo(f"  {WORDS[action]}: {components} ({agents}){escape_control(reason)}")
 
 
 def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool, **more: str) -> None:

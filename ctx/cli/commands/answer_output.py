@@ -9,7 +9,7 @@ from ctx.cli.commands.answer_text import TextOf, left_out_in_words, uncommitted_
 from ctx.cli.commands.change_output import change_object, comparison_object, evolution_object
 from ctx.cli.commands.json_output import path_fields, paths_fields, print_json, revision_fields
 from ctx.search.citations import citation
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here
 from ctx.types import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
 
@@ -137,7 +137,7 @@ def print_records(answer: Answer, prefix: bytes) -> None:
     A hit of a comparison has two more: its state, and the side that has these lines, new or old.
     """
     if answer.message:
-        print(printable(answer.message), file=sys.stderr)
+        print(escape_control(answer.message), file=sys.stderr)
     for hit in answer.hits:
         change = (hit.change.state, hit.change.side) if hit.change is not None else ()
         fields = (

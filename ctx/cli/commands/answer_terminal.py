@@ -15,7 +15,7 @@ from rich.text import Text
 from ctx.cli.commands.answer_text import TextOf, also_at, cite, closing_line, no_text
 from ctx.cli.commands.change_output import change_in_words, changed_lines, evolution_lines, sign_of
 from ctx.cli.commands.snippet import shown_changes
-from ctx.text.escaping import harmless, printable
+from ctx.text.escaping import escape_control, harmless
 from ctx.text.paths import from_here, quoted
 from ctx.types import Answer, Hit
 
@@ -42,7 +42,7 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
         file=sys.stdout, force_terminal=True, highlight=False, soft_wrap=not sys.stdout.isatty()
     )
     if answer.message:
-        console.print(Text(printable(answer.message), "yellow"))
+        console.print(Text(escape_control(answer.message), "yellow"))
         console.print()
     for hit in answer.hits:
         console.print(heading(hit, prefix), soft_wrap=True)

@@ -14,9 +14,9 @@ from ctx.cli.commands.change_output import (
 )
 from ctx.cli.commands.snippet import shown_changes
 from ctx.search.citations import SHORT, citation
-from ctx.text.escaping import harmless, printable
+from ctx.text.escaping import escape_control, harmless
 from ctx.text.paths import from_here, quoted
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.types import Answer, Hit, Uncommitted
 
 TextOf = Callable[[Hit], str | None]
@@ -27,7 +27,7 @@ def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: byte
     """Print greppable lines `path:first-last:symbol`, each followed by a numbered and indented snippet."""
     write = sys.stdout.write
     if answer.message:
-        write(f"{printable(answer.message)}\n\n")
+        write(f"{escape_control(answer.message)}\n\n")
     for hit in answer.hits:
         print_hit(hit, query, text_of, prefix)
     write(closing_line(answer) + "\n")
@@ -96,7 +96,7 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
     `shown` is the number of hits if it differs from that of the answer.
     """
     count = len(answer.hits) if shown is None else shown
-    hits = counted(count, "hit") if count else "no hits"
+    hits = pluralize(count, "hit") if count else "no hits"
     commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
     changes = f" {uncommitted_in_words(uncommitted)}" if uncommitted and uncommitted.changed else ""
@@ -105,12 +105,12 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
         comparison_in_words(answer.comparison)
         if answer.comparison
         else f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
-        f"{'all' if coverage.complete else 'only'} {counted(coverage.files, 'file')}, "
-        + counted(coverage.chunks, "chunk"),
+        f"{'all' if coverage.complete else 'only'} {pluralize(coverage.files, 'file')}, "
+        + pluralize(coverage.chunks, "chunk"),
     ]
     if answer.submodules:
         searched = sum(one.commit is not None for one in answer.submodules)
-        parts.append(f"{searched:,} of {counted(len(answer.submodules), 'submodule')} searched")
+        parts.append(f"{searched:,} of {pluralize(len(answer.submodules), 'submodule')} searched")
     left_out = sum(coverage.skipped.values())
     if left_out:
         parts.append(f"{left_out:,} left out")
@@ -121,12 +121,12 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
         parts.append(f"also asked {asked}")
     if uncommitted and uncommitted.left_out:
         parts.append(left_out_in_words(uncommitted))
-    return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
+    return escape_control(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
 
 
 def uncommitted_in_words(uncommitted: Uncommitted) -> str:
     """Return `with 2 files not committed`."""
-    files = counted(uncommitted.changed, "file")
+    files = pluralize(uncommitted.changed, "file")
     known = {"work tree": f"{files} not committed", "staged": f"{files} staged"}
     return (
         f"with {known.get(uncommitted.state, f'{uncommitted.state} of the conflict, {files} not committed')}"
@@ -135,4 +135,4 @@ def uncommitted_in_words(uncommitted: Uncommitted) -> str:
 
 def left_out_in_words(uncommitted: Uncommitted) -> str:
     """Return `7 files of many untracked not looked at`."""
-    return f"{counted(uncommitted.left_out, 'file')} of many untracked not looked at"
+    return f"{pluralize(uncommitted.left_out, 'file')} of many untracked not looked at"

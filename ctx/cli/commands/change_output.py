@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ctx.cli.commands.json_output import revision_fields
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted, counted_and
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import date_of
 from ctx.types import NEW, Change, Comparison, Evolution, Hit
 
@@ -20,7 +20,7 @@ def change_in_words(change: Change) -> str:
     """Return text such as `modified, lines 12-14, 20` or `removed, lines 3-9 of the old text`."""
     pieces = [f"{a}" if a == b else f"{a}-{b}" for a, b in change.lines[:_MOST_PIECES]]
     left = len(change.lines) - len(pieces)
-    named = ", ".join(pieces) + (f" and {counted(left, 'more piece')}" if left else "")
+    named = ", ".join(pieces) + (f" and {pluralize(left, 'more piece')}" if left else "")
     plural = "" if len(change.lines) == 1 and "-" not in named else "s"
     return f"{change.state}, line{plural} {named}" + ("" if change.side == NEW else " of the old text")
 
@@ -31,7 +31,7 @@ def evolution_lines(evolution: Evolution) -> list[str]:
     for change in evolution.commits:
         day = date_of(change.time)
         subject = change.subject if len(change.subject) <= _WIDTH else change.subject[:_WIDTH] + "…"
-        lines.append(printable(f"changed {day} {change.commit.hex()[:12]} {change.author}: {subject}"))
+        lines.append(escape_control(f"changed {day} {change.commit.hex()[:12]} {change.author}: {subject}"))
     if not evolution.complete:
         lines.append("changed before that too, or may have been: `git log -L` goes on")
     return lines
@@ -86,7 +86,7 @@ def comparison_in_words(found: Comparison) -> str:
     """Return `against main 1a2b3c4d5e6f: 3 files differ, chunks: 4 added, 2 modified, 0 removed`."""
     short = found.commit.hex()[:12] if found.commit else ""
     name = found.revision if not short or short in found.revision else f"{found.revision} {short}"
-    files = counted_and(found.files, "file", "differs", "differ")
+    files = pluralize_with(found.files, "file", "differs", "differ")
     return (
         f"against {name}: {files}, chunks: {found.added:,} added, {found.modified:,} modified, "
         f"{found.removed:,} removed"

@@ -14,8 +14,8 @@ from ctx.cli.commands.json_output import print_json, revision_fields
 from ctx.search.evaluation.evaluate import Evaluation, Fitted, Part
 from ctx.search.evaluation.fit import FEWEST
 from ctx.search.evaluation.grades import CUTS, Difference, Grade
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 _INTERVAL = 0.2
 _LOG_INTERVAL = 10.0
@@ -66,7 +66,7 @@ class Steps:
 def print_evaluation(found: Evaluation, fitting: bool) -> None:
     """Print an evaluation: sentences first, then tables."""
     for line in _lines(found, fitting):
-        click.echo(printable(line))
+        click.echo(escape_control(line))
 
 
 def _lines(found: Evaluation, fitting: bool) -> list[str]:
@@ -79,15 +79,15 @@ def _lines(found: Evaluation, fitting: bool) -> list[str]:
         why = left_out or "none has exactly one parent"
         return [
             *lines,
-            f"none of the {counted(found.looked_at, 'commit')} looked at could be replayed: {why}",
+            f"none of the {pluralize(found.looked_at, 'commit')} looked at could be replayed: {why}",
         ]
     best = found.whole.grades[0]
     sentence = (
-        f"for {best.found:,} of {counted(best.commits, 'commit')} that lead to {where} a changed file was "
+        f"for {best.found:,} of {pluralize(best.commits, 'commit')} that lead to {where} a changed file was "
         f"among the first ten hits, for {best.first:,} it was the first"
     )
     but = f"; left out: {left_out}" if left_out else ""
-    lines += [sentence, f"{counted(found.looked_at, 'commit')} looked at{but}", ""]
+    lines += [sentence, f"{pluralize(found.looked_at, 'commit')} looked at{but}", ""]
     parts = [found.whole]
     for category, of_category in found.groups.items():
         shown = of_category[:_MOST_DIRECTORIES] if category == "directory" else of_category
@@ -120,10 +120,10 @@ def _fit_lines(fitted: Fitted | None) -> list[str]:
         return [f"nothing was fitted: {2 * FEWEST} commits at least are needed, half of them to try it on"]
     weights = ", ".join(f"{name} {weight:+.2f}" for name, weight in fitted.weights.items())
     tried = (
-        f"on {counted(fitted.tried, 'later commit')}: NDCG@10 {fitted.before.ndcg:.3f} before, "
+        f"on {pluralize(fitted.tried, 'later commit')}: NDCG@10 {fitted.before.ndcg:.3f} before, "
         f"{fitted.after.ndcg:.3f} after, {_difference(fitted.difference)}"
     )
-    lines = [f"fit: learned from {counted(fitted.learned, 'older commit')} ({weights})", tried]
+    lines = [f"fit: learned from {pluralize(fitted.learned, 'older commit')} ({weights})", tried]
     if fitted.stored:
         lines.append("it helps: it is stored, and `git config ctx.fit true` lets searches use it")
     elif fitted.difference.mean > 0:

@@ -13,7 +13,7 @@ from ctx.search.citations import citation
 from ctx.search.dependencies.values import Edge
 from ctx.search.evidence.values import Explanation, FileAnswer, FileHit
 from ctx.search.evidence.wording import described, explanation_in_words
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here, quoted
 
 SCHEMA = 1
@@ -90,7 +90,7 @@ def edge_object(edge: Edge) -> dict[str, Any]:
 
 def print_files(answer: FileAnswer, prefix: bytes) -> None:
     """Print files with their reasons."""
-    lines = [f"{printable(answer.about.message)}", ""] if answer.about.message else []
+    lines = [f"{escape_control(answer.about.message)}", ""] if answer.about.message else []
     for hit in answer.hits:
         place = quoted(from_here(hit.path, prefix))
         lines += [f"{place}  {hit.score:.2f}", *described(hit), ""]

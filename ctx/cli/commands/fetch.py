@@ -11,8 +11,8 @@ import click
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
 from ctx.cli.commands.progress import reporter_for
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.share.take import FetchReport, Taken
@@ -79,12 +79,12 @@ def warn(report: FetchReport) -> None:
     words = report.own.words
     for key, why in words.refused if words is not None else ():
         said = f"the words of cluster {key.hex()} were refused and are counted here"
-        click.echo(f"warning: {said}: {printable(why)}", err=True)
+        click.echo(f"warning: {said}: {escape_control(why)}", err=True)
     for layer in filter(None, (report.own, report.remote)):
         for key, why in layer.refused:
-            click.echo(f"warning: cluster {key.hex()} was refused: {printable(why)}", err=True)
+            click.echo(f"warning: cluster {key.hex()} was refused: {escape_control(why)}", err=True)
         if layer.problem is not None:
-            click.echo(f"warning: {printable(layer.problem)}", err=True)
+            click.echo(f"warning: {escape_control(layer.problem)}", err=True)
 
 
 def tell(report: FetchReport, *, silent: bool, json_output: bool) -> None:
@@ -136,16 +136,18 @@ def summary(report: FetchReport) -> str:
         return "the remote has no index"
     text = _line(report.own)
     return (
-        text if report.remote is None else f"{text}\n{printable(report.remote.model)}: {_line(report.remote)}"
+        text
+        if report.remote is None
+        else f"{text}\n{escape_control(report.remote.model)}: {_line(report.remote)}"
     )
 
 
 def _line(layer: Taken) -> str:
     if not layer.taken and not layer.lacking and not layer.refused:
         return "nothing was lacking"
-    text = f"took {counted(layer.taken, 'cluster')} ({counted(layer.size, 'byte')})"
+    text = f"took {pluralize(layer.taken, 'cluster')} ({pluralize(layer.size, 'byte')})"
     if layer.words is not None:
-        text += f" and the words of {layer.words.taken:,} ({counted(layer.words.size, 'byte')})"
+        text += f" and the words of {layer.words.taken:,} ({pluralize(layer.words.size, 'byte')})"
     if layer.lacking or layer.refused:
         makes = (
             "`git ctx index` has them embedded" if layer.model else "a search or `git ctx index` makes them"

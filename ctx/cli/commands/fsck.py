@@ -9,8 +9,8 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.maintenance.fsck import Report
@@ -58,7 +58,7 @@ class Line:
         state = f"checking: {100 * done // max(total, 1):3d}%"
         if self.shown and state != self.last:
             self.last = state
-            sys.stderr.write(f"\r{state} of {counted(total, 'file')}")
+            sys.stderr.write(f"\r{state} of {pluralize(total, 'file')}")
             sys.stderr.flush()
 
     def end(self) -> None:
@@ -73,7 +73,7 @@ def fields(report: Report) -> dict[str, object]:
     return {
         "checked": report.checked,
         "findings": [
-            {"path": found.path, "kind": found.kind, "problem": found.problem, "mended": found.mended}
+            {"path": found.path, "kind": found.kind, "problem": found.problem, "mended": found.repaired}
             for found in report.findings
         ],
         "foreign": report.foreign,
@@ -84,7 +84,7 @@ def fields(report: Report) -> dict[str, object]:
 def text(report: Report) -> str:
     """Return the report as text: a line for each damaged file, then a summary."""
     lines = [
-        f"{'repaired' if found.mended else 'damaged'} {found.kind} {found.path}: {found.problem}"
+        f"{'repaired' if found.repaired else 'damaged'} {found.kind} {found.path}: {found.problem}"
         for found in report.findings
     ]
     lines += [f"not of git-ctx, left alone: {path}" for path in report.foreign]
@@ -93,7 +93,7 @@ def text(report: Report) -> str:
     ]
     wrong = len(report.findings)
     lines.append(
-        f"checked {counted(sum(report.checked.values()), 'file')}, "
+        f"checked {pluralize(sum(report.checked.values()), 'file')}, "
         + (f"{wrong:,} damaged" if wrong else "all is well")
     )
-    return "\n".join(map(printable, lines))
+    return "\n".join(map(escape_control, lines))

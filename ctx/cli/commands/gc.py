@@ -8,8 +8,8 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.maintenance.gc import Report
@@ -87,16 +87,18 @@ def text(report: Report) -> str:
     """Return the report as text: removed files, sizes before and after, and what is left."""
     from ctx.text.wording import size
 
-    gone = [counted(report.removed[kind], name) for kind, name in REMOVED.items() if report.removed.get(kind)]
+    gone = [
+        pluralize(report.removed[kind], name) for kind, name in REMOVED.items() if report.removed.get(kind)
+    ]
     lines = [f"{'would remove' if report.dry_run else 'removed'} {', '.join(gone) or 'nothing'}"]
     sizes = {**report.before, "total": sum(report.before.values())}
     after = {**report.after, "total": sum(report.after.values())}
     lines += [f"  {area:<10} {size(sizes[area]):>9} -> {size(after[area])}" for area in sizes if sizes[area]]
     pinned = f", {report.pinned:,} pinned" if report.pinned else ""
-    kept = (counted(report.kept_snapshots, "snapshot"), counted(report.kept_clusters, "cluster"))
+    kept = (pluralize(report.kept_snapshots, "snapshot"), pluralize(report.kept_clusters, "cluster"))
     lines.append(f"kept {' with '.join(kept)}{pinned}")
     for name, count in sorted(report.others.items()):
         lines.append(f"{size(count)} are of {name}: `git ctx gc --drop-descriptor {name}` removes them")
     for name in report.spared:
         lines.append(f"something of {name} is damaged, so its clusters stay: run `git ctx fsck`")
-    return "\n".join(map(printable, lines))
+    return "\n".join(map(escape_control, lines))

@@ -9,7 +9,7 @@ import click
 from ctx.cli.commands import options
 from ctx.cli.commands.search import query_text
 from ctx.errors import NO_HITS
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 
 LIMIT = 10
 
@@ -74,7 +74,7 @@ def command(
             timeline=timeline,
             revision=revision,
             branch=branch,
-            told=Counter() if sys.stderr.isatty() else announce,
+            progress=Counter() if sys.stderr.isatty() else announce,
         )
 
         def content(commit: bytes, place: Place) -> str | None:
@@ -95,7 +95,7 @@ _MANY = 1_000
 def announce(done: int, total: int) -> None:
     """Print one line on stderr before many commits are indexed."""
     if done == 0 and total >= _MANY:
-        sys.stderr.write(f"indexing {counted(total, 'commit')}, once\n")
+        sys.stderr.write(f"indexing {pluralize(total, 'commit')}, once\n")
 
 
 class Counter:
@@ -103,5 +103,5 @@ class Counter:
 
     def __call__(self, done: int, total: int) -> None:
         end = "\r\x1b[K" if done >= total else ""
-        sys.stderr.write(f"\rindexing {done:,} of {counted(total, 'commit')}{end}")
+        sys.stderr.write(f"\rindexing {done:,} of {pluralize(total, 'commit')}{end}")
         sys.stderr.flush()

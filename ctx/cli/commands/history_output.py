@@ -9,9 +9,9 @@ from typing import Any
 from ctx.cli.commands.json_output import path_fields, print_json, revision_fields
 from ctx.cli.commands.snippet import shown_lines
 from ctx.history.results import CommitHit, HistoryAnswer, Month, Place
-from ctx.text.escaping import harmless, printable
+from ctx.text.escaping import escape_control, harmless
 from ctx.text.paths import from_here, quoted
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.text.wording import date_of
 
 TextOf = Callable[[bytes, Place], str | None]
@@ -25,11 +25,11 @@ def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, pref
     """Print each commit on a line, with its subject and changed places below it."""
     write = sys.stdout.write
     if answer.message:
-        write(f"{printable(answer.message)}\n\n")
+        write(f"{escape_control(answer.message)}\n\n")
     for hit in answer.hits:
         merge = " (merge)" if hit.is_merge else ""
-        write(f"{hit.commit.hex()[:12]} {date_of(hit.author_time)} {printable(hit.author)}{merge}\n")
-        write(f"    {printable(hit.subject)}\n")
+        write(f"{hit.commit.hex()[:12]} {date_of(hit.author_time)} {escape_control(hit.author)}{merge}\n")
+        write(f"    {escape_control(hit.subject)}\n")
         for place in hit.places:
             write(place_in_words(hit, place, query, text_of, prefix))
         write("\n")
@@ -64,7 +64,7 @@ def sparkline(months: list[Month]) -> str:
     unit = "a month" if each == 1 else f"{each} months"
     line = f"{months[0].month} {bars} {months[-1].month}  {unit} a bar"
     if peak.commits:
-        line += f"; most in {peak.month}: {counted(peak.commits, 'commit')}"
+        line += f"; most in {peak.month}: {pluralize(peak.commits, 'commit')}"
     return line + "\n\n"
 
 
@@ -73,7 +73,7 @@ def closing_line(answer: HistoryAnswer) -> str:
     known = answer.known
     count = len(answer.hits)
     tip = answer.commit.hex()[:12]
-    commits = counted(count, "commit") if count else "no commits"
+    commits = pluralize(count, "commit") if count else "no commits"
     parts = [f"{commits} of {known.commits:,} in {answer.revision} {tip}"]
     if known.passed != known.commits:
         parts.append(f"{known.passed:,} pass the filters")
@@ -81,7 +81,7 @@ def closing_line(answer: HistoryAnswer) -> str:
         parts.append(f"{known.indexed:,} newly indexed")
     if known.cut:
         parts.append(f"{known.cut:,} large ones known in part")
-    return printable(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
+    return escape_control(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
 
 
 def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: bool) -> None:

@@ -19,7 +19,7 @@ from ctx.maintenance.hooks.install import (
     Removal,
     Step,
 )
-from ctx.text.escaping import printable, printable_lines
+from ctx.text.escaping import escape_control, escape_control_lines
 
 WORDS = {
     INSTALL: "installed",
@@ -48,7 +48,7 @@ def print_plan(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
     if plan.method == CONFIG:
         click.echo("hooks in the configuration of this repository (hook.ctx.*):")
     else:
-        click.echo(f"hooks in {printable(os.path.dirname(plan.steps[0].path))}:")
+        click.echo(f"hooks in {escape_control(os.path.dirname(plan.steps[0].path))}:")
     print_steps(plan.steps)
 
 
@@ -70,7 +70,7 @@ def print_removal(removal: Removal, *, dry_run: bool, as_json: bool) -> None:
         click.echo("the hooks in the configuration of this repository are taken away")
     if FILES in removal.methods:
         taken = [step for step in removal.steps if step.action != LEAVE]
-        click.echo("taken away: " + ", ".join(printable(step.path) for step in taken))
+        click.echo("taken away: " + ", ".join(escape_control(step.path) for step in taken))
     print_steps([step for step in removal.steps if step.action == LEAVE])
     if not removal.methods and not removal.steps:
         click.echo("there are no hooks of git-ctx here")
@@ -79,10 +79,10 @@ def print_removal(removal: Removal, *, dry_run: bool, as_json: bool) -> None:
 def print_steps(steps: list[Step]) -> None:
     """Print a line for each hook, then each distinct advice for the user once."""
     for step in steps:
-        reason = f": {printable(step.reason)}" if step.reason else ""
+        reason = f": {escape_control(step.reason)}" if step.reason else ""
         click.echo(f"  {step.event:<14} {WORDS[step.action]}{reason}")
     for advice in dict.fromkeys(step.advice for step in steps if step.advice):
-        click.echo(printable_lines(advice))
+        click.echo(escape_control_lines(advice))
 
 
 def step_object(step: Step) -> dict[str, object]:

@@ -11,9 +11,9 @@ from ctx.cli.commands.answer_output import submodule_object
 from ctx.cli.commands.json_output import print_json
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.search.coverage import submodules_in_words
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.text.paths import UNPRINTABLE, escaped, quoted
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.types import ALREADY_INDEXED, IndexReport
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def bring_up(index: OpenIndex, revision: str | None, branch: str | None, request
     as_json = isinstance(request.reporter, JsonLines)
     if request.fetch:
         report_fetch = None if request.silent or as_json else announce
-        fetched = index.fetch(revision, branch=branch, told=report_fetch)
+        fetched = index.fetch(revision, branch=branch, progress=report_fetch)
         if as_json:
             print_json({"type": "fetched", "objects": fetched})
     report = index.index(
@@ -118,14 +118,14 @@ def bring_up_below(index: OpenIndex, revision: str | None, branch: str | None, r
         if as_json:
             print_json({"type": "submodule", **submodule_object(below.submodule), **counts(report)})
         elif report is not None and not request.silent:
-            click.echo(f"{quoted(below.submodule.path)}: {printable(summary(report))}")
+            click.echo(f"{quoted(below.submodule.path)}: {escape_control(summary(report))}")
     if not request.silent and (words := submodules_in_words(lacking)):
         click.echo(f"warning: {UNPRINTABLE.sub(escaped, words)}", err=True)
 
 
 def announce(objects: int) -> None:
     """Announce a fetch from the remote, which may take a while."""
-    click.echo(f"fetching {counted(objects, 'object')} that this clone lacks", err=True)
+    click.echo(f"fetching {pluralize(objects, 'object')} that this clone lacks", err=True)
 
 
 def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
@@ -133,7 +133,7 @@ def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
     if isinstance(reporter, JsonLines):
         reporter.finished(report)
     elif not silent:
-        click.echo(printable(summary(report)))
+        click.echo(escape_control(summary(report)))
 
 
 def counts(report: IndexReport | None) -> dict[str, str | int | None]:
@@ -162,12 +162,12 @@ def summary(report: IndexReport) -> str:
     if report.skipped:
         return f"another process is indexing this repository; it will index {where} too before it ends"
     parts = [
-        f"{report.processed_new_clusters:,} of {counted(report.total_clusters, 'cluster')} new",
-        f"{counted(report.embedded_chunks, 'chunk')} embedded, {report.reused_chunks:,} reused",
+        f"{report.processed_new_clusters:,} of {pluralize(report.total_clusters, 'cluster')} new",
+        f"{pluralize(report.embedded_chunks, 'chunk')} embedded, {report.reused_chunks:,} reused",
     ]
     left_out = sum(report.skipped_files.values())
     if left_out:
-        parts.append(f"{counted(left_out, 'file')} left out (`git ctx status` says why)")
+        parts.append(f"{pluralize(left_out, 'file')} left out (`git ctx status` says why)")
     if report.remote is not None and (report.remote.embedded or report.remote.reused):
         remote = report.remote
         cut = f", {remote.cut:,} too long and read in part" if remote.cut else ""

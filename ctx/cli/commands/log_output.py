@@ -8,8 +8,8 @@ from ctx.cli.commands.json_output import print_json
 from ctx.maintenance import local_log
 from ctx.maintenance.background import log
 from ctx.maintenance.background.turn import current
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 from ctx.text.wording import when
 from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
@@ -43,7 +43,7 @@ def print_log(directory: str, *, as_json: bool) -> None:
     if not lines:
         lines = ["no hook has run yet; `git ctx init` installs them where they are not"]
     lines += [command_line(entry) for entry in commands]
-    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+    sys.stdout.write("\n".join(map(escape_control, lines)) + "\n")
 
 
 def run_object(run: log.Run) -> dict[str, object]:
@@ -96,4 +96,4 @@ def tree_text(tree: log.Covered) -> str:
     what = f"{name} (tree {tree.tree[:12]})"
     if tree.skipped:
         return f"{what} {SKIPPED.get(tree.skipped, tree.skipped)}"
-    return f"{what} {counted(tree.embedded_chunks, 'chunk')} embedded, {tree.reused_chunks:,} reused"
+    return f"{what} {pluralize(tree.embedded_chunks, 'chunk')} embedded, {tree.reused_chunks:,} reused"

@@ -12,7 +12,7 @@ from ctx.cli.commands import options
 from ctx.cli.commands.progress import reporter_for
 from ctx.cli.commands.search import announce
 from ctx.errors import NO_HITS, CtxError, StoreUnusable
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 
 if TYPE_CHECKING:
     from ctx.index import Index
@@ -157,7 +157,7 @@ def hand_on(index: Index, made: Made, *, stdout: bool, copy: bool, as_json: bool
             index.packs.write(made.pack, made.prompt)
             kept = True
         except StoreUnusable as error:
-            print(printable(f"warning: the pack is not kept: {error}"), file=sys.stderr)
+            print(escape_control(f"warning: the pack is not kept: {error}"), file=sys.stderr)
             stdout = stdout or not (copy or as_json)
     if copy:
         from ctx.cli.commands.clipboard import copy_text

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctx.cli.commands.json_output import print_json
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.text.paths import quoted
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.text.wording import size, when
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def print_summary(pack: Pack, place: str | None) -> None:
     """Print the contents of a pack and its path."""
     lines = []
     if pack.message:
-        print(printable(pack.message), file=sys.stderr)
+        print(escape_control(pack.message), file=sys.stderr)
     delta = pack.delta
     if delta is not None:
         kind = f"everything again: {delta.complete}" if delta.complete else "what has changed"
@@ -39,13 +39,13 @@ def print_summary(pack: Pack, place: str | None) -> None:
         lines += [f"  {quoted(one.path)}  {one.reason}" for one in delta.removed]
     if not lines:
         lines = ["nothing in this tree answers the task"]
-    files = counted(sum(1 for file in pack.files if file.excerpts), "file")
+    files = pluralize(sum(1 for file in pack.files if file.excerpts), "file")
     ranked_with = f"; ranked with {', '.join(pack.ranked_with)}" if pack.ranked_with else ""
-    tokens = f"{pack.tokens:,} of {counted(pack.options.budget, 'token')}"
+    tokens = f"{pack.tokens:,} of {pluralize(pack.options.budget, 'token')}"
     lines.append(f"-- {pack.slug}: {tokens}, {files}{ranked_with}")
     if place is not None:
         lines.append(os.path.relpath(place) if not os.path.relpath(place).startswith("..") else place)
-    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+    sys.stdout.write("\n".join(map(escape_control, lines)) + "\n")
 
 
 def describe(file: PackedFile) -> str:

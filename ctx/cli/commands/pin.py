@@ -59,8 +59,8 @@ def fields(pin: Pin) -> dict[str, object]:
 
 def text(pin: Pin) -> str:
     """Return a pin as text."""
-    from ctx.text.escaping import printable
+    from ctx.text.escaping import escape_control
     from ctx.text.wording import when
 
     said = f"tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {when(pin.time)}" if pin.time else "")
-    return printable(said)
+    return escape_control(said)

@@ -8,8 +8,8 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json, revision_fields
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted_and
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
     from ctx.types import Plan
@@ -59,7 +59,7 @@ def fields(plan: Plan) -> dict[str, object]:
 def text(plan: Plan) -> str:
     """Return a plan as text."""
     commit = f" {plan.commit.hex()[:12]}" if plan.commit else ""
-    where = printable(f"{plan.revision}{commit}, tree {plan.tree.hex()[:12]}")
+    where = escape_control(f"{plan.revision}{commit}, tree {plan.tree.hex()[:12]}")
     if plan.covered:
         return f"{where} is indexed: nothing to do"
     lines = [
@@ -71,5 +71,5 @@ def text(plan: Plan) -> str:
         f"  seconds      {plan.seconds:>12,.1f}  estimated, of one processor",
     ]
     if plan.missing_blobs:
-        lines.append(f"  {counted_and(plan.missing_blobs, 'more blob', 'is', 'are')} not in this clone")
+        lines.append(f"  {pluralize_with(plan.missing_blobs, 'more blob', 'is', 'are')} not in this clone")
     return "\n".join(lines)

@@ -8,8 +8,8 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 from ctx.text.wording import size, when
 
 
@@ -53,9 +53,9 @@ def command(everything: bool, json_output: bool) -> int:
     for one in sent:
         of = f" of {one.repository}" if everything else ""
         click.echo(
-            printable(
-                f"{one.host}  {one.purpose}{of}: {counted(one.texts, 'text')}, {size(one.bytes_sent)} in "
-                f"{counted(one.requests, 'request')}, {when(one.first)} to {when(one.last)}"
+            escape_control(
+                f"{one.host}  {one.purpose}{of}: {pluralize(one.texts, 'text')}, {size(one.bytes_sent)} in "
+                f"{pluralize(one.requests, 'request')}, {when(one.first)} to {when(one.last)}"
             )
         )
     return 0

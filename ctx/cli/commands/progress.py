@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ctx.cli.commands.json_output import print_json
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.types import IndexReport, Progress
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ class Log(Reporter):
         percent = 100 * state.files_done // max(state.files_total, 1)
         rate = state.chunks / max(now - self.start, 1e-3)
         sys.stderr.write(
-            f"indexing: {state.files_done:,} of {counted(state.files_total, 'file')} ({percent}%), "
-            f"{counted(state.chunks, 'chunk')}, {rate:,.0f} chunks/s{spent(state)}\n"
+            f"indexing: {state.files_done:,} of {pluralize(state.files_total, 'file')} ({percent}%), "
+            f"{pluralize(state.chunks, 'chunk')}, {rate:,.0f} chunks/s{spent(state)}\n"
         )
         sys.stderr.flush()
 
@@ -167,4 +167,4 @@ def spent(state: Progress) -> str:
     if not state.tokens:
         return ""
     cost = f", about ${state.cost:.2f}" if state.cost else ""
-    return f", about {counted(state.tokens, 'token')}{cost}"
+    return f", about {pluralize(state.tokens, 'token')}{cost}"

@@ -8,8 +8,8 @@ from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
 from ctx.cli.commands.progress import Reporter, reporter_for
 from ctx.errors import UsageError
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 CONTENTS = (
     "the index is published: paths, names of definitions, headings and titles of tests in clear, offsets "
@@ -83,8 +83,8 @@ def command(
                 print_json({"type": "compact_result", **dropped._asdict()})
             else:
                 click.echo(
-                    f"dropped {dropped.dropped:,} of {counted(dropped.dropped + dropped.kept, 'snapshot')} "
-                    f"and {counted(dropped.clusters, 'cluster')}"
+                    f"dropped {dropped.dropped:,} of {pluralize(dropped.dropped + dropped.kept, 'snapshot')} "
+                    f"and {pluralize(dropped.clusters, 'cluster')}"
                     + (
                         f"; left alone, being of another version: {', '.join(dropped.strange)}"
                         if dropped.strange
@@ -119,8 +119,8 @@ def command(
         return 0
     if report.wordless:
         click.echo(
-            f"warning: the words of {counted(len(report.wordless), 'cluster')} were left out, since files of "
-            "theirs are not in this clone: `git ctx index --fetch` gets them",
+            f"warning: the words of {pluralize(len(report.wordless), 'cluster')} were left out, since files "
+            "of theirs are not in this clone: `git ctx index --fetch` gets them",
             err=True,
         )
     for key in report.too_large:
@@ -128,11 +128,11 @@ def command(
     if report.snapshots or report.clusters or report.words:
         words = f" and the words of {report.words:,}" if report.words else ""
         text = (
-            f"published {counted(report.snapshots, 'snapshot')} with "
-            f"{counted(report.clusters, 'new cluster')}{words}, "
-            f"{counted(report.size, 'byte')} before packing"
+            f"published {pluralize(report.snapshots, 'snapshot')} with "
+            f"{pluralize(report.clusters, 'new cluster')}{words}, "
+            f"{pluralize(report.size, 'byte')} before packing"
         )
     else:
         text = "the remote has all of it already"
-    click.echo(printable(text))
+    click.echo(escape_control(text))
     return 0

@@ -12,8 +12,8 @@ from ctx.cli.commands.json_output import print_json
 from ctx.cli.commands.progress import reporter_for
 from ctx.cli.commands.search import LIMIT_FOR_EYES, announce
 from ctx.errors import NO_HITS
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.cli.commands.answer_text import TextOf
@@ -82,7 +82,7 @@ def command(
             else:
                 print_changes(found, text_of, prefix)
                 if answer.message:
-                    click.echo(f"note: {printable(answer.message)}", err=True)
+                    click.echo(f"note: {escape_control(answer.message)}", err=True)
             return 0 if found else NO_HITS
         code = sys.stdin.buffer.read().decode("utf-8", "replace") if place == "-" else None
         answer = index.related(
@@ -142,5 +142,5 @@ def print_changes(found: list[tuple[Hit, list[Hit]]], text_of: TextOf | None, pr
             print_hit(hit, "", text_of, prefix)
     count = len(found)
     sys.stdout.write(
-        f"-- {counted(count, 'change') if count else 'no changes'} with something like it elsewhere\n"
+        f"-- {pluralize(count, 'change') if count else 'no changes'} with something like it elsewhere\n"
     )

@@ -8,8 +8,8 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 NOT_REMOVED = 1
 """Exit status if the user answers no."""
@@ -32,7 +32,7 @@ def command(yes: bool, remote: str | None, json_output: bool) -> int:
 
     with ctx.open(".") as index:
         if not (yes or json_output) and sys.stdin.isatty() and sys.stderr.isatty():
-            place = printable(index.store.path)
+            place = escape_control(index.store.path)
             if not click.confirm(f"Remove the index in {place}?", err=True):
                 click.echo("nothing was removed", err=True)
                 return NOT_REMOVED
@@ -48,7 +48,7 @@ def command(yes: bool, remote: str | None, json_output: bool) -> int:
         )
     else:
         of = "it" if removal.removed_snapshots == 1 else "them"
-        gone = counted(removal.removed_snapshots, "snapshot")
+        gone = pluralize(removal.removed_snapshots, "snapshot")
         click.echo(f"removed {gone} and everything that belongs to {of}")
     return 0
 

@@ -10,8 +10,8 @@ import click
 from ctx.cli.commands import answer_output, options, streams
 from ctx.cli.commands.progress import reporter_for
 from ctx.errors import NO_HITS
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 from ctx.types import ALL, CONTENTS, STATES
 
 if TYPE_CHECKING:
@@ -189,9 +189,9 @@ def announce(plan: Plan) -> None:
     """Print on stderr the cost of indexing a revision before the search, if it is noticeable."""
     if plan.seconds >= NOTICEABLE:
         print(
-            printable(
-                f"indexing {plan.revision} first: {counted(plan.new_blobs, 'new blob')}, "
-                f"about {counted(plan.chunks, 'chunk')} "
+            escape_control(
+                f"indexing {plan.revision} first: {pluralize(plan.new_blobs, 'new blob')}, "
+                f"about {pluralize(plan.chunks, 'chunk')} "
                 f"and {plan.seconds:,.0f} s of work (`git ctx plan` says it beforehand)"
             ),
             file=sys.stderr,

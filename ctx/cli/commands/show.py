@@ -9,7 +9,7 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import paths_fields, print_json
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here, quoted
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def text(cited: Cited, prefix: bytes) -> str:
     places = [f"{quoted(from_here(path, prefix))}:{cited.first}-{cited.last}" for path in cited.paths]
     width = len(str(cited.last))
     lines = [
-        f"    {number:{width}}  {printable(line.removesuffix(chr(13)))}".rstrip()
+        f"    {number:{width}}  {escape_control(line.removesuffix(chr(13)))}".rstrip()
         for number, line in enumerate(cited.text.split("\n"), cited.first)
     ]
     heading = "  ".join([citation(cited.blob, cited.first, cited.last, SHORT), *places])

@@ -7,8 +7,8 @@ from typing import Any
 
 from ctx.cli.commands.json_output import print_json, revision_fields
 from ctx.storage.descriptor import Descriptor
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted, counted_and
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import size, when
 from ctx.types import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
 
@@ -22,7 +22,7 @@ def print_json_status(status: Status) -> None:
             "storePath": status.store_path,
             "storeSizeBytes": status.store_size,
             "storage": status.storage,
-            "lentStores": status.lent,
+            "lentStores": status.alternates,
             "packs": [
                 {"slug": one.slug, "createdAt": one.created_at, "sizeBytes": one.size} for one in status.packs
             ],
@@ -96,33 +96,37 @@ def print_text(status: Status) -> None:
     lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
     if not status.snapshots:
         lines = [
-            "nothing is indexed here, but read from elsewhere" if status.lent else "nothing is indexed yet",
+            "nothing is indexed here, but read from elsewhere"
+            if status.alternates
+            else "nothing is indexed yet",
             "",
         ]
     lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
-    lines += [f"read too {path}, of a repository that this one borrows objects from" for path in status.lent]
+    lines += [
+        f"read too {path}, of a repository that this one borrows objects from" for path in status.alternates
+    ]
     if status.packs:
         newest = status.packs[0]
         total = size(sum(one.size for one in status.packs))
-        count = counted(len(status.packs), "pack")
+        count = pluralize(len(status.packs), "pack")
         lines.append(f"packs    {count}, {total}, the newest {newest.slug} of {when(newest.created_at)}")
     lines.append(f"HEAD     {catch_up(status.head)}")
     lines += [line for one in status.models for line in model_lines(one)]
     lines += [f"note     {status.message}"] if status.message else []
-    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
+    sys.stdout.write("\n".join(map(escape_control, lines)) + "\n")
 
 
 def model_lines(one: ModelStatus) -> list[str]:
     """Return the stored data of one remote model as lines."""
     form = Descriptor.parse(one.descriptor)
-    of_head = f": HEAD has {one.done:,} of {counted(one.clusters, 'cluster')}" if one.clusters else ""
+    of_head = f": HEAD has {one.done:,} of {pluralize(one.clusters, 'cluster')}" if one.clusters else ""
     if one.clusters is not None and one.done == one.clusters:
         of_head = ": HEAD is complete"
     since = "configured" if one.configured else "configured before"
-    cut = f", {counted(one.cut, 'text')} too long and read in part" if one.cut else ""
+    cut = f", {pluralize(one.cut, 'text')} too long and read in part" if one.cut else ""
     lines = [
         f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}{cut}",
-        f"  {counted(len(one.trees), 'snapshot')}, {size(one.size)}, {one.descriptor}",
+        f"  {pluralize(len(one.trees), 'snapshot')}, {size(one.size)}, {one.descriptor}",
     ]
     if not one.configured:
         lines.append(f"  `git ctx gc --drop-descriptor {one.descriptor}` removes it")
@@ -132,12 +136,12 @@ def model_lines(one: ModelStatus) -> list[str]:
 def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     """Return a snapshot as lines."""
     names = ", ".join(map(short_name, snapshot.revisions)) or "no branch or tag"
-    chunks = counted(snapshot.chunks, "chunk")
+    chunks = pluralize(snapshot.chunks, "chunk")
     lines = [
         f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
-        f"  {counted(snapshot.files, 'file')}, {size(snapshot.files_size)}, "
-        + counted(snapshot.lines, "line"),
-        f"  {chunks} in {counted(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
+        f"  {pluralize(snapshot.files, 'file')}, {size(snapshot.files_size)}, "
+        + pluralize(snapshot.lines, "line"),
+        f"  {chunks} in {pluralize(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
         f"  {snapshot.descriptor}",
     ]
     shares = sorted(snapshot.languages.items(), key=lambda item: -item[1])[:6]
@@ -164,7 +168,7 @@ def origin(line: Provenance) -> str:
     user = f", by {line.user}" if line.user else ""
     counts = ""
     if line.embedded_chunks is not None and line.reused_chunks is not None:
-        counts = f": {counted(line.embedded_chunks, 'chunk')} embedded, {line.reused_chunks:,} reused"
+        counts = f": {pluralize(line.embedded_chunks, 'chunk')} embedded, {line.reused_chunks:,} reused"
     return f"{line.revision}{commit} by git-ctx {line.tool_version}, {line.trigger}{user}{counts}"
 
 
@@ -175,7 +179,7 @@ def catch_up(head: CatchUp) -> str:
     if head.covered:
         return f"tree {head.tree.hex()[:12]} is indexed"
     if head.missing:
-        lacking = counted_and(head.missing, "file", "that is", "that are")
+        lacking = pluralize_with(head.missing, "file", "that is", "that are")
         return f"tree {head.tree.hex()[:12]} is indexed but for {lacking} not in this clone"
-    cost = f"{counted(head.new_blobs, 'new blob')}, about {counted(head.chunks, 'chunk')}"
+    cost = f"{pluralize(head.new_blobs, 'new blob')}, about {pluralize(head.chunks, 'chunk')}"
     return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"

@@ -9,8 +9,8 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.json_output import print_json
-from ctx.text.escaping import printable
-from ctx.text.pluralize import counted
+from ctx.text.escaping import escape_control
+from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.share.verify import VerifyReport
@@ -75,11 +75,11 @@ def _object(report: VerifyReport) -> dict[str, Any]:
 
 
 def _print(report: VerifyReport) -> None:
-    who = f"{printable(report.model)}: " if report.model else ""
+    who = f"{escape_control(report.model)}: " if report.model else ""
     for key in report.differing:
         click.echo(f"{who}cluster {key.hex()} is not what its files make of it")
     for key in report.words:
         click.echo(f"the words of cluster {key.hex()} are not those of its files")
     impossible = f"; the files of {len(report.impossible):,} are not here" if report.impossible else ""
     differ = len(report.differing) + len(report.words)
-    click.echo(f"{who}{counted(report.verified, 'cluster')} rebuilt, {differ:,} differ{impossible}")
+    click.echo(f"{who}{pluralize(report.verified, 'cluster')} rebuilt, {differ:,} differ{impossible}")

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from ctx.search.citations import SHORT, citation
 from ctx.search.dependencies.values import Edge
 from ctx.search.evidence.values import NOT_IN_TREE, SKIPPED, Explanation, FileHit
-from ctx.text.escaping import printable
+from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here, quoted
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 
 _MOST_LISTED = 8
 
 
 def described(hit: FileHit) -> list[str]:
     """Return the reasons, score and excerpts of a hit as indented lines."""
-    lines = [f"    {printable(reason)}" for reason in hit.reasons]
+    lines = [f"    {escape_control(reason)}" for reason in hit.reasons]
     if hit.contributions:
         lines.append(f"    {contributions_in_words(hit.contributions, hit.margin)}")
     for one in hit.excerpts:
         cited = citation(hit.blob, one.first, one.last, SHORT)
-        lines.append(f"    {one.first}-{one.last}  {printable(one.symbol)}".rstrip() + f"  cite {cited}")
+        lines.append(f"    {one.first}-{one.last}  {escape_control(one.symbol)}".rstrip() + f"  cite {cited}")
     return lines
 
 
@@ -34,11 +34,11 @@ def contributions_in_words(parts: Mapping[str, float], margin: float) -> str:
 
 def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
     """Return an explanation as text; paths are relative to `prefix`."""
-    lines = [f"{printable(explanation.about.message)}", ""] if explanation.about.message else []
+    lines = [f"{escape_control(explanation.about.message)}", ""] if explanation.about.message else []
     lines.append(quoted(from_here(explanation.path, prefix)))
     if explanation.indexing == NOT_IN_TREE:
         there = f": {explanation.reason}" if explanation.reason else ""
-        lines.append(printable(f"    not in the tree of {explanation.about.revision}{there}"))
+        lines.append(escape_control(f"    not in the tree of {explanation.about.revision}{there}"))
     elif explanation.indexing == SKIPPED:
         lines.append(f"    not indexed: {explanation.reason}")
     else:
@@ -56,7 +56,7 @@ def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
     parts = [f"{about.revision}{commit}", f"tree {about.tree.hex()[:12]} ({about.resolved_by})"]
     if about.ranked_with:
         parts.append(f"ranked with {', '.join(about.ranked_with)}")
-    lines.append(printable(f"-- {'; '.join(parts)}"))
+    lines.append(escape_control(f"-- {'; '.join(parts)}"))
     return "\n".join(lines)
 
 
@@ -69,9 +69,8 @@ def _edges(title: str, edges: Sequence[Edge], prefix: bytes, *, outgoing: bool) 
     for path, own in list(files.items())[:_MOST_LISTED]:
         symbols = ", ".join(dict.fromkeys(edge.symbol for edge in own[:4]))
         more = f" and {len(own) - 4} more" if len(own) > 4 else ""
-        lines.append(
-            f"    {title} {quoted(from_here(path, prefix))}: {own[0].relation} {printable(symbols)}{more}"
-        )
+        place = quoted(from_here(path, prefix))
+        lines.append(f"    {title} {place}: {own[0].relation} {escape_control(symbols)}{more}")
     if len(files) > _MOST_LISTED:
-        lines.append(f"    {title} {counted(len(files) - _MOST_LISTED, 'more file')}")
+        lines.append(f"    {title} {pluralize(len(files) - _MOST_LISTED, 'more file')}")
     return lines

@@ -19,7 +19,7 @@ from ctx.ranking.nearness import Nearness, Span
 from ctx.search.hits import corpus_of
 from ctx.session import take_shared
 from ctx.storage.views.view import View
-from ctx.text.pluralize import counted_and
+from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
     from ctx.models.remote import RemoteModel
@@ -190,7 +190,7 @@ def _complete(
     except Damaged:
         asked = _AT_ONCE + 1
     if asked > _AT_ONCE:
-        count = counted_and(len(lacking), "cluster", "of this tree has", "of this tree have")
+        count = pluralize_with(len(lacking), "cluster", "of this tree has", "of this tree have")
         why = f"{count} no vectors of {model.settings.model} yet"
         raise _UnusableError(why, ": `git ctx index` creates them")
     if whole:

@@ -36,7 +36,7 @@ from ctx.ranking.ranker import Ranked
 from ctx.search.hits import Filters, Mask, search
 from ctx.search.remote.choosing import Searched, choose, name_beside
 from ctx.storage.views.view import View
-from ctx.text.pluralize import counted
+from ctx.text.pluralize import pluralize
 from ctx.types import Found, Hit
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class RemoteSearch:
         ]
         left_out = len(hits) - len(scored)
         if left_out and len(scored) < limit:
-            of = f"{left_out:,} of {counted(len(hits), 'candidate')}"
+            of = f"{left_out:,} of {pluralize(len(hits), 'candidate')}"
             how = "" if asked is not None else "; `git config ctx.reranker.minScore` changes the limit"
             self._messages.append(f"{name} gave {of} a score below {least:g}, so they are left out{how}")
         return sorted(scored, key=lambda hit: -hit.score)
