@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def open(path: str | os.PathLike[str] = ".") -> Index:
-    """The index of the repository that `path` lies in. Raises `ctx.errors.NotARepository`."""
+    """Open the index of the repository that contains `path`. Raises `ctx.errors.NotARepository`."""
     from ctx.index import Index
 
     return Index(path)

@@ -1,8 +1,8 @@
-"""Build-time only: the setuptools commands that write the commit of the checkout into what they build
-and put the hooks, which lie beside the package, into it.
+"""Commands of setuptools, used only to build.
 
-setup.cfg names them. setuptools loads this file by its path with the project as the current directory, so it
-imports nothing of `ctx`.
+They write the commit of the checkout into the package and copy the hooks into it. setup.cfg
+names them. setuptools loads this file by its path with the project as the current directory, so it imports
+nothing of `ctx`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ COMMIT = "$Format:%H$"
 
 
 def commit() -> str:
-    """The full id of the commit that this code is, `-dirty` after it if it was changed; or "unknown"."""
+    """Return the full id of the commit of this code, with `-dirty` if it was changed, or "unknown"."""
     if not COMMIT.startswith("$"):
         return COMMIT
     return checkout_commit(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) or "unknown"
@@ -34,7 +34,7 @@ def channel(commit: str) -> str:
 
 
 def checkout_commit(checkout: str) -> str | None:
-    """The commit of a checkout as `commit` gives it; None where it has none or git cannot tell.
+    """Return the commit of a checkout in the form of `commit`; None if it has none or git fails.
 
     Only a checkout of its own counts: sources that were copied into another repository are none.
     """

@@ -97,7 +97,7 @@ class Session:
 
     @property
     def has_remote_models(self) -> bool:
-        """True if a search sends requests to a model service."""
+        """Return True if a search sends requests to a model service."""
         settings = self.repository.settings
         return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
 

@@ -156,7 +156,7 @@ def _pack(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> N
 
 
 def _is_bare_heading(sections: Sequence[_Section], number: int) -> bool:
-    """True if a section is a bare heading with subsections, which is joined with them."""
+    """Return True if a section is a bare heading with subsections, which is joined with them."""
     section = sections[number]
     following = sections[number + 1] if number + 1 < len(sections) else None
     return section.end - section.start < TINY and following is not None and following.level > section.level

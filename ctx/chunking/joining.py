@@ -53,7 +53,7 @@ def united(pieces: Sequence[Chunk]) -> Chunk:
 
 
 def joinable(waiting: Sequence[Unit], unit: Unit) -> bool:
-    """True if a unit may join those before it. Imports are kept apart unless they are very small."""
+    """Return True if a unit may join those before it. Imports are kept apart unless they are very small."""
     first = waiting[0]
     size = unit.end - first.start
     if unit.kind == "imports" and first.kind == "imports" and waiting[-1].kind == "imports":

@@ -64,7 +64,7 @@ def content_class(language: str | None, path: bytes) -> str:
 
 
 def _is_settings(name: str) -> bool:
-    """True if a JSON file (lower-case name) configures a tool, and is not data."""
+    """Return True if a JSON file (lower-case name) configures a tool, and is not data."""
     return (
         name.startswith(".")
         or "config" in name

@@ -20,7 +20,7 @@ LONG = 20_000
 
 
 def has_long_line(source: bytes) -> bool:
-    """True if the source has a line of about `LONG` bytes or more."""
+    """Return True if the source has a line of about `LONG` bytes or more."""
     here = 0
     while here + LONG < len(source):
         newline = source.rfind(b"\n", here, here + LONG)

@@ -92,7 +92,7 @@ class _Splitter:
         return self.construct(children, large, start, end, header, scope, depth)
 
     def bears(self, node: Node, depth: int = 0) -> bool:
-        """True if a part of a statement contains statements: a block, an `else` with its block."""
+        """Return True if a part of a statement contains statements: a block, an `else` with its block."""
         if node.kind_id in self.grammar.sequences:
             return True
         if depth == 4 or (depth and _extent(node) <= HEADER):
@@ -167,7 +167,7 @@ class _Splitter:
         return pieces
 
     def closes(self, child: Node, end: int) -> bool:
-        """True if a child belongs to its predecessor: closing syntax, and punctuation on the same line."""
+        """Return True if a child belongs to its predecessor: closing syntax, punctuation on its line."""
         if self.grammar.roles[child.kind_id] == CLOSE:
             return True
         sign = not child.is_named and not self.source[child.start_byte : child.end_byte].isalpha()
@@ -351,7 +351,7 @@ def _extent(node: Node) -> int:
 
 
 def _divisible(unit: Unit) -> bool:
-    """True if a large unit may be split; a header and a short declaration keep their documentation."""
+    """Return True if a large unit may be split; a header and a short declaration keep their documentation."""
     if unit.end - unit.start > HARD:
         return True
     if unit.node is None:
@@ -360,5 +360,5 @@ def _divisible(unit: Unit) -> bool:
 
 
 def _looked_through(unit: Unit) -> bool:
-    """True if a unit is a wrapper without a name of its own, such as a C# namespace."""
+    """Return True if a unit is a wrapper without a name of its own, such as a C# namespace."""
     return unit.node is not None and unit.definition is not None and not unit.definition.name

@@ -200,7 +200,7 @@ class _Grouping:
             self.lead, self.lead_end, self.firm = start, stop, True
 
     def beside(self, start: int, stop: int) -> bool:
-        """True if a comment is on the last line of the previous unit, which is then extended over it."""
+        """Return True if a comment is on the last line of the previous unit, which then includes it."""
         before = self.units[-1]
         if before.end > start:  # the unit's node contains the comment
             before.end = start
@@ -211,7 +211,7 @@ class _Grouping:
         return True
 
     def parted(self, start: int) -> bool:
-        """True if a blank line lies between the pending nodes and the byte `start`."""
+        """Return True if a blank line lies between the pending nodes and the byte `start`."""
         return self.source.count(b"\n", self.lead_end, start) > 1
 
     def flush(self) -> None:
@@ -230,7 +230,7 @@ class _Grouping:
 
 
 def _same_clause(before: Unit, definition: Definition) -> bool:
-    """True if a definition continues the previous one: a clause, an overload, a body after its signature."""
+    """Return True if a definition continues the previous one: a clause, an overload, a body."""
     return (
         before.definition is not None
         and before.definition.name == definition.name

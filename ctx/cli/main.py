@@ -182,7 +182,7 @@ def ended_in_order() -> Iterator[None]:
 
 
 def wants_json(given: Sequence[str]) -> bool:
-    """True if JSON output was requested, so that errors are printed as JSON too."""
+    """Return True if JSON output was requested, so that errors are printed as JSON too."""
     return not {"--json-output", "--json"}.isdisjoint(takewhile(lambda word: word != "--", given))
 
 

@@ -116,7 +116,7 @@ class Repository:
         return digest.digest()
 
     def any_loose(self, oids: Sequence[bytes]) -> bool:
-        """True if one of these objects is loose."""
+        """Return True if one of these objects is loose."""
         folders = (self.place.objects, *self.alternates)
         return any(
             os.path.exists(os.path.join(folder, name[:2], name[2:]))

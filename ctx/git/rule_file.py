@@ -91,7 +91,7 @@ class RuleFile(Generic[Meaning]):
 
     @cached_property
     def looks_at_directories(self) -> bool:
-        """True if a pattern depends on the directory of a file, not only on its name."""
+        """Return True if a pattern depends on the directory of a file, not only on its name."""
         return any(not pattern.any_directory for pattern, _ in self.rules)
 
     @cached_property

@@ -69,7 +69,7 @@ class Settings:
 
     @property
     def is_offline(self) -> bool:
-        """True if the user forbids any use of the network."""
+        """Return True if the user forbids any use of the network."""
         return self.get_bool("ctx.offline", False)
 
     @property
@@ -103,7 +103,7 @@ class Settings:
 
     @property
     def is_partial_clone(self) -> bool:
-        """True if objects that a remote has promised may be missing here."""
+        """Return True if objects that a remote has promised may be missing here."""
         return bool(self.promisors)
 
     @property

@@ -196,14 +196,14 @@ def _changed_by(
 
 
 def has_work_tree(repository: Repository) -> bool:
-    """True if files of a work tree are tracked, or could be: without a commit there is no index."""
+    """Return True if files of a work tree are tracked, or could be: without a commit there is no index."""
     if repository.work_tree is None:
         return False
     return os.path.isfile(_index_file(repository)) or repository.checked_out() is None
 
 
 def shows_untracked(repository: Repository) -> bool:
-    """False if git hides untracked files, as in a home directory that is a work tree."""
+    """Return False if git hides untracked files, as in a home directory that is a work tree."""
     mode = repository.settings.get("status.showUntrackedFiles")
     return mode is None or mode.lower() not in ("no", "false", "off", "0", "")
 
@@ -335,7 +335,7 @@ def _stamp(
 
 
 def _is_readable(root: bytes, path: bytes, largest: int) -> bool:
-    """True if git can read a file or link of the work tree; paths behind a link are not in it."""
+    """Return True if git can read a file or link of the work tree; paths behind a link are not in it."""
     full = os.path.join(root, path)
     above = os.path.dirname(path)
     while above:

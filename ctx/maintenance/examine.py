@@ -46,7 +46,7 @@ class Examiner:
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
         self._judged: dict[tuple[str, str, bytes], bool] = {}
-        """True for each valid node or cluster, by kind, descriptor and key."""
+        """Return True for each valid node or cluster, by kind, descriptor and key."""
         self._names: dict[str, tuple[list[bytes], list[bytes]]] = {}
         """Nodes and clusters that a valid node or tree refers to, by path."""
 

@@ -17,8 +17,8 @@ CODE_QUESTION = "Given a question about coding, retrieval code or passage that c
 class Preset(NamedTuple):
     """Defaults of one model. `context` in tokens; `price` in dollars for a million tokens, 0 if free.
 
-    `instruction` wraps a query as `Instruct: …\\nQuery: …`; prefixes are prepended unchanged; tasks
-    are fields of the jina and voyage dialects.
+    `instruction` wraps a query as `Instruct: …`, a line break, `Query: …`; prefixes are prepended unchanged;
+    tasks are fields of the jina and voyage dialects.
     """
 
     model: str

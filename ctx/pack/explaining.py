@@ -150,8 +150,9 @@ def _what_is_there(paths: Sequence[bytes], path: bytes) -> str | None:
 
 
 def _names(repository: Repository, path: str) -> list[bytes]:
-    """Return the paths from the root that a name may mean: relative to the current directory or the root,
-    literally or with git's quoting removed.
+    """Return the paths from the root that a name may mean.
+
+    It is relative to the current directory or to the root, literal or quoted by git.
     """
     raw = os.fsencode(path)
     if os.path.isabs(raw) and repository.work_tree is not None:

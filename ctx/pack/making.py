@@ -139,7 +139,6 @@ def ranked(
     announce: Callable[[Plan], None] | None = None,
 ) -> Made:
     """Call `use` with the ranked candidates for a task; damage found on the way is repaired."""
-
     query = query_of_task(task)
 
     def ask() -> tuple[Repair, Callable[[], Made]]:

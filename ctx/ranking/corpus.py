@@ -165,7 +165,7 @@ class Corpus:
 
     @cached_property
     def _is_single(self) -> npt.NDArray[np.bool_]:
-        """True for documents with one file whose blob no other document has, (documents,)."""
+        """Return True for documents with one file whose blob no other document has, (documents,)."""
         files = np.bincount(self.file_document[self.file_document >= 0], minlength=self.documents)
         _, blob, documents = np.unique(self._blob, return_inverse=True, return_counts=True)
         single: npt.NDArray[np.bool_] = (files == 1) & (documents[blob] == 1)

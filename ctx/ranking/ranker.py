@@ -110,10 +110,10 @@ def rank(
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
 ) -> list[Ranked]:
-    """Return the best rows; `allowed` (files,) and `only` (rows,) bool restrict the answer, not the
-    statistics.
+    """Return the best rows.
 
-    Each allowed file must have a row in `only`.
+    `allowed` (files,) and `only` (rows,) bool restrict the answer, not the statistics. Each allowed
+    file must have a row in `only`.
     """
     query = settled(corpus, tuning.read(query))
     pool = pool_of(corpus, query, allowed, limit, only, tuning)

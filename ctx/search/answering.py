@@ -34,7 +34,7 @@ class Question(NamedTuple):
 
 
 def check_least_score(score: float | None) -> None:
-    """Raises UsageError for a score that is not from 0 to 1."""
+    """Raise UsageError for a score that is not from 0 to 1."""
     if score is not None and not 0 <= score <= 1:
         raise UsageError(f"the least score is {score}: give a number from 0 to 1")
 

@@ -224,7 +224,7 @@ def _hits(
 
 
 def _same_text(one: Hit, other: Hit) -> bool:
-    """True if the first hit covers half of the other; chunks of one document never overlap."""
+    """Return True if the first hit covers half of the other; chunks of one document never overlap."""
     if one.blob != other.blob:
         return False
     a, b = one.position, other.position
@@ -245,6 +245,7 @@ def texts_of_rows(records: Callable[[View], Records], text: Callable[[Hit], str 
 
 
 def hit_of(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
+    """Return the hit of a ranked row."""
     view = corpus.view
     document = int(corpus.document_of[ranked.row])
     segment, place = corpus.place(document)

@@ -94,11 +94,10 @@ class OpenIndex(Session):
         branch: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Fetch from a partial clone's remotes the objects that indexing a revision needs; return their
-        number.
+        """Fetch the objects that indexing a revision needs; return their number.
 
-        `progress` is called with the number of objects before each fetch. No other method fetches objects.
-        Raises `GitFailed`.
+        They are fetched from the remotes of a partial clone; no other method fetches objects.
+        `progress` is called with their number before each fetch. Raises `GitFailed`.
         """
         from ctx.indexing.lacking import fetch_lacking
 
@@ -185,7 +184,7 @@ class OpenIndex(Session):
         return indexer().view(asked, progress, named)
 
     def _is_current(self, view: View, tree: bytes) -> bool:
-        """True unless the tree has no snapshot, or has a blob now that was missing."""
+        """Return True unless the tree has no snapshot, or has a blob now that was missing."""
         if MISSING in view.skipped:
             return self.snapshots.still_lacks(tree, self.repository) is not None
         return view.is_overlay or self.snapshots.covered(tree) is not None

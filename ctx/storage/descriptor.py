@@ -56,7 +56,7 @@ class Descriptor(NamedTuple):
 
     @property
     def by_member(self) -> bool:
-        """True if vectors are stored for each file, not for each document: the model reads the path too."""
+        """Return True if vectors are stored per file and not per document: the model reads the path."""
         return self.embed_model_id != MODEL_ID
 
 

@@ -18,5 +18,5 @@ def open_regular(path: str) -> BinaryIO:
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """Opener for `open` that does not wait for the other end of a pipe."""
+    """Open a file without waiting for the other end of a pipe; an opener for `open`."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)

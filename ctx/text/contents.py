@@ -142,7 +142,7 @@ def _mark_length(encoding: str) -> int:
 
 
 def _is_minified(blob: bytes) -> bool:
-    """True if most of the text is in lines too long to be written by hand.
+    """Return True if most of the text is in lines too long to be written by hand.
 
     Paragraphs of prose are long lines too, but have frequent blanks; a line of ten thousand bytes is data,
     blanks or not.
@@ -167,7 +167,7 @@ def _few_blanks(line: bytes) -> bool:
 
 
 def _is_marked_generated(header: bytes) -> bool:
-    """True if a comment at the top says that a program wrote the file."""
+    """Return True if a comment at the top says that a program wrote the file."""
     if b"generated" not in header.lower():
         return False
     made = untouched = False

@@ -110,7 +110,7 @@ def find(source: bytes) -> Found:
 
 
 def _ends_an_acronym(octets: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], place: Offsets) -> Flags:
-    """True where a small letter after two capitals ends their word: a plural or a version.
+    """Mark each small letter after two capitals that ends their word: a plural or a version.
 
     Before a capital, `Is` and `As` are separate words (`URLIsValid`, `toJSONAsText`).
     """

@@ -62,7 +62,7 @@ def question_of(subject: str, body: str) -> str | None:
 
 
 def _is_long_enough(text: str) -> bool:
-    """True if a text has three words; a script without spaces between words counts by letters."""
+    """Return True if a text has three words; a script without spaces between words counts by letters."""
     if len(_WORD.findall(text)) >= _FEWEST_WORDS:
         return True
     return len([letter for letter in _LETTERS.findall(text) if not letter.isascii()]) >= 2 * _FEWEST_WORDS

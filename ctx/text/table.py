@@ -33,7 +33,7 @@ class HashTable:
         return found
 
     def add(self, hashes: Hashes) -> None:
-        """Number distinct hashes that are not in the table, continuing from `count`."""
+        """Assign numbers to distinct hashes that are not in the table, continuing from `count`."""
         while (self.count + len(hashes)) * 3 > len(self._hashes):
             used = self._numbers >= 0
             known, numbers = self._hashes[used], self._numbers[used]

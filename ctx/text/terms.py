@@ -48,7 +48,7 @@ _ASCII_WORD = re.compile(
 
 
 def counts(word: str) -> bool:
-    """True if a lower-case word is a term."""
+    """Return True if a lower-case word is a term."""
     if not word.isascii():
         return True
     return len(word) >= (_SHORTEST_NUMBER if word.isdigit() else _SHORTEST) and word not in STOP_WORDS

@@ -194,7 +194,7 @@ def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str,
 
 
 def _may_stand(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
-    """True if a part of a run may be a word: a single character only between known words."""
+    """Return True if a part of a run may be a word: a single character only between known words."""
     if end - at > 1:
         return True
     rest = run[end:]
@@ -204,7 +204,7 @@ def _may_stand(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
 
 
 def _begins(lexicon: _Lexicon, run: str) -> bool:
-    """True if a run begins with a known word, or with an ending in Hiragana."""
+    """Return True if a run begins with a known word, or with an ending in Hiragana."""
     if _HIRAGANA.match(run[0]):
         return True
     return any(
@@ -284,7 +284,7 @@ def _latin(text: str) -> str | None:
 
 
 def _is_known(lexicon: _Lexicon, word: str, language: str) -> bool:
-    """True if a word belongs to the language and not to English."""
+    """Return True if a word belongs to the language and not to English."""
     if word in lexicon.forms:
         return word not in lexicon.shared and len(word) >= _SHORTEST_SIGN
     return bool(_compound(lexicon, word, language))

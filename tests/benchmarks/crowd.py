@@ -1,4 +1,4 @@
-"""Forty processes at once in one repository with several work trees: do they lose anything or answer wrong?
+"""Test that forty processes in one repository with several work trees lose nothing and answer right.
 
     python tests/benchmarks/crowd.py PROJECT [--processes 40] [--rounds 3] [--deaths 300]
 

@@ -1,4 +1,4 @@
-"""Any revision, any change: is it exact, and what does it cost?
+"""Test that any revision and any change is answered exactly, and measure the cost.
 
     python tests/benchmarks/revisions.py exact CHECKOUT…  answers at ten revisions against fresh clones
     python tests/benchmarks/revisions.py merges CHECKOUT…  twenty merges against `git diff`

@@ -118,7 +118,7 @@ def test_settings_change_nothing(make_repo: Callable[..., Repo]) -> None:
 
 
 def test_more_files_than_one_command_line_takes_are_compared_as_text(repo: Repo) -> None:
-    """git takes them for binary because of `-diff`; together their paths are longer than a system allows."""
+    """Git takes them for binary because of `-diff`; together their paths are longer than a system allows."""
     names = [f"{'deep/' * 30}{'x' * 90}{number}.py" for number in range(10_000)]
     repo.write({".gitattributes": "*.py -diff\n"})
     stream = b"".join(

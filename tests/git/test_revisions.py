@@ -162,7 +162,7 @@ def test_the_end_of_a_shallow_clone(project: Repo, tmp_path: Path) -> None:
 
 
 def test_a_tag_and_a_branch_of_one_name(project: Repo) -> None:
-    """git takes the tag; the answer says so."""
+    """Git takes the tag; the answer says so."""
     project.git("branch", "light", "main~3")
     with ctx.open(project.path) as index:
         asked = index.resolve("light")

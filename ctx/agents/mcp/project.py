@@ -131,7 +131,7 @@ class Project:
         self._index, self._places = index, _places(index, root)
 
     def _is_where_it_was(self) -> bool:
-        """True if the opened directories are still in place.
+        """Return True if the opened directories are still in place.
 
         Otherwise the running git process would keep reading directories that were moved or removed.
         """

@@ -78,7 +78,7 @@ async def _end_with(parent: int) -> None:
 
 
 def _says_that_it_is_gone(error: BaseException) -> bool:
-    """True if an error consists only of connection errors of a client that has disconnected."""
+    """Return True if an error consists only of connection errors of a client that has disconnected."""
     inner = getattr(error, "exceptions", ())
     return isinstance(error, ConnectionError) or (bool(inner) and all(map(_says_that_it_is_gone, inner)))
 

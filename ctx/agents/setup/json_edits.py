@@ -19,8 +19,10 @@ _SAME_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
 
 
 class Trace(NamedTuple):
-    """Data for an exact removal: the number of containers created around the value, and `opened`, True if
-    line breaks were inserted into an empty container."""
+    """Data for an exact removal: the number of containers created around the value.
+
+    `opened` is True if line breaks were inserted into an empty container.
+    """
 
     made: int = 0
     opened: bool = False
@@ -142,7 +144,7 @@ def _taken(text: str, way: list[str | int], trace: Trace | None) -> str:
 
 
 def _has_nothing_else(text: str, container: Value, place: int) -> bool:
-    """True if a container has only this item and no comments."""
+    """Return True if a container has only this item and no comments."""
     item = container.inside[place]
     around = text[container.start + 1 : item.start] + text[item.value.end : container.end - 1]
     return len(container.inside) == 1 and not around.strip(", \t\r\n")
@@ -182,8 +184,10 @@ def _inserted(text: str, root: Value, container: Value, key: str | None, value: 
 
 
 def _cuts(text: str, container: Value, place: int, *, opened: bool) -> Iterator[str]:
-    """Yield candidates of the text without one item: first the inverse of `_inserted`, then with the line
-    break before the item kept."""
+    """Yield candidates of the text without one item.
+
+    First the inverse of `_inserted`, then a text that keeps the line break before the item.
+    """
     inside = container.inside
     item = inside[place]
     end = item.value.end if item.comma is None else item.comma + 1

@@ -73,7 +73,7 @@ def take(text: str, piece: Piece, trace: Trace | None) -> str:
 
 
 def recognised(text: str, piece: Piece) -> bool:
-    """True if a text has this piece in any version. Raises Unreadable."""
+    """Return True if a text has this piece in any version. Raises Unreadable."""
     if piece.form == MEMBER:
         found = json_edits.value_at(text, piece.keys) if text.strip() else None
         return found is not None and (_is_server(found.plain) or found.plain == piece.value)
@@ -88,7 +88,7 @@ def recognised(text: str, piece: Piece) -> bool:
 
 
 def is_hook(item: Any) -> bool:
-    """True if the command of an item in a list of hooks, or of one of its inner hooks, calls HOOK."""
+    """Return True if the command of an item in a list of hooks, or of one of its inner hooks, calls HOOK."""
     if not isinstance(item, dict):
         return False
     inner = item.get("hooks")
@@ -98,7 +98,7 @@ def is_hook(item: Any) -> bool:
 
 
 def _is_server(value: Any) -> bool:
-    """True if a member starts the server of git-ctx."""
+    """Return True if a member starts the server of git-ctx."""
     if not isinstance(value, dict):
         return False
     command, arguments = value.get("command"), value.get("args", [])
@@ -107,7 +107,7 @@ def _is_server(value: Any) -> bool:
 
 
 def _is_of_another_machine(there: Any, piece: Piece) -> bool:
-    """True if a server or hook of git-ctx starts a missing program, as after set-up on another machine.
+    """Return True if a server or hook of git-ctx starts a missing program (set up on another machine).
 
     Raises Unwanted if the user has changed it otherwise.
     """

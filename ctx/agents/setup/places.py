@@ -31,7 +31,7 @@ def real(path: str, inside: str | None) -> str:
 
 
 def is_inside(path: str, work_tree: str) -> bool:
-    """True if a path without links is in a work tree and not in a git directory."""
+    """Return True if a path without links is in a work tree and not in a git directory."""
     top = os.path.realpath(work_tree).rstrip(os.sep) + os.sep
     return path.startswith(top) and not {".git", ".."} & {*path[len(top) :].split(os.sep)}
 

@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """True if no step is LEAVE."""
+        """Return True if no step is LEAVE."""
         return all(step.action != LEAVE for step in self.steps)
 
 

@@ -32,8 +32,11 @@ class Written(NamedTuple):
 
 
 class FileRecord(NamedTuple):
-    """One file. `made`: set-up created it. `before`, `after`: digests of its original content and of that
-    written last. `intact`: no other program has changed it in between."""
+    """One file that set-up created (`made`) or edited.
+
+    `before` and `after` are digests of its original content and of that written last. `intact` is True if
+    no other program has changed it in between.
+    """
 
     made: bool
     before: str | None

@@ -142,7 +142,7 @@ def _plan_recognised(plan: Plan, path: str, found: list[tuple[str, pieces.Piece]
 
 
 def _is_gone(text: str, one: Written) -> bool:
-    """True if a piece has already been removed by another program."""
+    """Return True if a piece has already been removed by another program."""
     try:
         return not pieces.recognised(text, one.piece)
     except Unreadable:
@@ -150,7 +150,7 @@ def _is_gone(text: str, one: Written) -> bool:
 
 
 def _is_empty(text: str) -> bool:
-    """True if a text is blank, or an empty JSON object without comments."""
+    """Return True if a text is blank, or an empty JSON object without comments."""
     if not text.strip("\ufeff \t\r\n"):
         return True
     try:

@@ -162,5 +162,5 @@ def _filled(value: Any, **values: str) -> Any:
 
 
 def is_of_project(request: Request) -> bool:
-    """True if the request is for files of the work tree."""
+    """Return True if the request is for files of the work tree."""
     return request.scope == PROJECT

@@ -160,7 +160,7 @@ _COMMENTS = words("line_comment multiline_comment shebang_line")
 
 
 def _is_annotation(node: Node, source: bytes) -> bool:
-    """True for `@Name(…)` on a line of its own, which the grammar parses as an expression."""
+    """Return True for `@Name(…)` on a line of its own, which the grammar parses as an expression."""
     return source[node.start_byte] == 0x40
 
 

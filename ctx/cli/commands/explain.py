@@ -35,8 +35,10 @@ from ctx.errors import NO_HITS
 def command(
     path: str, task: str, budget: int | None, max_files: int | None, revision: str | None, as_json: bool
 ) -> int:
-    """Show whether PATH is indexed, the evidence for it given a task, its place in a pack for that task, and
-    which files it uses or is used by.
+    """Show why PATH is found or not.
+
+    Prints whether it is indexed, the evidence for it given a task, its place in a pack for that task, and
+    the files that it uses or is used by.
 
     The exit status is 0 where the file is indexed, and 1 where it is left out or not in the tree.
     """

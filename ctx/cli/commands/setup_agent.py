@@ -159,7 +159,7 @@ def set_up(request: Request, *, dry_run: bool, yes: bool, as_json: bool, instruc
 
 
 def agreed(question: str, *, yes: bool, as_json: bool) -> bool:
-    """True if the user agrees. Raises CtxError without --yes if there is no terminal."""
+    """Return True if the user agrees. Raises CtxError without --yes if there is no terminal."""
     if yes:
         return True
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -200,7 +200,7 @@ def record_of(scope: str, root: str) -> Record:
 
 
 def server_is_there() -> bool:
-    """True if the packages that `git ctx mcp` needs are installed."""
+    """Return True if the packages that `git ctx mcp` needs are installed."""
     from importlib.util import find_spec
 
     return find_spec("mcp") is not None and find_spec("bpe_openai") is not None

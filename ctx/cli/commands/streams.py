@@ -63,7 +63,7 @@ def finish() -> None:
 
 
 def takes_colour(when: str, stream: TextIO) -> bool:
-    """True if colours are to be written to a stream; `when` is auto, always or never.
+    """Return True if colours are to be written to a stream; `when` is auto, always or never.
 
     Auto checks NO_COLOR (no-color.org), CLICOLOR_FORCE and TERM, then whether the stream is a terminal.
     """

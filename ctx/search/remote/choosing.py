@@ -141,7 +141,7 @@ def _same_model(model: RemoteModel, home: OpenIndex) -> RemoteModel:
 
 
 def _agree(one: RemoteModel, other: RemoteModel) -> bool:
-    """True if vectors of a model in two repositories compare: it returned the same for fixed texts."""
+    """Return True if vectors of a model in two repositories compare: it returned the same for fixed texts."""
     mine, theirs = one.reference, other.reference
     return mine is not None and theirs is not None and mine.agrees(theirs)
 

@@ -148,7 +148,7 @@ class View:
 
     @property
     def is_overlay(self) -> bool:
-        """True if the tree is of uncommitted files, which have no snapshot."""
+        """Return True if the tree is of uncommitted files, which have no snapshot."""
         return self._is_overlay
 
     @cached_property

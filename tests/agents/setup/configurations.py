@@ -1,5 +1,6 @@
 """Configuration files as people have them: comments, other servers and hooks, Windows line ends, a byte order
-mark, no last line end, one line, tabs, nothing at all, a link."""
+mark, no last line end, one line, tabs, nothing at all, a link.
+"""
 
 from __future__ import annotations
 
