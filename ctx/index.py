@@ -325,9 +325,9 @@ class Index(OpenIndex):
 
     def similarity(self, one: str, other: str) -> float:
         """Return the cosine of the vectors of two texts, in -1..1; 0 if one of them has no word."""
-        from ctx.models.static_embedding import word_table
+        from ctx.models.static_embedding import static_embedding
 
-        table = word_table()
+        table = static_embedding()
         return float(table.embed_text(one) @ table.embed_text(other))
 
     def missing(self, revision: str | None = None) -> list[bytes]:

@@ -163,12 +163,12 @@ def _serve(connection: socket.socket) -> None:
         import_module(name)
     from ctx.cli.main import COMMANDS
     from ctx.errors import CtxError
-    from ctx.models.static_embedding import word_table
+    from ctx.models.static_embedding import static_embedding
     from ctx.text.tokens import counter
 
     for name in COMMANDS.values():
         import_module(f"ctx.cli.commands.{name}")
-    word_table()
+    static_embedding()
     with suppress(CtxError):  # it comes with an extra
         counter()
     gc.collect()

@@ -20,7 +20,7 @@ from ctx.history.blocks import Blocks, OnProgress
 from ctx.history.ranking import Ranking, concerned, rank
 from ctx.history.results import CommitHit, HistoryAnswer, Known, Month, Place
 from ctx.history.view import View, Views, view_name, view_of
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.storage.store import Store
 from ctx.text.contents import MAX_SIZE
 from ctx.text.pluralize import pluralize
@@ -66,7 +66,7 @@ def answer(
         raise UsageError("the query is empty: say in a few words what you look for")
     view, indexed = open_view(repository, store, tip, on_progress)
     commits, rows = _wanted(repository, view, tip, filters)
-    found = rank(view, query, word_table(), rows)
+    found = rank(view, query, static_embedding(), rows)
     order, message = _order(view, found, commits, asks)
     hits = [_hit(repository, view, found, int(place), asks) for place in order[:limit]]
     known = _known(view, int(commits.sum()), indexed)
@@ -92,9 +92,9 @@ def open_view(
     view = views.find(name, tip)
     if view is not None:
         if views.grows_old(name):
-            Blocks(repository, store, word_table(), view.history()).touch()
+            Blocks(repository, store, static_embedding(), view.history()).touch()
         return view, 0
-    blocks = Blocks(repository, store, word_table(), history_of(repository, tip))
+    blocks = Blocks(repository, store, static_embedding(), history_of(repository, tip))
     view = view_of(blocks.load(on_progress))
     # If a concurrent fetch moved the shallow boundary, the listing may be of either state.
     if not (view.arrays["commit_flags"] & UNREAD).any() and name == view_name(tip, edges(repository)):

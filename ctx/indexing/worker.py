@@ -10,7 +10,7 @@ from ctx.git.place import Place as RepositoryPlace
 from ctx.git.repository import Repository
 from ctx.indexing.batch import Made, make_batch
 from ctx.indexing.documents import Maker
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document
 from ctx.storage.descriptor import Descriptor
@@ -42,7 +42,7 @@ class Worker:
 
     def __init__(self, place: Place, store: Store) -> None:
         repository = Repository(place.repository)
-        self.maker = Maker(repository, word_table())
+        self.maker = Maker(repository, static_embedding())
         self._clusters = ClusterStore(store, place.descriptor)
         self._descriptor = str(place.descriptor)
 

@@ -31,8 +31,8 @@ _BLOCK = 512
 """Number of words summed at once; their rows should fit in the processor's cache."""
 
 
-class WordTable:
-    """Memory-mapped word table; rows are converted to whole numbers on first use."""
+class StaticEmbedding:
+    """Memory-mapped table of word vectors; rows are converted to whole numbers on first use."""
 
     def __init__(self, path: str = _FILE) -> None:
         arrays, meta = map_file(path)
@@ -156,9 +156,9 @@ class WordTable:
 
 
 @lru_cache(maxsize=1)
-def word_table() -> WordTable:
-    """Return the table, loaded once per process."""
-    return WordTable()
+def static_embedding() -> StaticEmbedding:
+    """Return the model, loaded once per process."""
+    return StaticEmbedding()
 
 
 def unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:

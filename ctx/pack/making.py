@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import UsageError
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.pack.candidates import Candidate, Shelves, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
 from ctx.pack.links import Links, edges_between
@@ -236,8 +236,8 @@ def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
 def query_of_task(task: str) -> Query:
     """Return the query of a task. Only the title decides what is asked for, as long reports have any word."""
     report = read_report(task)
-    asked = prepare(report.title, word_table()).asked if report.said else None
-    query = prepare(report.question, word_table())
+    asked = prepare(report.title, static_embedding()).asked if report.said else None
+    query = prepare(report.question, static_embedding())
     return query if asked is None else query._replace(asked=asked)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.chunking.normalise import embedded_text
-from ctx.models.static_embedding import sign_bits, word_table
+from ctx.models.static_embedding import sign_bits, static_embedding
 from ctx.ranking.corpus import Corpus
 from ctx.text.query import tokens, words_of
 from ctx.text.terms import counts, term_hash
@@ -54,7 +54,7 @@ def sample(text: str, language: str | None) -> Sample:
         for word in words_of(token):
             if counts(word):
                 found[term_hash(word)] += 1
-    vector = word_table().embed_text(plain)
+    vector = static_embedding().embed_text(plain)
     return Sample(plain, found, sign_bits(vector).view("<u8"))
 
 

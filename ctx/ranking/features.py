@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.candidates import Candidates, MatchingRows
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.evidence import Evidence, Floats
@@ -197,7 +197,7 @@ def _soft_matches(query: Query, evidence: Evidence, words: Joined) -> tuple[Floa
     if not len(query.words):
         return np.zeros(len(words.start)), np.zeros(len(words.start))
     weights = evidence.word_idf[query.words]
-    table = word_table()
+    table = static_embedding()
     asked = np.array([table.row(query.terms[word].word) for word in query.words], dtype=np.int64)
     cosines = np.maximum(table.unit_vectors(asked) @ table.unit_vectors(words.rows).T, 0.0)
     best = np.maximum.reduceat(cosines, words.start, axis=1)

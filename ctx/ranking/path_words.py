@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.text.query import tokens, words_of
 from ctx.text.terms import term_hash
 from ctx.text.vocabulary import compound_hashes
@@ -62,7 +62,7 @@ def join(known: Sequence[PathWords]) -> Joined:
 
 def read_paths(paths: list[bytes]) -> list[PathWords]:
     """Read some paths."""
-    row = word_table().row
+    row = static_embedding().row
     read: list[tuple[list[str], int, str, int]] = []
     for path in paths:
         folder = zlib.crc32(path[: path.rfind(b"/") + 1])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.query import Query
 from ctx.text import query as words
 from ctx.text.query import Term, tokens, words_of
@@ -89,7 +89,7 @@ def near_in_paths(query: Query, paths: Iterable[bytes]) -> list[Near]:
     asked = [query.terms[place] for place in query.words]
     if not asked or not found:
         return []
-    table = word_table()
+    table = static_embedding()
     rows = [
         np.array([table.row(word) for word in some], dtype=np.int64)
         for some in ([term.word for term in asked], found)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ctx.chunking.languages import linguist_name_to_language
 from ctx.errors import UsageError
 from ctx.git.repository import Repository
-from ctx.models.static_embedding import sign_bits, word_table
+from ctx.models.static_embedding import sign_bits, static_embedding
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.ranker import Ranked, rank
@@ -87,7 +87,7 @@ def search(
         only = _rows_of(corpus, scope)
     if allowed is not None and not allowed.any():
         return [], message
-    query = prepare(text, word_table())
+    query = prepare(text, static_embedding())
 
     def best(most: int) -> list[Ranked]:
         ranked = rank(corpus, query, allowed, most, only, tuning)

@@ -9,7 +9,7 @@ from repositories import Repo
 from test_rank_golden import shop
 
 import ctx
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.explain import FURTHER_ROW, Explained, explain
 from ctx.ranking.features import FEATURES, GROUPS
@@ -21,7 +21,7 @@ def answer(repo: Repo, text: str, limit: int = 20) -> list[tuple[str, Explained]
     with ctx.open(repo.path) as index:
         index.index()
         corpus = Corpus(index.indexer.view(index.resolve()))
-        query = prepare(text, word_table())
+        query = prepare(text, static_embedding())
         found = explain(corpus, query, None, limit)
         assert [one.hit for one in found] == rank(corpus, query, None, limit)
         return [(corpus.view.path(one.hit.file).decode(), one) for one in found]

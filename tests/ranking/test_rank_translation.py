@@ -10,7 +10,7 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.query import prepare
 from ctx.ranking.translated import Alternatives, settle
 from ctx.text import translation
@@ -74,10 +74,10 @@ def test_english_is_left_alone() -> None:
     "text", ["where is the session renewed?", "SessionStore", "red black tree", "el parser"]
 )
 def test_an_english_query_is_the_same_without_the_lexicon(text: str) -> None:
-    query = prepare(text, word_table())
+    query = prepare(text, static_embedding())
     assert query.terms == read_query(text)
     assert query.alternatives == []
-    assert np.array_equal(query.vector, word_table().embed_query(text))
+    assert np.array_equal(query.vector, static_embedding().embed_query(text))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_english_query_is_the_same_without_the_lexicon(text: str) -> None:
 )
 def test_odd_texts_are_read(text: str) -> None:
     render(text)
-    prepare(text, word_table())
+    prepare(text, static_embedding())
 
 
 def test_the_lexicon_is_well_formed() -> None:
@@ -112,7 +112,7 @@ def test_no_language_has_the_words_that_are_plain_english() -> None:
 
 
 def test_terms_say_what_they_were_translated_from() -> None:
-    query = prepare("где обновляется SessionStore пользователя", word_table())
+    query = prepare("где обновляется SessionStore пользователя", static_embedding())
     found = {term.word: term.source for term in query.terms if term.origin == TRANSLATION}
     assert found["user"] == "пользователя"
     assert found["refresh"] == "обновляется"

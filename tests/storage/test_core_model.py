@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ways import environment
 
 from ctx.models.protocol import Batch
-from ctx.models.static_embedding import WordTable, sign_bits, word_table
+from ctx.models.static_embedding import StaticEmbedding, sign_bits, static_embedding
 from ctx.storage.vectors import DIMENSIONS, MODEL_ID
 from ctx.text.vocabulary import Vocabulary
 
@@ -36,14 +36,14 @@ def embed(texts: list[bytes]) -> np.ndarray:
     for text in texts:
         bounds.append((at, at + len(text)))
         at += len(text) + 1
-    rows = Vocabulary(word_table().row).read(b"\n".join(texts), bounds).rows
-    return word_table().embed_documents(Batch(len(texts), rows, list))
+    rows = Vocabulary(static_embedding().row).read(b"\n".join(texts), bounds).rows
+    return static_embedding().embed_documents(Batch(len(texts), rows, list))
 
 
 def document_rows(text: str) -> dict[int, int]:
     """How often a document has each row of the table."""
     source = text.encode()
-    rows = Vocabulary(word_table().row).read(source, [(0, len(source))]).rows
+    rows = Vocabulary(static_embedding().row).read(source, [(0, len(source))]).rows
     return dict(zip(rows.word.tolist(), rows.times.tolist(), strict=True))
 
 
@@ -69,16 +69,16 @@ def test_neither_batch_nor_order_matters(texts: list[str]) -> None:
 
 @given(st.text(st.sampled_from("abcXYZ_09 .\n-"), max_size=80))
 def test_a_text_by_itself_is_embedded_as_a_document_and_a_query_has_the_same_words(text: str) -> None:
-    assert word_table().rows_of(text) == document_rows(text)
-    assert (sign_bits(word_table().embed_text(text)) == embed([text.encode()])[0]).all()
+    assert static_embedding().rows_of(text) == document_rows(text)
+    assert (sign_bits(static_embedding().embed_text(text)) == embed([text.encode()])[0]).all()
 
 
 @pytest.mark.parametrize(
     "text", ["обновляет сессию SessionStore", "期限切れ session", "crée la clé", "größe"]
 )
 def test_a_text_in_any_script_is_embedded_as_a_document(text: str) -> None:
-    assert word_table().rows_of(text) == document_rows(text)
-    assert (sign_bits(word_table().embed_text(text)) == embed([text.encode()])[0]).all()
+    assert static_embedding().rows_of(text) == document_rows(text)
+    assert (sign_bits(static_embedding().embed_text(text)) == embed([text.encode()])[0]).all()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_text_in_any_script_is_embedded_as_a_document(text: str) -> None:
 )
 def test_words_of_other_languages_stand_near_what_they_mean(question: str, english: str) -> None:
     others = ["parse the command line", "draw a window", "compress an image", "sort a list of numbers"]
-    table = word_table()
+    table = static_embedding()
     asked = table.embed_query(question)
     near = float(asked @ table.embed_query(english))
     assert near > 0.4
@@ -103,30 +103,30 @@ def test_words_of_other_languages_stand_near_what_they_mean(question: str, engli
 def test_a_long_document_is_summed_in_blocks_without_a_difference() -> None:
     words = [f"{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{chr(97 + i // 676)}xyz" for i in range(2000)]
     text = " ".join(words * 2)
-    assert (sign_bits(word_table().embed_text(text)) == embed([text.encode()])[0]).all()
+    assert (sign_bits(static_embedding().embed_text(text)) == embed([text.encode()])[0]).all()
     backwards = " ".join(reversed(words * 2))
     assert (embed([text.encode()]) == embed([backwards.encode()])).all()
 
 
 def test_queries_have_unit_length_or_none() -> None:
-    vector = word_table().embed_query("renew a session")
+    vector = static_embedding().embed_query("renew a session")
     assert vector.shape == (DIMENSIONS,)
     assert vector.dtype == np.float32
     assert abs(float(np.linalg.norm(vector)) - 1.0) < 1e-6
-    assert not word_table().embed_query("?!").any()
-    assert not word_table().embed_query("").any()
+    assert not static_embedding().embed_query("?!").any()
+    assert not static_embedding().embed_query("").any()
 
 
 PROGRAM = """
 import sys, hashlib
 from projects import project
 from ctx.models.protocol import Batch
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.text.vocabulary import Vocabulary
 texts = [text.encode() for text in project(11, 40).values()]
 step = int(sys.argv[1])
 digest = hashlib.sha256()
-vocabulary = Vocabulary(word_table().row)
+vocabulary = Vocabulary(static_embedding().row)
 for start in range(0, len(texts), step):
     batch = texts[start:start + step]
     bounds, at = [], 0
@@ -134,8 +134,8 @@ for start in range(0, len(texts), step):
         bounds.append((at, at + len(text)))
         at += len(text) + 1
     rows = vocabulary.read(b"\\n".join(batch), bounds).rows
-    digest.update(word_table().embed_documents(Batch(len(batch), rows, list)).tobytes())
-digest.update(word_table().embed_query("renew the session of a user").tobytes())
+    digest.update(static_embedding().embed_documents(Batch(len(batch), rows, list)).tobytes())
+digest.update(static_embedding().embed_query("renew the session of a user").tobytes())
 print(digest.hexdigest())
 """
 
@@ -158,9 +158,9 @@ def test_processes_hash_seeds_and_threads_do_not_matter() -> None:
 
 
 def test_unit_vectors_are_the_same_in_whatever_order_threads_ask() -> None:
-    table, words = WordTable(), np.arange(4000)
+    table, words = StaticEmbedding(), np.arange(4000)
     chunks = [np.random.default_rng(seed).permutation(words)[:400] for seed in range(64)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(table.unit_vectors, chunks))
-    alone = WordTable().unit_vectors(words)
+    alone = StaticEmbedding().unit_vectors(words)
     assert all((vectors == alone[rows]).all() for rows, vectors in zip(chunks, found, strict=True))

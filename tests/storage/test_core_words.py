@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.text import runs
 from ctx.text.query import read_query, terms_in, tokens, words_of
 from ctx.text.stem import stem
@@ -28,7 +28,7 @@ SCRIPTS = st.text(
 def read(text: str | bytes) -> Counts:
     """The terms of one text as indexed."""
     source = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    return Vocabulary(word_table().row).read(source, [(0, len(source))]).terms
+    return Vocabulary(static_embedding().row).read(source, [(0, len(source))]).terms
 
 
 def indexed(text: str | bytes) -> set[int]:
@@ -218,10 +218,10 @@ def test_counting_together_or_apart_gives_equal_counts(texts: list[str]) -> None
     for source in sources:
         bounds.append((at, at + len(source)))
         at += len(source) + 1
-    together = Vocabulary(word_table().row).read(joined, bounds)
-    used = Vocabulary(word_table().row)
+    together = Vocabulary(static_embedding().row).read(joined, bounds)
+    used = Vocabulary(static_embedding().row)
     for number, source in enumerate(sources):
-        for one in (used, Vocabulary(word_table().row)):
+        for one in (used, Vocabulary(static_embedding().row)):
             alone = one.read(source, [(0, len(source))])
             for whole, part in ((together.terms, alone.terms), (together.rows, alone.rows)):
                 here = whole.text == number
@@ -233,13 +233,13 @@ def test_counting_together_or_apart_gives_equal_counts(texts: list[str]) -> None
 def test_counts_are_sorted_and_distinct() -> None:
     counts = read("b a b c a b " * 50 + "éa éa")
     assert counts.word.tolist() == sorted(set(counts.word.tolist()))
-    two = Vocabulary(word_table().row).read(b"abc abc def", [(0, 7), (8, 11)]).terms
+    two = Vocabulary(static_embedding().row).read(b"abc abc def", [(0, 7), (8, 11)]).terms
     assert two.text.tolist() == [0, 1]
     assert two.times.tolist() == [2, 1]
 
 
 def test_a_run_belongs_to_the_text_in_which_it_begins() -> None:
-    reading = Vocabulary(word_table().row).read(b"alpha beta gamma", [(0, 8), (8, 16)])
+    reading = Vocabulary(static_embedding().row).read(b"alpha beta gamma", [(0, 8), (8, 16)])
     assert reading.lengths.tolist() == [2, 1]
 
 
@@ -275,9 +275,9 @@ def test_numbers_count_as_whole_numbers_only() -> None:
 
 def test_a_vocabulary_that_starts_anew_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)} слово{i}" for i in range(300)).encode()
-    expected = Vocabulary(word_table().row).read(text, [(0, len(text))])
+    expected = Vocabulary(static_embedding().row).read(text, [(0, len(text))])
     monkeypatch.setattr("ctx.text.vocabulary._MOST_WORDS", 20)
-    small = Vocabulary(word_table().row)
+    small = Vocabulary(static_embedding().row)
     for _ in range(3):
         again = small.read(text, [(0, len(text))])
         assert again.terms.word.tolist() == expected.terms.word.tolist()

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ctx import text as words
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.explain import explain
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.query_terms import near_terms, query_terms
@@ -52,7 +52,7 @@ def case_of(
     """
     corpus = corpus_of(opened.view)
     tuning = index.tuning
-    query = prepare(text, word_table()) if query is None else query
+    query = prepare(text, static_embedding()) if query is None else query
     explained = explain(corpus, query, allowed, rows, tuning=tuning, most_files=most_files)
     settled_query = settled(corpus, tuning.read(query))
     records = partial(index.record, opened.view)

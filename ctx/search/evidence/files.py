@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.models.logistic import logistic
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.explain import CORRECTION
 from ctx.ranking.query import words_that_ask
 from ctx.ranking.query_terms import IDENTIFIER, LITERAL, NEAR, STEM, SYNONYM, TRANSLATION, Near, spelt
@@ -238,7 +238,7 @@ def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
 
 def _unit(words_: Sequence[str]) -> npt.NDArray[np.float64]:
     """Return the unit vectors of words, (n, dimensions) float64."""
-    table = word_table()
+    table = static_embedding()
     vectors = table.word_vectors(np.array([table.row(word) for word in words_], dtype=np.int64))
     unit: npt.NDArray[np.float64] = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0)
     return unit

@@ -14,7 +14,7 @@ from ctx.errors import Damaged
 from ctx.git.commits import edges
 from ctx.history.ranking import rank
 from ctx.history.view import Views, view_name
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 
 if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
@@ -35,7 +35,7 @@ def past_of(index: OpenIndex, commit: bytes | None, text: str, paths: Sequence[b
         view = Views(index.store).find(view_name(commit, edges(index.repository)), commit)
     if view is None or not view.commits:
         return {}
-    scores = rank(view, text, word_table()).commit
+    scores = rank(view, text, static_embedding()).commit
     least = _NEAR_BEST * float(scores.max())
     near = np.flatnonzero((scores >= least) & (scores > 0))
     touched = view.commit_of_path()

@@ -22,7 +22,7 @@ from changes import changed_lines
 
 import ctx
 from ctx.index import Index
-from ctx.models.static_embedding import word_table
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.candidates import read_candidates
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.evidence import gather
@@ -167,7 +167,7 @@ def collect(project: Project) -> dict[str, Any]:
     asked = project.asked()
     columns: dict[str, list[Any]] = defaultdict(list)
     for place, (example, wanted_paths, shown, narrow) in enumerate(asked):
-        query = prepare(example.text, word_table())
+        query = prepare(example.text, static_embedding())
         evidence = gather(corpus, query)
         documents = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
         documents = documents[
@@ -205,7 +205,7 @@ def collect_rows(project: Project, examples: list[history.Example]) -> dict[str,
     corpus = project.corpus
     columns: dict[str, list[Any]] = defaultdict(list)
     for example in examples:
-        queries = [prepare(text, word_table()) for text in project.wordings(example)]
+        queries = [prepare(text, static_embedding()) for text in project.wordings(example)]
         gathered = [(query, gather(corpus, query)) for query in queries]
         for path in example.paths:
             label = project.row_labels(example, path)

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from sources import pieces
 from words import counted, numbering
 
-from ctx.models.static_embedding import WordTable
+from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.views import paths
 from ctx.text.vocabulary import Counts, Vocabulary
 
@@ -76,7 +76,7 @@ def annotated(annotations: list[dict[str, Any]], listed: list[str]) -> list[tupl
     return asked
 
 
-def scores(found: Any, table: WordTable) -> tuple[Floats, Floats, Floats]:
+def scores(found: Any, table: StaticEmbedding) -> tuple[Floats, Floats, Floats]:
     """NDCG@10 of each query: chunks as bits, as floats, as bits with a file's three best chunks summed."""
     words = found["words"].tobytes().decode("utf-8", "surrogatepass").split("\n")
     rows = np.array([table.row(word) for word in words], dtype=np.int64)
@@ -108,7 +108,7 @@ def _best_three(similar: Floats, starts: npt.NDArray[np.int64], files: int) -> F
     return summed
 
 
-def _queries(found: Any, rows: npt.NDArray[np.int64], table: WordTable) -> Floats:
+def _queries(found: Any, rows: npt.NDArray[np.int64], table: StaticEmbedding) -> Floats:
     at, row, times = found["query_at"], rows[found["query_word"]], found["query_times"]
     sums = []
     for start, end in pairwise(at.tolist()):
@@ -119,7 +119,7 @@ def _queries(found: Any, rows: npt.NDArray[np.int64], table: WordTable) -> Float
     return np.array(sums)
 
 
-def _chunks(found: Any, rows: npt.NDArray[np.int64], table: WordTable) -> Floats:
+def _chunks(found: Any, rows: npt.NDArray[np.int64], table: StaticEmbedding) -> Floats:
     at = found["chunk_at"]
     text = np.repeat(np.arange(len(at) - 1), np.diff(at))
     return table.sums(
@@ -139,7 +139,7 @@ def _ndcg(values: Floats, found: Any) -> Floats:
     return np.array(graded)
 
 
-def grade(folder: Path, table: WordTable) -> dict[str, dict[str, list[float]]]:
+def grade(folder: Path, table: StaticEmbedding) -> dict[str, dict[str, list[float]]]:
     """Means by set, category and way of scoring."""
     graded: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for path in sorted(folder.glob("*.npz")):
@@ -157,7 +157,7 @@ def grade(folder: Path, table: WordTable) -> dict[str, dict[str, list[float]]]:
 
 def main(arguments: list[str]) -> int:
     if arguments[0] != "collect":
-        for key, means in grade(Path(arguments[1]), WordTable(arguments[0])).items():
+        for key, means in grade(Path(arguments[1]), StaticEmbedding(arguments[0])).items():
             print(f"{key:20}", *[f"{name} {value:.4f}" for name, value in means.items()])
         return 0
     annotations, checkouts, held_out, folder = map(Path, arguments[1:])
