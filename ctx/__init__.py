@@ -17,14 +17,28 @@ from typing import TYPE_CHECKING
 from ctx._version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ctx.index import Index
+    from ctx.types import Plan, Progress
+
+
+def open(
+    path: str | os.PathLike[str] = ".",
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_plan: Callable[[Plan], None] | None = None,
+) -> Index:
+    """Open the index of the repository that contains `path`. Raises `ctx.errors.NotARepository`.
+
+    `on_progress` is called while a tree is indexed, `on_plan` with the cost of indexing a named revision
+    before a search does so.
+    """
     from ctx.index import Index
 
-
-def open(path: str | os.PathLike[str] = ".") -> Index:
-    """Open the index of the repository that contains `path`. Raises `ctx.errors.NotARepository`."""
-    from ctx.index import Index
-
-    return Index(path)
+    index = Index(path)
+    index.on_progress, index.on_plan = on_progress, on_plan
+    return index
 
 
 __all__ = ["__version__", "open"]

@@ -12,7 +12,7 @@ from ctx.errors import UsageError
 from ctx.git.repository import Repository
 from ctx.maintenance import local_log
 from ctx.search.coverage import lacks_in_words
-from ctx.search.open_index import Announce, OpenIndex, Report
+from ctx.search.open_index import OpenIndex
 from ctx.search.opening import (
     BASE,
     COMMITTED,
@@ -66,8 +66,6 @@ class Index(OpenIndex):
         branch: str | None = None,
         overlay: str | None = None,
         recurse_submodules: bool = False,
-        progress: Report | None = None,
-        announce: Announce | None = None,
         within: str | None = None,
         states: Collection[str] = (),
         wishes: Wishes | None = None,
@@ -82,8 +80,7 @@ class Index(OpenIndex):
         `recurse_submodules` also searches the submodules of the tree, ranked together; see
         `ctx.search.submodules`.
 
-        `announce` is called with the cost of indexing a named revision before that is done. `wishes` are
-        options for remote models, if any are configured.
+        `wishes` are options for remote models, if any are configured.
 
         `within` searches only the chunks that differ between the two trees of a range (`ctx.git.ranges`); if
         it names one tree, `overlay` gives the other. `states` restricts the answer to some of ADDED,
@@ -103,14 +100,12 @@ class Index(OpenIndex):
             check_least_score(wishes.min_score)
         question = Question(query, limit, paths, languages, content, wishes)
         if within is None:
-            return answer(self, question, revision, branch, overlay, recurse_submodules, progress, announce)
+            return answer(self, question, revision, branch, overlay, recurse_submodules)
         refuse_beside_range(revision or branch, overlay, recurse_submodules)
         from ctx.search.changes import search_changes
 
         staged = overlay == STAGED
-        return search_changes(
-            self, question, within, states, staged=staged, progress=progress, announce=announce
-        )
+        return search_changes(self, question, within, states, staged=staged)
 
     def related(
         self,
@@ -123,8 +118,6 @@ class Index(OpenIndex):
         revision: str | None = None,
         branch: str | None = None,
         overlay: str | None = None,
-        progress: Report | None = None,
-        announce: Announce | None = None,
     ) -> Answer:
         """Return code of one tree similar to that at a place (`<path>:<line>`, a citation), or to a text.
 
@@ -142,8 +135,6 @@ class Index(OpenIndex):
             limit=limit,
             paths=paths,
             languages=languages,
-            progress=progress,
-            announce=announce,
         )
 
     def related_changes(
@@ -154,8 +145,6 @@ class Index(OpenIndex):
         limit: int = 3,
         paths: Sequence[str] = (),
         languages: Sequence[str] = (),
-        progress: Report | None = None,
-        announce: Announce | None = None,
     ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
         """Return for each chunk that a range added or modified the similar code elsewhere in the new tree."""
         from ctx.search.related import related_changes
@@ -167,8 +156,6 @@ class Index(OpenIndex):
             limit=limit,
             paths=paths,
             languages=languages,
-            progress=progress,
-            announce=announce,
         )
 
     def evolved(self, answer: Answer) -> Answer:
@@ -190,7 +177,6 @@ class Index(OpenIndex):
         timeline: bool = False,
         revision: str | None = None,
         branch: str | None = None,
-        progress: Callable[[int, int], None] | None = None,
     ) -> HistoryAnswer:
         """Return the commits that did what the query describes, see `ctx.history.answer`."""
         from ctx.history.answer import answer
@@ -209,7 +195,7 @@ class Index(OpenIndex):
             limit=limit,
             asks=asks,
             timeline=timeline,
-            on_progress=progress,
+            on_progress=self.on_commits,
         )
 
     def search_files(
@@ -224,8 +210,6 @@ class Index(OpenIndex):
         branch: str | None = None,
         overlay: str | None = None,
         content: bool = True,
-        progress: Report | None = None,
-        announce: Announce | None = None,
     ) -> FileAnswer:
         """Return the best files of one tree for a question, with reasons; see `ctx.search.evidence`.
 
@@ -242,7 +226,7 @@ class Index(OpenIndex):
         filters = Filters(self.repository, paths, languages, kind)
 
         def ask() -> tuple[Repair, Callable[[], FileAnswer]]:
-            opened = open_tree(self, revision, branch, overlay, progress, announce)
+            opened = open_tree(self, revision, branch, overlay)
             return opened.repair, partial(answer_files, self, opened, query, limit, filters, content=content)
 
         answer = repairing(ask)
@@ -257,16 +241,13 @@ class Index(OpenIndex):
         path: str,
         task: str,
         options: PackOptions | None = None,
-        *,
-        progress: Report | None = None,
-        announce: Announce | None = None,
     ) -> Explanation:
         """Explain why a file is part of the context for a task, or not. See `ctx.pack.explaining`."""
         from ctx.pack.explaining import explain_file
         from ctx.pack.values import Options
 
         self.forget_submodules()
-        return explain_file(self, path, task, options or Options(), progress, announce)
+        return explain_file(self, path, task, options or Options())
 
     def pack(
         self,
@@ -274,8 +255,6 @@ class Index(OpenIndex):
         options: PackOptions | None = None,
         *,
         log: str | None = None,
-        progress: Report | None = None,
-        announce: Announce | None = None,
     ) -> Made:
         """Return a pack of excerpts for a task, and its text; `packs` keeps it.
 
@@ -285,7 +264,7 @@ class Index(OpenIndex):
         from ctx.pack.values import Options
 
         self.forget_submodules()
-        return make(self, task, options or Options(), log, progress, announce)
+        return make(self, task, options or Options(), log)
 
     def update_pack(
         self,
@@ -293,14 +272,12 @@ class Index(OpenIndex):
         wishes: PackWishes | None = None,
         *,
         log: str | None = None,
-        progress: Report | None = None,
-        announce: Announce | None = None,
     ) -> Made:
         """Return the changes since a pack was made, as another pack. See `ctx.pack.updating.update`."""
         from ctx.pack.updating import Wishes, update
 
         self.forget_submodules()
-        return update(self, self.packs, parent, wishes or Wishes(), log, progress, announce)
+        return update(self, self.packs, parent, wishes or Wishes(), log)
 
     @cached_property
     def packs(self) -> Shelf:

@@ -30,7 +30,6 @@ def run(
     *,
     jobs: int | None,
     background: bool,
-    progress: Callable[[Progress], None] | None,
     ask_model: bool,
 ) -> IndexReport:
     """Cover a tree. See `Index.index`."""
@@ -38,7 +37,7 @@ def run(
     record = session.snapshots.covered(asked.tree)
     if record is not None:
         log_snapshot(session.repository, session.snapshots, asked, trigger, record.totals)
-        remote = _embed(session, asked.tree, progress, ask_model)
+        remote = _embed(session, asked.tree, session.on_progress, ask_model)
         skipped = _left(remote)
         if remote is None or not (remote.embedded or skipped):
             # Otherwise the remote model embedded something, which the report shows.
@@ -52,7 +51,7 @@ def run(
         if not lock.acquire():
             return _report(session, asked, started, INDEXING_IN_PROGRESS, Totals())
     embeds = ask_model and bool(session.repository.settings.get("ctx.embedder.url"))
-    own = _part(progress, 0.0, _OWN_SHARE) if embeds else progress
+    own = _part(session.on_progress, 0.0, _OWN_SHARE) if embeds else session.on_progress
     with lock:
         covered = indexer().cover(asked, trigger, jobs=jobs, background=background, progress=own)
         lock.discard_request(asked.tree)
@@ -61,7 +60,7 @@ def run(
     while lock.requests() and lock.acquire():
         with lock:
             indexer().serve_requests(lock, jobs, background)
-    rest = _part(progress, _OWN_SHARE, 1.0)
+    rest = _part(session.on_progress, _OWN_SHARE, 1.0)
     remote = _embed(session, asked.tree, rest, ask_model) if covered.complete else None
     return _report(
         session, asked, started, _left(remote), covered.totals, covered.new_clusters, covered.embedded_chunks

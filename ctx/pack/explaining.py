@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ctx.pack.values import Pack
     from ctx.ranking.query import Query
     from ctx.search.open_index import OpenIndex
-    from ctx.types import Plan, Progress
 
 _MOST_ALIKE = 3
 _EXCERPTS = 16_000
@@ -51,8 +50,6 @@ def explain_file(
     path: str,
     task: str,
     options: Options,
-    progress: Callable[[Progress], None] | None = None,
-    announce: Callable[[Plan], None] | None = None,
 ) -> Explanation:
     """Explain a file, named relative to the current directory or the root, for a task.
 
@@ -62,7 +59,7 @@ def explain_file(
     check(task, options)
 
     def ask() -> tuple[Repair, Callable[[], Explanation]]:
-        opened = open_tree(index, options.revision, None, None, progress, announce)
+        opened = open_tree(index, options.revision, None, None)
         return opened.repair, lambda: _with_selection(index, opened, path, task, options)
 
     return repairing(ask)

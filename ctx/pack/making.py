@@ -43,7 +43,7 @@ from ctx.text.pluralize import pluralize
 from ctx.text.query import tokens
 from ctx.text.terms import STOP_WORDS
 from ctx.text.tokens import TOKENIZERS, Count, counter
-from ctx.types import Change, Plan, Progress
+from ctx.types import Change
 
 if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
@@ -110,8 +110,6 @@ def make(
     task: str,
     options: Options,
     log: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    announce: Callable[[Plan], None] | None = None,
 ) -> Made:
     """Make a pack without storing it. `log` is the text of an error log.
 
@@ -126,7 +124,7 @@ def make(
     def built(ranking: Ranking) -> Made:
         return with_edges(ranking, pack_of(ranking, index, task, options, hints, count))
 
-    return ranked(index, task, options, hints, built, progress, announce)
+    return ranked(index, task, options, hints, built)
 
 
 def ranked(
@@ -135,14 +133,12 @@ def ranked(
     options: Options,
     hints: Sequence[Hint],
     use: Callable[[Ranking], Made],
-    progress: Callable[[Progress], None] | None = None,
-    announce: Callable[[Plan], None] | None = None,
 ) -> Made:
     """Call `use` with the ranked candidates for a task; damage found on the way is repaired."""
     query = query_of_task(task)
 
     def ask() -> tuple[Repair, Callable[[], Made]]:
-        opened, changes, repair = _opened(index, options, progress, announce)
+        opened, changes, repair = _opened(index, options)
         return repair, lambda: use(rank(index, opened, changes(), query, options, hints))
 
     return repairing(ask)
@@ -151,16 +147,14 @@ def ranked(
 def _opened(
     index: OpenIndex,
     options: Options,
-    progress: Callable[[Progress], None] | None,
-    announce: Callable[[Plan], None] | None,
 ) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Repair]:
     """Return the opened tree of a pack, a function for the changes of its range, and a repair function."""
     if options.within is None:
-        opened = open_tree(index, options.revision, None, None, progress, announce)
+        opened = open_tree(index, options.revision, None, None)
         return opened, dict, opened.repair
     from ctx.search.changes import compare, open_ends
 
-    old, new = open_ends(index, options.within, False, progress, announce)
+    old, new = open_ends(index, options.within, False)
 
     def repair(everything: bool) -> None:
         new.repair(everything)

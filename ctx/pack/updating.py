@@ -6,7 +6,7 @@ ranking of unchanged files is of no use to the reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.pack.candidates import Candidate
@@ -38,7 +38,6 @@ from ctx.pack.worth import LEAST
 from ctx.ranking.query_terms import SYNONYM
 from ctx.search.dependencies.values import Edge
 from ctx.text.tokens import Count, counter
-from ctx.types import Plan, Progress
 
 if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
@@ -78,8 +77,6 @@ def update(
     parent: Pack,
     wishes: Wishes,
     log: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    announce: Callable[[Plan], None] | None = None,
 ) -> Made:
     """Make an update of a pack without storing it. Raises as `making.make` does."""
     task = parent.task if wishes.task is None else wishes.task
@@ -109,7 +106,7 @@ def update(
         )
         return with_edges(ranking, made)
 
-    return ranked(index, task, options, hints, built, progress, announce)
+    return ranked(index, task, options, hints, built)
 
 
 def _asked(pack: Pack) -> list[QueryTerm]:

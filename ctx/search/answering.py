@@ -14,7 +14,7 @@ from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import Filters, search
 from ctx.search.opening import STAGED, WORK_TREE, Opened, Repair, open_tree, repairing
-from ctx.types import Answer, Found, Plan, Progress
+from ctx.types import Answer, Found
 
 if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
@@ -62,18 +62,16 @@ def answer(
     branch: str | None,
     overlay: str | None,
     recurse_submodules: bool,
-    progress: Callable[[Progress], None] | None,
-    announce: Callable[[Plan], None] | None,
 ) -> Answer:
     """Return the best chunks of one tree. See `Index.search`."""
     started = time.monotonic()
 
     def ask() -> tuple[Repair, Callable[[], Answer]]:
         index.forget_submodules()
-        opened = open_tree(index, revision, branch, overlay, progress, announce)
+        opened = open_tree(index, revision, branch, overlay)
         joined = None
         if recurse_submodules:
-            joined, opened = index.join_submodules(opened, progress)
+            joined, opened = index.join_submodules(opened)
         return opened.repair, partial(_answer, index, opened, joined, question)
 
     found = repairing(ask)

@@ -32,7 +32,7 @@ from ctx.search.opening import (
 from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
 from ctx.text.pluralize import pluralize_with
-from ctx.types import STATES, Answer, Change, Comparison, Found, Hit, Plan, Progress, by_score
+from ctx.types import STATES, Answer, Change, Comparison, Found, Hit, by_score
 
 if TYPE_CHECKING:
     from ctx.search.answering import Question
@@ -53,8 +53,6 @@ def search_changes(
     states: Collection[str],
     *,
     staged: bool,
-    progress: Callable[[Progress], None] | None,
-    announce: Callable[[Plan], None] | None,
 ) -> Answer:
     """Return the best of the differing chunks with one of `states`. See `Index.search`."""
     started = time.monotonic()
@@ -97,7 +95,7 @@ def search_changes(
         return index.answered(about, ranked._replace(message=message))
 
     def ask() -> tuple[Repair, Callable[[], Answer]]:
-        old, new = open_ends(index, within, staged, progress, announce)
+        old, new = open_ends(index, within, staged)
 
         def repair(everything: bool) -> None:
             new.repair(everything)
@@ -127,8 +125,6 @@ def open_ends(
     index: OpenIndex,
     within: str,
     staged: bool,
-    progress: Callable[[Progress], None] | None,
-    announce: Callable[[Plan], None] | None,
 ) -> tuple[Opened, Opened]:
     """Open the two trees of a range. Raises UsageError, UnknownRevision, CtxError."""
     ends = read_range(index.repository, within)
@@ -141,10 +137,10 @@ def open_ends(
             f"nothing is checked out in {index.repository.git_dir} that '{within}' could be compared with: "
             f"name both ends, as in {within}~5..{within}"
         )
-    old = open_resolved(index, ends.old, COMMITTED, progress, announce)
+    old = open_resolved(index, ends.old, COMMITTED)
     if ends.new is None:
-        return old, open_tree(index, None, None, STAGED if staged else WORK_TREE, progress, announce)
-    return old, open_resolved(index, ends.new, COMMITTED, progress, announce)
+        return old, open_tree(index, None, None, STAGED if staged else WORK_TREE)
+    return old, open_resolved(index, ends.new, COMMITTED)
 
 
 def compare(index: OpenIndex, old: Opened, new: Opened) -> ChunkDiff:

@@ -16,7 +16,7 @@ from ctx.git.revisions import BRANCH, REVISION, Resolution, resolve
 from ctx.search.overlay import Uncommitted
 from ctx.session import Session, take_shared
 from ctx.text.contents import MISSING
-from ctx.types import Answer, Found, Hit, IndexReport, Plan, Progress
+from ctx.types import Answer, Found, Hit, IndexReport
 
 if TYPE_CHECKING:
     from ctx.git.worktree import WorkTree
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from ctx.search.opening import Opened
     from ctx.search.submodules import Below, Joined
     from ctx.storage.views.view import View
-
-Report = Callable[[Progress], None]
-Announce = Callable[[Plan], None]
 
 
 class OpenIndex(Session):
@@ -62,7 +59,6 @@ class OpenIndex(Session):
         jobs: int | None = None,
         trigger: str = "manual",
         background: bool = False,
-        progress: Report | None = None,
         ask_model: bool = True,
     ) -> IndexReport:
         """Cover the tree of a revision, and the trees that other processes request meanwhile.
@@ -80,7 +76,6 @@ class OpenIndex(Session):
             trigger,
             jobs=jobs,
             background=background,
-            progress=progress,
             ask_model=ask_model,
         )
         if self._wants_fit:
@@ -148,11 +143,11 @@ class OpenIndex(Session):
         """Reader of the objects of the last tree searched, including those of uncommitted files."""
         return self.uncommitted.reader
 
-    def join_submodules(self, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
+    def join_submodules(self, opened: Opened) -> tuple[Joined, Opened]:
         """Return a tree with its submodules joined to it; they stay open while an answer reads them."""
         from ctx.search.submodules import join
 
-        self._joined, opened = join(self, opened, progress)
+        self._joined, opened = join(self, opened)
         self._joined_before.add(self._joined)
         return self._joined, opened
 
@@ -166,8 +161,6 @@ class OpenIndex(Session):
         self,
         indexer: Callable[[], Indexer],
         asked: Resolution,
-        progress: Report | None = None,
-        announce: Announce | None = None,
     ) -> View:
         """Return the view of a tree; `indexer` returns the indexer that makes missing parts."""
         self.store.may_use_memory = True  # a search must work in a read-only repository
@@ -177,11 +170,11 @@ class OpenIndex(Session):
             return found
         take_shared(self, asked.tree, indexing=False)
         named = asked.resolved_by in (REVISION, BRANCH)
-        if named and announce is not None:
+        if named and self.on_plan is not None:
             from ctx.indexing.cost import plan
 
-            announce(plan(self, lambda: self.indexer, asked))
-        return indexer().view(asked, progress, named)
+            self.on_plan(plan(self, lambda: self.indexer, asked))
+        return indexer().view(asked, self.on_progress, named)
 
     def _is_current(self, view: View, tree: bytes) -> bool:
         """Return True unless the tree has no snapshot, or has a blob now that was missing."""

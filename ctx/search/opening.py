@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from ctx.errors import CtxError, Damaged, NothingCommitted, UsageError
 from ctx.git.revisions import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
 from ctx.search.coverage import coverage_of
-from ctx.types import Answer, Behind, Plan, Progress, Uncommitted
+from ctx.types import Answer, Behind, Uncommitted
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
@@ -84,8 +84,6 @@ def open_tree(
     revision: str | None,
     branch: str | None,
     overlay: str | None,
-    progress: Callable[[Progress], None] | None = None,
-    announce: Callable[[Plan], None] | None = None,
 ) -> Opened:
     """Resolve the requested tree, and index what a search of it lacks. See `Index.search`."""
     warning = distance = None
@@ -96,7 +94,7 @@ def open_tree(
         asked = resolve_head(index.repository)
     else:
         raise UsageError(f"'{overlay}' applies only to HEAD: leave out the revision")
-    opened = open_resolved(index, asked, overlay, progress, announce)
+    opened = open_resolved(index, asked, overlay)
     if opened.about.behind is not None:
         distance = opened.about.behind
     return opened._replace(about=opened.about._replace(behind=distance, message=warning))
@@ -121,8 +119,6 @@ def open_resolved(
     index: OpenIndex,
     asked: Resolution,
     overlay: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    announce: Callable[[Plan], None] | None = None,
 ) -> Opened:
     """Index what a search of a tree lacks; `overlay` is put on top of HEAD."""
     indexer, changed = _overlaid(index, asked, overlay)
@@ -131,7 +127,7 @@ def open_resolved(
     elif asked.commit is None and asked.resolved_by == HEAD:
         lacking = "nothing is staged" if overlay == STAGED else "there are no files to search"
         raise NothingCommitted(f"nothing is committed in {index.repository.git_dir} yet, and {lacking}")
-    view = index.view(indexer, asked, progress, announce)
+    view = index.view(indexer, asked)
     distance = _behind(index, asked) if view.scanned or view.uncovered else None
     about = Answer(
         [],

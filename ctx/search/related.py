@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +28,7 @@ from ctx.storage.records import decode_record
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import to_text
 from ctx.text.pluralize import pluralize
-from ctx.types import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, Plan, Progress, by_score
+from ctx.types import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, by_score
 
 if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
@@ -68,15 +68,13 @@ def related(
     limit: int,
     paths: Sequence[str],
     languages: Sequence[str],
-    progress: Callable[[Progress], None] | None,
-    announce: Callable[[Plan], None] | None,
 ) -> Answer:
     """Return code similar to the code at a place, or to a text. See `Index.related`."""
     started = time.monotonic()
-    code = Code(text or "") if place is None else _code_at(index, place, revision or branch, progress)
+    code = Code(text or "") if place is None else _code_at(index, place, revision or branch)
     if not code.text.strip():
         raise UsageError("there is no code to compare with: name a place that has some, or pass it on stdin")
-    opened = open_tree(index, revision, branch, overlay, progress, announce)
+    opened = open_tree(index, revision, branch, overlay)
     hits, message = _similar_chunks(index, opened, code, limit, Filters(index.repository, paths, languages))
     lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
     return opened.about._replace(
@@ -92,12 +90,10 @@ def related_changes(
     limit: int,
     paths: Sequence[str],
     languages: Sequence[str],
-    progress: Callable[[Progress], None] | None,
-    announce: Callable[[Plan], None] | None,
 ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
     """Return for each added or modified chunk the similar code elsewhere in the new tree, and that tree."""
     started = time.monotonic()
-    old, new = open_ends(index, within, staged, progress, announce)
+    old, new = open_ends(index, within, staged)
     found: list[tuple[Hit, list[Hit]]] = []
     corpus = corpus_of(new.view)
     records = partial(index.record, new.view)
@@ -130,9 +126,7 @@ def _code_of(index: OpenIndex, hit: Hit) -> Code | None:
     return Code(text, hit.language, hit.blob, position.start_line, position.end_line, hit.path)
 
 
-def _code_at(
-    index: OpenIndex, place: str, revision: str | None, progress: Callable[[Progress], None] | None
-) -> Code:
+def _code_at(index: OpenIndex, place: str, revision: str | None) -> Code:
     """Return the code named by a citation or `<path>:<line>`.
 
     The path is looked up in the work tree, then in the revision.
@@ -154,7 +148,7 @@ def _code_at(
     last = lines.last if "-" in place.rpartition(":")[2] else None
     for asked in (None, revision) if revision else (None,):
         try:
-            opened = open_tree(index, asked, None, None if asked is None else COMMITTED, progress)
+            opened = open_tree(index, asked, None, None if asked is None else COMMITTED)
         except NothingCommitted:
             continue
         for name in names:

@@ -95,13 +95,13 @@ def _close(homes: list[OpenIndex]) -> None:
         home.close()
 
 
-def join(index: OpenIndex, opened: Opened, progress: Report | None) -> tuple[Joined, Opened]:
+def join(index: OpenIndex, opened: Opened) -> tuple[Joined, Opened]:
     """Join the submodules of an opened tree to it, recursively."""
     parts = [Part(b"", index, opened)]
     uncommitted = opened.about.uncommitted
     on_disk = uncommitted is not None and uncommitted.state == WORK_TREE
     reported: list[Submodule] = []
-    _gather(parts, reported, on_disk, progress)
+    _gather(parts, reported, on_disk)
     skipped: dict[str, int] = {}
     for part in parts:
         for reason, count in part.opened.view.skipped.items():
@@ -157,21 +157,21 @@ def cited_below(index: OpenIndex, citation: str) -> Cited | None:
     return None
 
 
-def _gather(parts: list[Part], reported: list[Submodule], on_disk: bool, progress: Report | None) -> None:
+def _gather(parts: list[Part], reported: list[Submodule], on_disk: bool) -> None:
     """Add the submodules below the last part, depth first."""
     above = parts[-1]
     for one in _pinned(above.home.reader, above.opened.asked.tree):
         submodule, index, asked = _below(above.home, above.home.reader, one, above.prefix, on_disk)
         if index is not None and asked is not None:
             try:
-                opened = open_resolved(index, asked, progress=progress)
+                opened = open_resolved(index, asked)
             except CtxError as error:
                 index.close()
                 submodule = _failed(submodule, error)
             else:
                 reported.append(submodule._replace(tree=opened.asked.tree))
                 parts.append(Part(submodule.path + b"/", index, opened))
-                _gather(parts, reported, on_disk, progress)
+                _gather(parts, reported, on_disk)
                 continue
         reported.append(submodule)
 
@@ -230,6 +230,7 @@ def _at(
     try:
         tree = repository.resolve_tree(commit.hex()).tree
         inner = type(inside)(repository=repository)
+        inner.on_progress = inside.on_progress
     except CtxError as error:
         repository.close()
         return Below(_failed(submodule, error))

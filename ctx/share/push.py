@@ -11,7 +11,7 @@ from ctx.share.publish import Contents, Publisher, PushReport, Selected
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
 from ctx.share.words import Words
-from ctx.types import INDEXING_IN_PROGRESS, Progress
+from ctx.types import INDEXING_IN_PROGRESS
 
 if TYPE_CHECKING:
     from ctx.search.open_index import OpenIndex
@@ -34,7 +34,6 @@ def push(
     remote: str | None,
     selection: Selection,
     *,
-    progress: Callable[[Progress], None] | None = None,
     announce: Callable[[Contents], None] | None = None,
     may_ask: bool = True,
 ) -> PushReport:
@@ -56,11 +55,11 @@ def push(
     layers = layers_of(index)
     selected = []
     for wanted in names or [None]:
-        report = index.index(wanted, trigger="push", progress=progress)
+        report = index.index(wanted, trigger="push")
         if report.skipped == INDEXING_IN_PROGRESS:
             # A background run holds the lock, perhaps for another tree and for long.
-            index.indexer.cover(index.resolve(wanted), "push", progress=progress)
-            report = index.index(wanted, trigger="push", progress=progress)
+            index.indexer.cover(index.resolve(wanted), "push", progress=index.on_progress)
+            report = index.index(wanted, trigger="push")
         if index.snapshots.covered(report.tree) is None:
             raise BlobsMissing(
                 f"files of {report.revision} are not in this clone, so it cannot be indexed as a whole: "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ctx.agents.mcp.replies import Form, Reply, listed, numbered, revision_values
@@ -21,9 +21,7 @@ _LINES = (12, 6, 3, 0)
 """Numbers of lines to show of a changed place, tried in this order until the hit fits."""
 
 
-def history_search(
-    index: Index, given: dict[str, Any], paths: list[str], report: Callable[[int, int], None] | None
-) -> Reply:
+def history_search(index: Index, given: dict[str, Any], paths: list[str]) -> Reply:
     """Return the matching commits, as many as fit. Raises CtxError."""
     if "branch" in given and "revision" in given:
         raise UsageError("branch and revision exclude each other: give one of them")
@@ -37,7 +35,6 @@ def history_search(
         asks=asks,
         revision=given.get("revision"),
         branch=given.get("branch"),
-        progress=report,
     )
     known = answer.known
     values: dict[str, Any] = {

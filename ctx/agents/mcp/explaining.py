@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctx.agents.mcp.reading import inside
@@ -12,7 +12,6 @@ from ctx.index import Index
 from ctx.pack.values import Options
 from ctx.search.evidence.wording import explanation_in_words
 from ctx.text.escaping import escape_control
-from ctx.types import Progress
 
 if TYPE_CHECKING:
     from ctx.search.dependencies.values import Edge
@@ -21,13 +20,13 @@ _MOST_FILES = 20
 """Maximum number of files in each of `uses` and `usedBy`."""
 
 
-def explain(index: Index, given: dict[str, Any], progress: Callable[[Progress], None] | None) -> Reply:
+def explain(index: Index, given: dict[str, Any]) -> Reply:
     """Return indexing status, rank and reasons of a file for a task. Raises CtxError."""
     inside(given["path"])
     options = Options()
     if "max_files" in given:
         options = options._replace(max_files=given["max_files"])
-    found = index.explain(given["path"], given["task"], options, progress=progress)
+    found = index.explain(given["path"], given["task"], options)
     values = {
         "path": _path(found.path),
         **revision_values(found.about.revision, found.about.commit, found.about.tree),

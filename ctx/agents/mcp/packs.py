@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctx.agents.mcp.replies import Reply, as_json
@@ -18,7 +18,6 @@ from ctx.pack.manifest import encode, manifest
 from ctx.text.escaping import escape_control
 from ctx.text.tokens import counter
 from ctx.text.wording import size, when
-from ctx.types import Progress
 
 if TYPE_CHECKING:
     from ctx.pack.shelf import Listed
@@ -49,7 +48,7 @@ class Text(NamedTuple):
     text: str
 
 
-def make_pack(index: Index, given: dict[str, Any], progress: Callable[[Progress], None] | None) -> Reply:
+def make_pack(index: Index, given: dict[str, Any]) -> Reply:
     """Make and keep a pack, or an update of one with what has changed. Raises CtxError."""
     from ctx.pack.updating import Wishes
     from ctx.pack.values import Options
@@ -57,11 +56,11 @@ def make_pack(index: Index, given: dict[str, Any], progress: Callable[[Progress]
     task, options = given.get("task"), _options(given)
     if "update" in given:
         parent = index.packs.read(index.packs.find(given["update"]))
-        made = index.update_pack(parent, Wishes(task, **options), progress=progress)
+        made = index.update_pack(parent, Wishes(task, **options))
     elif task is None:
         raise UsageError("pack needs task, or update")
     else:
-        made = index.pack(task, Options()._replace(**options), progress=progress)
+        made = index.pack(task, Options()._replace(**options))
     pack, kept, notes = made.pack, False, [made.pack.message] if made.pack.message else []
     if pack.files or pack.delta is not None:
         try:

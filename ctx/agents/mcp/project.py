@@ -73,7 +73,7 @@ class Project:
     def call(self, name: str, arguments: dict[str, Any], progress: Report | None = None) -> Reply:
         """Run one tool with checked arguments. Raises CtxError."""
         self._look()
-        tools: dict[str, Callable[[dict[str, Any], Report | None], Reply]] = {
+        tools: dict[str, Callable[[dict[str, Any]], Reply]] = {
             CODE_SEARCH.name: self._search,
             FIND_RELATED.name: self._related,
             READ_LINES.name: self._read,
@@ -83,7 +83,13 @@ class Project:
             LIST_PACKS.name: self._list_packs,
             READ_PACK.name: self._read_pack,
         }
-        return tools[name](arguments, progress)
+        session = self._opened
+        if progress is not None:
+            session.on_progress, session.on_commits = _files(progress), partial(_commits, progress)
+        try:
+            return tools[name](arguments)
+        finally:
+            session.on_progress = session.on_commits = None
 
     def packs(self) -> Sequence[Listed]:
         """Return the packs to list as resources. Raises CtxError."""
@@ -145,7 +151,7 @@ class Project:
         assert self._index is not None, "a call opens it"
         return self._index
 
-    def _search(self, given: dict[str, Any], progress: Report | None) -> Reply:
+    def _search(self, given: dict[str, Any]) -> Reply:
         within = given.get("changedIn")
         if within is not None and "revision" in given:
             raise UsageError("changedIn names its revisions itself: leave revision out")
@@ -155,44 +161,41 @@ class Project:
             paths=_pathspecs(given),
             revision=given.get("revision"),
             within=within,
-            progress=_files(progress),
         )
         return self._reply(answer, given, "no code answers this: rephrase the question")
 
-    def _related(self, given: dict[str, Any], progress: Report | None) -> Reply:
+    def _related(self, given: dict[str, Any]) -> Reply:
         answer = self._opened.related(
             given["place"],
             limit=given.get("limit", LIMIT),
             paths=_pathspecs(given),
-            progress=_files(progress),
         )
         return self._reply(answer, given, "no similar code found")
 
-    def _read(self, given: dict[str, Any], _: Report | None) -> Reply:
+    def _read(self, given: dict[str, Any]) -> Reply:
         return read_lines(self._opened, given)
 
-    def _history(self, given: dict[str, Any], progress: Report | None) -> Reply:
+    def _history(self, given: dict[str, Any]) -> Reply:
         from ctx.agents.mcp.commits import history_search
 
-        report = None if progress is None else partial(_commits, progress)
-        return history_search(self._opened, given, _pathspecs(given), report)
+        return history_search(self._opened, given, _pathspecs(given))
 
-    def _explain(self, given: dict[str, Any], progress: Report | None) -> Reply:
+    def _explain(self, given: dict[str, Any]) -> Reply:
         from ctx.agents.mcp.explaining import explain
 
-        return explain(self._opened, given, _files(progress))
+        return explain(self._opened, given)
 
-    def _pack(self, given: dict[str, Any], progress: Report | None) -> Reply:
+    def _pack(self, given: dict[str, Any]) -> Reply:
         from ctx.agents.mcp.packs import make_pack
 
-        return make_pack(self._opened, given, _files(progress))
+        return make_pack(self._opened, given)
 
-    def _list_packs(self, _: dict[str, Any], __: Report | None) -> Reply:
+    def _list_packs(self, _: dict[str, Any]) -> Reply:
         from ctx.agents.mcp.packs import list_packs
 
         return list_packs(self._opened)
 
-    def _read_pack(self, given: dict[str, Any], _: Report | None) -> Reply:
+    def _read_pack(self, given: dict[str, Any]) -> Reply:
         from ctx.agents.mcp.packs import read_pack
 
         return read_pack(self._opened, given)
@@ -256,9 +259,7 @@ def _pathspecs(given: dict[str, Any]) -> list[str]:
     return [wanted if wanted.startswith(":") else f":(top){wanted}"]
 
 
-def _files(report: Report | None) -> Callable[[Progress], None] | None:
-    if report is None:
-        return None
+def _files(report: Report) -> Callable[[Progress], None]:
     return lambda state: report(state.files_done, state.files_total, "files")
 
 

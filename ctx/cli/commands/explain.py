@@ -46,14 +46,14 @@ def command(
     import ctx
 
     reporter = reporter_for()
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
         from ctx.cli.commands.evidence_output import print_explanation, print_json_explanation
         from ctx.pack.values import Options
         from ctx.search.evidence.values import INDEXED
 
         given: dict[str, Any] = {"budget": budget, "max_files": max_files, "revision": revision}
         wanted = Options()._replace(**{key: value for key, value in given.items() if value is not None})
-        explanation = index.explain(path, text, wanted, progress=reporter.progress, announce=announce)
+        explanation = index.explain(path, text, wanted)
         reporter.close()
         if as_json:
             print_json_explanation(explanation)

@@ -67,9 +67,10 @@ def command(
         if report.published and whole and not paths and not sparse:
             # Only term counts are missing; making them needs no model.
             reporter = reporter_for(silent=silent or json_output)
+            index.on_progress = reporter.progress
             with reporter:
                 for revision in revisions or (None,):
-                    index.index(revision, trigger="fetch", progress=reporter.progress, ask_model=False)
+                    index.index(revision, trigger="fetch", ask_model=False)
     tell(report, silent=silent, json_output=json_output)
     return 0 if report.published else NOTHING_PUBLISHED
 

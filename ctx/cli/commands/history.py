@@ -66,6 +66,7 @@ def command(
 
     asks = FIRST if first else LAST if last else None
     with ctx.open(".") as index:
+        index.on_commits = Counter() if sys.stderr.isatty() else announce
         answer = index.history(
             text,
             Filters(since, until, authors, options.pathspecs(context, path_filters)),
@@ -74,7 +75,6 @@ def command(
             timeline=timeline,
             revision=revision,
             branch=branch,
-            progress=Counter() if sys.stderr.isatty() else announce,
         )
 
         def content(commit: bytes, place: Place) -> str | None:

@@ -89,12 +89,12 @@ def bring_up(index: OpenIndex, revision: str | None, branch: str | None, request
         fetched = index.fetch(revision, branch=branch, progress=report_fetch)
         if as_json:
             print_json({"type": "fetched", "objects": fetched})
+    index.on_progress = request.reporter.progress
     report = index.index(
         revision,
         branch=branch,
         jobs=request.jobs,
         trigger=request.trigger,
-        progress=request.reporter.progress,
     )
     if not request.silent:
         for warning in dict.fromkeys(

@@ -34,7 +34,7 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output
     from ctx.maintenance.hooks.install import install, plan_installation
 
     reporter = reporter_for(json_output=json_output)
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".", on_progress=reporter.progress) as index:
         plan = plan_installation(index.repository, force=force)
         if not dry_run:
             install(index.repository, plan)
@@ -47,7 +47,7 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output
                 from ctx.share.fetch import fetch as take
 
                 warn(take(index, None, may_ask=sys.stdin.isatty()))
-            report = index.index(trigger="init", progress=reporter.progress)
+            report = index.index(trigger="init")
         except NothingCommitted:
             if not json_output:
                 click.echo("nothing is committed yet; the first commit will be indexed")

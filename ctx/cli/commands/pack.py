@@ -126,7 +126,7 @@ def command(
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if task == "-" else task
     log = None if error_log is None else read_log(error_log)
     reporter = reporter_for()
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
         if update is None:
             from ctx.pack.values import Options
 
@@ -135,13 +135,13 @@ def command(
                 "revision": revision, "within": within,
             }  # fmt: skip
             wanted = Options()._replace(**{key: value for key, value in given.items() if value is not None})
-            made = index.pack(text or "", wanted, log=log, progress=reporter.progress, announce=announce)
+            made = index.pack(text or "", wanted, log=log)
         else:
             from ctx.pack.updating import Wishes
 
             parent = index.packs.read(index.packs.find(update))
             changes = Wishes(text, budget, max_files, tokenizer, form, revision, within)
-            made = index.update_pack(parent, changes, log=log, progress=reporter.progress, announce=announce)
+            made = index.update_pack(parent, changes, log=log)
         reporter.close()
         return hand_on(index, made, stdout=stdout, copy=copy, as_json=as_json)
 

@@ -32,7 +32,7 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
     from ctx.maintenance import pins
 
     reporter = reporter_for(silent=json_output)
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".", on_progress=reporter.progress) as index:
         if revision is None:
             found, done = pins.pins(index.store), "pinned"
         elif remove:
@@ -40,7 +40,7 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
         else:
             # Pin before indexing, so that no concurrent gc removes the snapshot.
             found, done = [pins.pin(index, revision)], "pinned"
-            index.index(revision, trigger="pin", progress=reporter.progress)
+            index.index(revision, trigger="pin")
     if json_output:
         print_json({"type": "pin_result", done: [fields(pin) for pin in found]})
         return 0

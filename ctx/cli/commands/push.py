@@ -95,12 +95,12 @@ def command(
         from ctx.share.push import Selection, push
 
         reporter = Reporter() if json_output else reporter_for()
+        index.on_progress = reporter.progress
         with reporter:
             report = push(
                 index,
                 remote,
                 Selection(revisions, branches or everything, tags or everything, with_words),
-                progress=reporter.progress,
                 announce=lambda what: click.echo(f"note: {WITH_WORDS if what.words else CONTENTS}", err=True),
             )
     if json_output:

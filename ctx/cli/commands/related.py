@@ -63,7 +63,7 @@ def command(
 
     pathspecs = options.pathspecs(context, path_filters)
     reporter = reporter_for()
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
         prefix = b"" if full_name else index.repository.prefix
         text_of = None if no_content else index.text
         if within is not None:
@@ -73,8 +73,6 @@ def command(
                 limit=limit or LIMIT_FOR_CHANGES,
                 paths=pathspecs,
                 languages=languages,
-                progress=reporter.progress,
-                announce=announce,
             )
             reporter.close()
             if json_output:
@@ -94,8 +92,6 @@ def command(
             revision=revision,
             branch=branch,
             overlay=overlay,
-            progress=reporter.progress,
-            announce=announce,
         )
         reporter.close()
         if json_output:

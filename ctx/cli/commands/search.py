@@ -131,7 +131,7 @@ def command(
     import ctx
 
     reporter = reporter_for()
-    with reporter, ctx.open(".") as index:
+    with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
         answer = index.search(
             text,
             limit=limit or (LIMIT_FOR_PROGRAMS if json_output or nul else LIMIT_FOR_EYES),
@@ -142,9 +142,7 @@ def command(
             branch=branch,
             overlay=overlay,
             recurse_submodules=recurse_submodules,
-            progress=reporter.progress,
             wishes=remote_options(expand, no_rerank, min_score),
-            announce=announce,
             within=within,
             states=states,
         )
@@ -173,8 +171,8 @@ def search_files(text: str, filters: dict[str, Any], *, as_json: bool, full_name
     import ctx
 
     reporter = reporter_for()
-    with reporter, ctx.open(".") as index:
-        answer = index.search_files(text, progress=reporter.progress, announce=announce, **filters)
+    with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
+        answer = index.search_files(text, **filters)
         reporter.close()
         from ctx.cli.commands import evidence_output
 
