@@ -12,7 +12,6 @@ from ctx.errors import UsageError
 from ctx.git.repository import Repository
 from ctx.maintenance import local_log
 from ctx.search.coverage import lacks_in_words
-from ctx.search.open_index import OpenIndex
 from ctx.search.opening import (
     BASE,
     COMMITTED,
@@ -25,6 +24,7 @@ from ctx.search.opening import (
     open_tree,
     repairing,
 )
+from ctx.search.session import SearchSession
 from ctx.types import ALL, Answer, Cited, Hit, Plan, Removal, Status
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["BASE", "COMMITTED", "OURS", "STAGED", "THEIRS", "WORK_TREE", "Index"]
 
 
-class Index(OpenIndex):
+class Index(SearchSession):
     """The index of one repository. Close it, or use it as a context manager."""
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:

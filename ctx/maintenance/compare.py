@@ -13,16 +13,18 @@ from ctx.storage.records import decode_record
 from ctx.storage.snapshots import NodeRecord, Totals
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
-def differing_trees(index: OpenIndex, trees: Iterable[bytes]) -> tuple[list[tuple[str, str]], list[bytes]]:
+def differing_trees(
+    session: SearchSession, trees: Iterable[bytes]
+) -> tuple[list[tuple[str, str]], list[bytes]]:
     """Return files of nodes, clusters and trees that do not match the trees, each with its problem.
 
     The partition is recomputed, and each record's size is compared with that of its blob. Also return the
     trees that are no longer in the repository and cannot be compared.
     """
-    comparison = _Comparison(index)
+    comparison = _Comparison(session)
     uncompared = []
     for tree in trees:
         try:
@@ -33,17 +35,17 @@ def differing_trees(index: OpenIndex, trees: Iterable[bytes]) -> tuple[list[tupl
 
 
 class _Comparison:
-    def __init__(self, index: OpenIndex) -> None:
-        self._index = index
+    def __init__(self, session: SearchSession) -> None:
+        self._session = session
         self._done: dict[bytes, Totals | None] = {}
         """Totals of each checked node and cluster, None for a wrong one."""
         self.differing: list[tuple[str, str]] = []
 
     def tree(self, tree: bytes) -> None:
         """Compare one snapshot. Raises GitFailed where a tree is missing."""
-        root = self._index.indexer.trees.root(tree)
-        descriptor = str(self._index.descriptor)
-        if self._index.snapshots.tree(tree) != root.key:
+        root = self._session.indexer.trees.root(tree)
+        descriptor = str(self._session.descriptor)
+        if self._session.snapshots.tree(tree) != root.key:
             self._report(
                 os.path.join("snapshots", descriptor, "trees"), tree, "it names the root of another tree"
             )
@@ -64,10 +66,10 @@ class _Comparison:
         expected = NodeRecord(
             [child.key for child in content.nodes], [cluster.key for cluster in content.clusters], totals
         )
-        found = self._index.snapshots.node(node.key)
+        found = self._session.snapshots.node(node.key)
         sound = found == expected and None not in below
         if not sound:
-            area = os.path.join("snapshots", str(self._index.descriptor), "nodes")
+            area = os.path.join("snapshots", str(self._session.descriptor), "nodes")
             self._report(area, node.key, "it does not match its directory")
         self._done[node.key] = totals if sound else None
         return self._done[node.key]
@@ -76,21 +78,21 @@ class _Comparison:
         if key not in self._done:
             self._done[key] = self._totals(key)
             if self._done[key] is None:
-                area = os.path.join("objects", str(self._index.descriptor))
+                area = os.path.join("objects", str(self._session.descriptor))
                 self._report(area, key, "it does not match the contents of its files")
         return self._done[key]
 
     def _totals(self, key: bytes) -> Totals | None:
         try:
-            stored = self._index.clusters.stored(key, thorough=True)
+            stored = self._session.clusters.stored(key, thorough=True)
         except Damaged:
             return None
         oids = [oid for oid, _ in stored.documents]
-        sizes = self._index.repository.blob_sizes(oids)
+        sizes = self._session.repository.blob_sizes(oids)
         for size, document in zip(sizes, stored.documents.values(), strict=True):
             if size is not None and decode_record(document.record).size != size:
                 return None
         return cluster_totals(stored.members, stored.skips, stored.documents)
 
     def _report(self, area: str, name: bytes, problem: str) -> None:
-        self.differing.append((self._index.store.file(area, name.hex()), problem))
+        self.differing.append((self._session.store.file(area, name.hex()), problem))

@@ -11,7 +11,7 @@ from ctx.errors import Damaged, Decoding, StoreUnusable
 
 if TYPE_CHECKING:
     from ctx.maintenance.gc import Report
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _SECONDS = 86_400.0
 _SNAPSHOTS = 100
@@ -19,30 +19,30 @@ _SNAPSHOTS = 100
 _STAMP = "collected"
 
 
-def collect_if_due(index: OpenIndex) -> Report | None:
+def collect_if_due(session: SearchSession) -> Report | None:
     """Collect at the end of a background run if due; skipped if the index is in use or read-only."""
-    if not _is_due(index):
+    if not _is_due(session):
         return None
     from ctx.maintenance.gc import collect
 
     try:
-        return collect(index, wait=0.0)
+        return collect(session, wait=0.0)
     except StoreUnusable:
         return None
 
 
-def stamp(index: OpenIndex) -> None:
+def stamp(session: SearchSession) -> None:
     """Record the time of a finished collection. Raises `StoreUnusable`."""
-    snapshots = sum(1 for _ in index.snapshots.trees())
+    snapshots = sum(1 for _ in session.snapshots.trees())
     text = json.dumps({"time": int(time.time()), "snapshots": snapshots})
-    index.store.write_file(os.path.join(index.store.path, _STAMP), text.encode("ascii") + b"\n")
+    session.store.write_file(os.path.join(session.store.path, _STAMP), text.encode("ascii") + b"\n")
 
 
-def _is_due(index: OpenIndex) -> bool:
-    if not os.path.isdir(index.store.path):
+def _is_due(session: SearchSession) -> bool:
+    if not os.path.isdir(session.store.path):
         return False
     try:
-        with Decoding("a stamp"), open(os.path.join(index.store.path, _STAMP), encoding="ascii") as file:
+        with Decoding("a stamp"), open(os.path.join(session.store.path, _STAMP), encoding="ascii") as file:
             found = json.load(file)
             age = time.time() - float(found["time"])
             snapshots = int(found["snapshots"])
@@ -50,4 +50,4 @@ def _is_due(index: OpenIndex) -> bool:
         return True
     if not 0 <= age < _SECONDS:
         return True
-    return sum(1 for _ in index.snapshots.trees()) > snapshots + _SNAPSHOTS
+    return sum(1 for _ in session.snapshots.trees()) > snapshots + _SNAPSHOTS

@@ -37,14 +37,14 @@ from ctx.storage.views.segments import Segment
 from ctx.storage.views.view import View
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
 class Examiner:
     """Validates files, and records their references so that dangling ones can be found at the end."""
 
-    def __init__(self, index: OpenIndex) -> None:
-        self._index = index
+    def __init__(self, session: SearchSession) -> None:
+        self._session = session
         self._judged: dict[tuple[str, str, bytes], bool] = {}
         """Return True for each valid node or cluster, by kind, descriptor and key."""
         self._names: dict[str, tuple[list[bytes], list[bytes]]] = {}
@@ -68,7 +68,7 @@ class Examiner:
             elif file.kind == LOG:
                 self._log(file)
             elif file.kind == PIN:
-                if read_pin(self._index.store, bytes.fromhex(file.name)) is None:
+                if read_pin(self._session.store, bytes.fromhex(file.name)) is None:
                     return "the pin does not name its revision"
             elif file.kind == OWN:
                 if file.name == "version" and _read(file).strip() != str(LAYOUT).encode():
@@ -122,14 +122,14 @@ class Examiner:
         if (kind, group, key) not in self._judged:
             # Written since the files were listed, or missing.
             area = ("objects", group) if kind == CLUSTER else ("snapshots", group, "nodes")
-            found = self._index.store.read(os.path.join(*area), key.hex())
+            found = self._session.store.read(os.path.join(*area), key.hex())
             self._judged[kind, group, key] = found is not None
         return self._judged[kind, group, key]
 
     def _object(self, file: Stored) -> None:
         payload = decode_object(file.name, _read(file))
         key = bytes.fromhex(file.name)
-        descriptor = self._index.descriptor
+        descriptor = self._session.descriptor
         if file.kind == TREE:
             if len(payload) != TREE_BYTES:
                 raise Damaged("a snapshot does not name its root node")
@@ -151,7 +151,7 @@ class Examiner:
         if file.name.startswith(ARRIVED):
             return  # not an array file; readers stop at an incomplete record
         arrays, meta = decode(_read(file))
-        if file.group != self._index.catalog.group:
+        if file.group != self._session.catalog.group:
             return
         with Decoding("a segment or view"):
             if file.kind == SEGMENT:
@@ -161,7 +161,7 @@ class Examiner:
 
     def _check_view(self, name: str, arrays: Arrays, meta: dict[str, Any]) -> None:
         try:
-            segments = [self._index.catalog.segment(segment) for segment in meta["segments"]]
+            segments = [self._session.catalog.segment(segment) for segment in meta["segments"]]
         except OSError as error:
             raise Damaged("a view names a segment that is missing") from error
         view = View(arrays, meta, segments)

@@ -31,7 +31,7 @@ from ctx.maintenance.inventory import (
 from ctx.maintenance.repair import repair
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 OnProgress = Callable[[int, int], None]
 """Called with the number of files checked and the total."""
@@ -58,7 +58,7 @@ class Report(NamedTuple):
 
 
 def check(
-    index: OpenIndex,
+    session: SearchSession,
     *,
     full: bool = False,
     dry_run: bool = False,
@@ -68,49 +68,49 @@ def check(
 
     Raises `StoreUnusable` if another process holds the lock too long or files cannot be removed.
     """
-    if dry_run or not os.path.isdir(index.store.path):
-        return _check(index, full, False, on_progress)
-    lock = IndexLock(index.store)
+    if dry_run or not os.path.isdir(session.store.path):
+        return _check(session, full, False, on_progress)
+    lock = IndexLock(session.store)
     if not lock.acquire(_LOCK_WAITS):
         raise StoreUnusable(busy(lock))
     with lock:
-        report = _check(index, full, True, on_progress)
-    grant(index, lock)
+        report = _check(session, full, True, on_progress)
+    grant(session, lock)
     return report
 
 
-def _check(index: OpenIndex, full: bool, remove: bool, on_progress: OnProgress) -> Report:
-    files = list(inventory(index.store))
-    wrong, checked = _examined(index, files, on_progress)
+def _check(session: SearchSession, full: bool, remove: bool, on_progress: OnProgress) -> Report:
+    files = list(inventory(session.store))
+    wrong, checked = _examined(session, files, on_progress)
     uncompared: list[bytes] = []
     if full:
         broken = {(file.group, file.name) for file, _ in wrong if file.kind == TREE}
-        trees = [file for file in files if file.kind == TREE and file.group == str(index.descriptor)]
+        trees = [file for file in files if file.kind == TREE and file.group == str(session.descriptor)]
         whole = [bytes.fromhex(file.name) for file in trees if (file.group, file.name) not in broken]
-        differing, uncompared = differing_trees(index, whole)
+        differing, uncompared = differing_trees(session, whole)
         by_path = {file.path: file for file in files}
         wrong += [(by_path[path], problem) for path, problem in differing if path in by_path]
     findings = [
         Finding(
-            os.path.relpath(file.path, index.store.path),
+            os.path.relpath(file.path, session.store.path),
             file.kind,
             problem,
-            remove and repair(index.store, file),
+            remove and repair(session.store, file),
         )
         for file, problem in wrong
     ]
-    foreign = [os.path.relpath(file.path, index.store.path) for file in files if file.kind == FOREIGN]
+    foreign = [os.path.relpath(file.path, session.store.path) for file in files if file.kind == FOREIGN]
     return Report(checked, findings, foreign, uncompared)
 
 
 def _examined(
-    index: OpenIndex, files: list[Stored], on_progress: OnProgress
+    session: SearchSession, files: list[Stored], on_progress: OnProgress
 ) -> tuple[list[tuple[Stored, str]], dict[str, int]]:
     """Return damaged files with their problems, referring files first, and the number of files by kind."""
     order = [file for file in files if file.kind not in (FOREIGN, PACK, TEMPORARY, WISH)]
     rank = {CLUSTER: 0, NODE: 1, TREE: 2}
     order.sort(key=lambda file: rank.get(file.kind, 3))
-    examiner = examine.Examiner(index)
+    examiner = examine.Examiner(session)
     wrong: list[tuple[Stored, str]] = []
     for done, file in enumerate(order):
         on_progress(done, len(order))

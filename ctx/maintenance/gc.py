@@ -37,7 +37,7 @@ from ctx.maintenance.sweep import remove_empty_directories, sweep
 from ctx.storage.document_index import DocumentIndex
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP)
 _LOCK_WAITS = 5.0
@@ -67,7 +67,7 @@ class Report(NamedTuple):
 
 
 def collect(
-    index: OpenIndex,
+    session: SearchSession,
     grace: str | None = None,
     *,
     dry_run: bool = False,
@@ -79,24 +79,24 @@ def collect(
     Wait up to `wait` seconds for a process that is indexing. Raises `StoreUnusable` if it takes longer, or if
     files cannot be removed.
     """
-    since = cutoff(index.repository, grace)
+    since = cutoff(session.repository, grace)
     if drop is not None:
-        _check_descriptor(index, drop)
-    if dry_run or not os.path.isdir(index.store.path):
-        return _collect(index, since, drop, dry_run=True)._replace(dry_run=dry_run)
-    lock = IndexLock(index.store)
+        _check_descriptor(session, drop)
+    if dry_run or not os.path.isdir(session.store.path):
+        return _collect(session, since, drop, dry_run=True)._replace(dry_run=dry_run)
+    lock = IndexLock(session.store)
     if not lock.acquire(wait):
         raise StoreUnusable(busy(lock))
     with lock:
-        report = _collect(index, _cautious(index, since, wait), drop, dry_run=False)
-    grant(index, lock)
+        report = _collect(session, _cautious(session, since, wait), drop, dry_run=False)
+    grant(session, lock)
     return report
 
 
-def _cautious(index: OpenIndex, since: float, wait: float) -> float:
+def _cautious(session: SearchSession, since: float, wait: float) -> float:
     """Return the cutoff, at most a day ago if another process may have written unreferenced files."""
     now = time.time()
-    if since > now - _LONGEST_WORK and not nobody_is_at_work(index.store, min(wait, 2.0)):
+    if since > now - _LONGEST_WORK and not nobody_is_at_work(session.store, min(wait, 2.0)):
         return now - _LONGEST_WORK
     return min(since, now - _TICK)
 
@@ -108,39 +108,39 @@ def busy(lock: IndexLock) -> str:
     return f"{who} is working on this index: wait until it exits, or stop it, then run the command again"
 
 
-def grant(index: OpenIndex, lock: IndexLock) -> None:
+def grant(session: SearchSession, lock: IndexLock) -> None:
     """Serve indexing requests that were queued while the lock was held for another purpose."""
     while lock.requests() and lock.acquire():
         with lock:
-            index.indexer.serve_requests(lock, None, False)
+            session.indexer.serve_requests(lock, None, False)
 
 
-def _collect(index: OpenIndex, since: float, drop: str | None, *, dry_run: bool) -> Report:
+def _collect(session: SearchSession, since: float, drop: str | None, *, dry_run: bool) -> Report:
     now = time.time()
-    files = list(inventory(index.store))
-    before = _sizes(index, files)
-    kept = {pin.tree for pin in pins(index.store)}
-    needed = reachable_trees(index.repository, since) | kept
+    files = list(inventory(session.store))
+    before = _sizes(session, files)
+    kept = {pin.tree for pin in pins(session.store)}
+    needed = reachable_trees(session.repository, since) | kept
     dropped = [file for file in files if drop is not None and _descriptor_of(file.group) == drop]
     left = [file for file in files if drop is None or _descriptor_of(file.group) != drop]
-    marked = condemned(index.store, left, needed, since, now, index.catalog.group)
+    marked = condemned(session.store, left, needed, since, now, session.catalog.group)
     from ctx.maintenance.histories import idle_history
 
-    marked.scraps.extend(idle_history(index.repository, left, since))
+    marked.scraps.extend(idle_history(session.repository, left, since))
     gone = marked.all()
     if not dry_run:
         if drop is not None:
-            _drop(index, drop)
-        gone = sweep(index.store, marked)
-        _forget(index, {file.group for file in marked.clusters})
-        stamp(index)
+            _drop(session, drop)
+        gone = sweep(session.store, marked)
+        _forget(session, {file.group for file in marked.clusters})
+        stamp(session)
     gone += dropped
     others: Counter[str] = Counter()
-    in_use = _in_use(index)
+    in_use = _in_use(session)
     for file in left:
         if file.kind in (TREE, NODE, CLUSTER) and file.group not in in_use:
             others[file.group] += file.size
-    lost = _sizes(index, gone)
+    lost = _sizes(session, gone)
     return Report(
         dry_run,
         before,
@@ -154,29 +154,29 @@ def _collect(index: OpenIndex, since: float, drop: str | None, *, dry_run: bool)
     )
 
 
-def _in_use(index: OpenIndex) -> set[str]:
+def _in_use(session: SearchSession) -> set[str]:
     """Return the descriptors that searches use, including that of a configured remote model."""
     try:
-        model = index.remote_model
+        model = session.remote_model
     except UsageError:
         model = None
-    return {str(index.descriptor)} | ({str(model.descriptor)} if model is not None else set())
+    return {str(session.descriptor)} | ({str(model.descriptor)} if model is not None else set())
 
 
-def _forget(index: OpenIndex, descriptors: Iterable[str]) -> None:
+def _forget(session: SearchSession, descriptors: Iterable[str]) -> None:
     """Remove references to deleted clusters from the document indexes."""
     for descriptor in descriptors:
-        documents = DocumentIndex(index.store, descriptor)
-        if descriptor == str(index.descriptor):
-            documents.renew(index.clusters)
+        documents = DocumentIndex(session.store, descriptor)
+        if descriptor == str(session.descriptor):
+            documents.renew(session.clusters)
         else:
             documents.drop()
 
 
-def _sizes(index: OpenIndex, files: Iterable[Stored]) -> dict[str, int]:
+def _sizes(session: SearchSession, files: Iterable[Stored]) -> dict[str, int]:
     sizes = dict.fromkeys((*AREAS, "other"), 0)
     for file in files:
-        area = os.path.relpath(file.path, index.store.path).split(os.sep)[0]
+        area = os.path.relpath(file.path, session.store.path).split(os.sep)[0]
         sizes[area if area in AREAS else "other"] += file.size
     return sizes
 
@@ -186,21 +186,21 @@ def _descriptor_of(group: str) -> str:
     return re.sub(r"-w\d+$", "", group)
 
 
-def _check_descriptor(index: OpenIndex, drop: str) -> None:
-    if drop == str(index.descriptor):
+def _check_descriptor(session: SearchSession, drop: str) -> None:
+    if drop == str(session.descriptor):
         raise UsageError(f"{drop} is the descriptor in use; `git ctx remove-index` removes everything")
-    known = {_descriptor_of(file.group) for file in inventory(index.store)} - {""}
+    known = {_descriptor_of(file.group) for file in inventory(session.store)} - {""}
     if drop not in known:
-        there = ", ".join(sorted(known - {str(index.descriptor)})) or "there is no other"
+        there = ", ".join(sorted(known - {str(session.descriptor)})) or "there is no other"
         raise UsageError(f"the store has no descriptor '{drop}': {there}")
 
 
-def _drop(index: OpenIndex, drop: str) -> None:
-    views = os.path.join(index.store.path, VIEWS)
+def _drop(session: SearchSession, drop: str) -> None:
+    views = os.path.join(session.store.path, VIEWS)
     names = os.listdir(views) if os.path.isdir(views) else []
-    folders = [os.path.join(index.store.path, area, drop) for area in (SNAPSHOTS, OBJECTS)]
+    folders = [os.path.join(session.store.path, area, drop) for area in (SNAPSHOTS, OBJECTS)]
     folders += [os.path.join(views, name) for name in names if _descriptor_of(name) == drop]
     for folder in folders:
         remove_tree(folder)
-    DocumentIndex(index.store, drop).drop()
-    remove_empty_directories(index.store)
+    DocumentIndex(session.store, drop).drop()
+    remove_empty_directories(session.store)

@@ -17,31 +17,31 @@ from ctx.storage.vectors import BITS_A_DIMENSION
 from ctx.types import ModelStatus
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
-def models_of(index: OpenIndex) -> list[ModelStatus]:
+def models_of(session: SearchSession) -> list[ModelStatus]:
     """Return the status of each remote model, the current one first; a misconfigured one is not current."""
     sizes: Counter[str] = Counter()
-    for file in inventory(index.store):
+    for file in inventory(session.store):
         sizes[file.group] += file.size
     found = {name: one for name in sizes if (one := _remote_descriptor(name)) is not None}
-    if not found and not index.repository.settings.get("ctx.embedder.url"):
+    if not found and not session.repository.settings.get("ctx.embedder.url"):
         return []
     try:
-        now = index.remote_model
+        now = session.remote_model
     except UsageError:
         now = None
     if now is not None:
         found[str(now.descriptor)] = now.descriptor
     models = []
     for name, descriptor in found.items():
-        values = recalled(index.store, name)
+        values = recalled(session.store, name)
         configured = now is not None and descriptor == now.descriptor
         model = now.settings.model if now is not None and configured else None
         model = model or (values["model"] if values is not None else descriptor.embed_model_id)
-        snapshots = Snapshots(index.store, name)
-        clusters, done, cut = _of_head(index, descriptor, snapshots)
+        snapshots = Snapshots(session.store, name)
+        clusters, done, cut = _of_head(session, descriptor, snapshots)
         trees = sorted(snapshots.trees())
         models.append(ModelStatus(model, name, configured, trees, clusters, done, cut, sizes[name]))
     return sorted(models, key=lambda one: (not one.configured, one.descriptor))
@@ -58,20 +58,20 @@ def _remote_descriptor(name: str) -> Descriptor | None:
 
 
 def _of_head(
-    index: OpenIndex, descriptor: Descriptor, snapshots: Snapshots
+    session: SearchSession, descriptor: Descriptor, snapshots: Snapshots
 ) -> tuple[int | None, int | None, int]:
     """Return the number of clusters of HEAD's tree, of those with vectors, and of truncated texts.
 
     The first two are None if unknown.
     """
     try:
-        tree = index.resolve().tree
+        tree = session.resolve().tree
         root = snapshots.tree(tree)
         record = snapshots.node(root) if root is not None else None
         if record is not None:
             return record.totals.clusters, record.totals.clusters, record.totals.skipped.get(REASON, 0)
-        every = index.indexer.coverer.every(Trees(index.repository, str(descriptor)).root(tree))
+        every = session.indexer.coverer.every(Trees(session.repository, str(descriptor)).root(tree))
         keys = [cluster.key for cluster in every]
     except CtxError:
         return None, None, 0
-    return len(keys), len(keys) - len(ClusterStore(index.store, descriptor).absent(keys)), 0
+    return len(keys), len(keys) - len(ClusterStore(session.store, descriptor).absent(keys)), 0

@@ -18,7 +18,7 @@ from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store, unusable
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
 class Pin(NamedTuple):
@@ -61,38 +61,38 @@ def write_pin(store: Store, pin: Pin) -> None:
     store.write_file(_file(store, pin.tree), text.encode() + b"\n")
 
 
-def pin(index: OpenIndex, revision: str | None = None) -> Pin:
+def pin(session: SearchSession, revision: str | None = None) -> Pin:
     """Pin the tree of a revision; return its pin. Raises UnknownRevision."""
-    asked = index.resolve(revision)
-    known = read_pin(index.store, asked.tree)
+    asked = session.resolve(revision)
+    known = read_pin(session.store, asked.tree)
     if known is not None:
         return known
     made = Pin(asked.tree, asked.revision, int(time.time()))
-    write_pin(index.store, made)
+    write_pin(session.store, made)
     return made
 
 
-def unpin(index: OpenIndex, name: str) -> Pin:
+def unpin(session: SearchSession, name: str) -> Pin:
     """Remove a pin. `name` is a revision, a prefix of a tree id, or the name it was pinned by.
 
     Raises UnknownRevision if not exactly one pin matches.
     """
-    known = pins(index.store)
+    known = pins(session.store)
     found = [pin for pin in known if pin.revision == name]
     if not found and len(name) >= 4:
         found = [pin for pin in known if pin.tree.hex().startswith(name.lower())]
     if not found:
-        tree = index.resolve(name).tree
+        tree = session.resolve(name).tree
         found = [pin for pin in known if pin.tree == tree]
     if len(found) != 1:
         what = "several pinned trees" if found else "no pinned tree"
         raise UnknownRevision(f"'{name}' means {what}; `git ctx pin` lists them")
     try:
-        os.unlink(_file(index.store, found[0].tree))
+        os.unlink(_file(session.store, found[0].tree))
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise unusable(index.store.path, error) from error
+        raise unusable(session.store.path, error) from error
     return found[0]
 
 

@@ -14,7 +14,7 @@ from ctx.indexing.lock import IndexLock
 from ctx.types import Removal
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _WAITS = 1.0
 """Seconds to wait for a process that is indexing."""
@@ -26,14 +26,14 @@ _ATTEMPTS, _PAUSE = 100, 0.01
 """Number of attempts to remove a directory that others write to, and seconds between them."""
 
 
-def remove(index: OpenIndex) -> Removal:
+def remove(session: SearchSession) -> Removal:
     """Remove all snapshots and derived data. Raises `StoreUnusable`, also while another process indexes."""
-    removed = len(list(index.snapshots.trees()))
-    if os.path.islink(index.store.path):
+    removed = len(list(session.snapshots.trees()))
+    if os.path.islink(session.store.path):
         # Remove only the link: its target is the user's.
-        remove_tree(index.store.path)
-    elif os.path.isdir(index.store.path):
-        lock = IndexLock(index.store)
+        remove_tree(session.store.path)
+    elif os.path.isdir(session.store.path):
+        lock = IndexLock(session.store)
         if not lock.acquire(_WAITS):
             raise StoreUnusable(
                 "another process is indexing this repository: wait until it exits, or stop it, "
@@ -41,21 +41,21 @@ def remove(index: OpenIndex) -> Removal:
             )
         with lock:
             # Another process may have removed it while this one waited.
-            names = os.listdir(index.store.path) if os.path.isdir(index.store.path) else []
+            names = os.listdir(session.store.path) if os.path.isdir(session.store.path) else []
             for name in ("snapshots", "views"):
                 # First and atomically, so that a killed removal leaves no dangling references.
-                _move_aside(os.path.join(index.store.path, name), index.store.path)
+                _move_aside(os.path.join(session.store.path, name), session.store.path)
             for name in names:
                 if name not in ("lock", _KEPT):
-                    remove_tree(os.path.join(index.store.path, name))
+                    remove_tree(os.path.join(session.store.path, name))
             if _KEPT in names:
-                remove_tree(os.path.join(index.store.path, "lock"))
+                remove_tree(os.path.join(session.store.path, "lock"))
             else:
-                shutil.rmtree(index.store.path, ignore_errors=True)
-    elif os.path.lexists(index.store.path):
-        remove_tree(index.store.path)
-    remain = os.path.exists(os.path.join(index.store.path, "snapshots"))
-    return Removal(index.repository_id, removed, remain)
+                shutil.rmtree(session.store.path, ignore_errors=True)
+    elif os.path.lexists(session.store.path):
+        remove_tree(session.store.path)
+    remain = os.path.exists(os.path.join(session.store.path, "snapshots"))
+    return Removal(session.repository_id, removed, remain)
 
 
 def _move_aside(path: str, store: str) -> None:

@@ -17,52 +17,54 @@ from ctx.text.pluralize import pluralize
 from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 COMPLETE = "complete"
 DAMAGED = "damaged"
 
 
-def status(index: OpenIndex) -> Status:
+def status(session: SearchSession) -> Status:
     """Return everything that `git ctx status` shows."""
-    names = _names(index)
-    pinned = {pin.tree for pin in pins(index.store)}
-    found = [_snapshot(index, tree, names.get(tree, []), tree in pinned) for tree in index.snapshots.trees()]
+    names = _names(session)
+    pinned = {pin.tree for pin in pins(session.store)}
+    found = [
+        _snapshot(session, tree, names.get(tree, []), tree in pinned) for tree in session.snapshots.trees()
+    ]
     found.sort(key=lambda one: (-max((entry.created_at for entry in one.provenance), default=0), one.tree))
     return Status(
-        index.repository_id,
-        index.store.path,
-        index.store.size(),
+        session.repository_id,
+        session.store.path,
+        session.store.size(),
         found,
-        _catch_up(index),
-        storage(index.repository, index.store),
-        index.store.alternates,
-        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in Shelf(index.store).list()),
-        tuple(models_of(index)),
-        "; ".join(_warnings(index)) or None,
+        _catch_up(session),
+        storage(session.repository, session.store),
+        session.store.alternates,
+        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in Shelf(session.store).list()),
+        tuple(models_of(session)),
+        "; ".join(_warnings(session)) or None,
     )
 
 
-def _without_words(index: OpenIndex) -> int:
+def _without_words(session: SearchSession) -> int:
     """Return the number of files of HEAD whose words cannot be counted, since they are not in this clone."""
     try:
-        blobs = index.indexer.uncounted(index.resolve().tree)
-        return index.repository.blob_sizes(blobs).count(None)
+        blobs = session.indexer.uncounted(session.resolve().tree)
+        return session.repository.blob_sizes(blobs).count(None)
     except CtxError:
         return 0
 
 
-def _warnings(index: OpenIndex) -> Iterator[str]:
-    settings = index.repository.settings
-    if settings.is_partial_clone and (count := _without_words(index)):
+def _warnings(session: SearchSession) -> Iterator[str]:
+    settings = session.repository.settings
+    if settings.is_partial_clone and (count := _without_words(session)):
         yield (
             f"the words of {pluralize(count, 'file')} of HEAD are missing, since the text is not in this "
             "clone, so searches use symbols, paths and vectors only: `git ctx index --fetch` gets it, "
             "or fetch an index that was published by `git ctx push --with-words`"
         )
     # Reading the whole history just to check it would be slow.
-    if settings.is_partial_clone and index.past_unread is not None:
-        yield index.past_unread
+    if settings.is_partial_clone and session.past_unread is not None:
+        yield session.past_unread
     for name, _ in settings.sections("remote", "mirror"):
         if settings.get_bool(f"remote.{name}.mirror", False):
             yield (
@@ -71,14 +73,14 @@ def _warnings(index: OpenIndex) -> Iterator[str]:
             )
 
 
-def _names(index: OpenIndex) -> dict[bytes, list[str]]:
+def _names(session: SearchSession) -> dict[bytes, list[str]]:
     """Return the names of branches, tags and HEAD by tree."""
-    repository = index.repository
+    repository = session.repository
     names: dict[bytes, list[str]] = {}
     _, head = repository.head()
     pairs = [(b"HEAD", head)] if head else []
     pairs += list(repository.references())
-    covered = set(index.snapshots.trees())
+    covered = set(session.snapshots.trees())
     for name, commit in pairs:
         try:
             tree = repository.commit_info(commit).tree
@@ -89,18 +91,18 @@ def _names(index: OpenIndex) -> dict[bytes, list[str]]:
     return names
 
 
-def _snapshot(index: OpenIndex, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
-    root = index.snapshots.tree(tree)
-    record = root and index.snapshots.node(root)
-    log = index.snapshots.log(tree)
-    descriptor = str(index.descriptor)
+def _snapshot(session: SearchSession, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
+    root = session.snapshots.tree(tree)
+    record = root and session.snapshots.node(root)
+    log = session.snapshots.log(tree)
+    descriptor = str(session.descriptor)
     if not root or not record:
         return SnapshotStatus(tree, DAMAGED, revisions, log, 0, 0, 0, 0, 0, {}, 0, descriptor, {}, pinned)
     totals = record.totals
     state, size = COMPLETE, 0
     try:
-        for key in index.snapshots.cluster_keys(root):
-            size += index.clusters.size(key)
+        for key in session.snapshots.cluster_keys(root):
+            size += session.clusters.size(key)
     except (OSError, Damaged):
         state = DAMAGED
     lines = max(1, totals.lines)
@@ -126,15 +128,15 @@ def _snapshot(index: OpenIndex, tree: bytes, revisions: list[str], pinned: bool)
     )
 
 
-def _catch_up(index: OpenIndex) -> CatchUp:
+def _catch_up(session: SearchSession) -> CatchUp:
     try:
-        asked = index.resolve()
+        asked = session.resolve()
     except CtxError:
         return CatchUp(None, 0, 0, False)
     tree = asked.tree
-    if index.snapshots.tree(tree) is not None:
+    if session.snapshots.tree(tree) is not None:
         return CatchUp(tree, 0, 0, True)
-    if (partial := index.snapshots.still_lacks(tree, index.repository)) is not None:
+    if (partial := session.snapshots.still_lacks(tree, session.repository)) is not None:
         return CatchUp(tree, 0, 0, False, len(partial.missing))
-    cost = plan(index, lambda: index.indexer, asked)
+    cost = plan(session, lambda: session.indexer, asked)
     return CatchUp(tree, cost.new_blobs, cost.chunks, False)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ctx.git.repository import Repository
     from ctx.pack.values import Pack
     from ctx.ranking.query import Query
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _MOST_ALIKE = 3
 _EXCERPTS = 16_000
@@ -46,7 +46,7 @@ _NOT_WEIGHED = "it has too little evidence for the task to be considered"
 
 
 def explain_file(
-    index: OpenIndex,
+    session: SearchSession,
     path: str,
     task: str,
     options: Options,
@@ -59,16 +59,18 @@ def explain_file(
     check(task, options)
 
     def ask() -> tuple[Repair, Callable[[], Explanation]]:
-        opened = open_tree(index, options.revision, None, None)
-        return opened.repair, lambda: _with_selection(index, opened, path, task, options)
+        opened = open_tree(session, options.revision, None, None)
+        return opened.repair, lambda: _with_selection(session, opened, path, task, options)
 
     return repairing(ask)
 
 
-def _with_selection(index: OpenIndex, opened: Opened, path: str, task: str, options: Options) -> Explanation:
+def _with_selection(
+    session: SearchSession, opened: Opened, path: str, task: str, options: Options
+) -> Explanation:
     """Return the explanation of a file with its selection in a pack of the same tree."""
     query = query_of_task(task)
-    explanation = _explained(index, opened, path, task, query, options)
+    explanation = _explained(session, opened, path, task, query, options)
     if explanation.indexing != INDEXED:
         return explanation
     try:
@@ -76,7 +78,9 @@ def _with_selection(index: OpenIndex, opened: Opened, path: str, task: str, opti
     except CtxError as error:
         return explanation._replace(selection_reason=str(error))
     hints = tuple(read_task(task))
-    pack = pack_of(rank(index, opened, {}, query, options, hints), index, task, options, hints, count).pack
+    pack = pack_of(
+        rank(session, opened, {}, query, options, hints), session, task, options, hints, count
+    ).pack
     selection, reason = _selection(pack, explanation.path)
     return explanation._replace(selection=selection, selection_reason=reason)
 
@@ -91,15 +95,15 @@ def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
 
 
 def _explained(
-    index: OpenIndex, opened: Opened, path: str, task: str, query: Query, options: Options
+    session: SearchSession, opened: Opened, path: str, task: str, query: Query, options: Options
 ) -> Explanation:
-    case = case_of(index, opened, task, rows_for(options), query=query)
+    case = case_of(session, opened, task, rows_for(options), query=query)
     number = {name: file for file, name in enumerate(opened.view.paths)}
-    names = _names(index.repository, path)
+    names = _names(session.repository, path)
     name = next((one for one in names if one in number), names[0])
     file = number.get(name)
-    message = index.remark(opened.about.message)
-    about = opened.about._replace(message=message, ranked_with=index.tuning.ranked_with)
+    message = session.remark(opened.about.message)
+    about = opened.about._replace(message=message, ranked_with=session.tuning.ranked_with)
     empty = Explanation(
         about,
         name,
@@ -117,14 +121,14 @@ def _explained(
     )
     if file is None or int(opened.view.file_segment[file]) == NO_SEGMENT:
         for one in names:
-            reason = why_left_out(index.reader, about.tree, one)
+            reason = why_left_out(session.reader, about.tree, one)
             if reason is not None:
                 return empty._replace(path=one, indexing=SKIPPED, reason=reason)
         return empty._replace(indexing=NOT_IN_TREE, reason=_what_is_there(opened.view.paths, names[0]))
     ranked = list(case.by_file)
     rank = ranked.index(file) + 1 if file in case.by_file else None
     best = [other for other in ranked[: options.max_files] if other != file]
-    past = past_of(index, about.commit, read_report(task).question, [name]).get(name, ())
+    past = past_of(session, about.commit, read_report(task).question, [name]).get(name, ())
     edges = edges_among(case, [file, *best[:19]])(file)
     hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
     return empty._replace(

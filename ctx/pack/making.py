@@ -46,7 +46,7 @@ from ctx.text.tokens import TOKENIZERS, Count, counter
 from ctx.types import Change
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _ROWS, _ROWS_MAX = 250, 2_000
 _TOKENS_A_ROW = 30
@@ -106,7 +106,7 @@ def check(task: str, options: Options) -> None:
 
 
 def make(
-    index: OpenIndex,
+    session: SearchSession,
     task: str,
     options: Options,
     log: str | None = None,
@@ -117,18 +117,18 @@ def make(
     """
     check(task, options)
     if options.within is None:
-        resolve_for_search(index, options.revision)  # an unknown name fails before a tokenizer is loaded
+        resolve_for_search(session, options.revision)  # an unknown name fails before a tokenizer is loaded
     count = counter(options.tokenizer)
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 
     def built(ranking: Ranking) -> Made:
-        return with_edges(ranking, pack_of(ranking, index, task, options, hints, count))
+        return with_edges(ranking, pack_of(ranking, session, task, options, hints, count))
 
-    return ranked(index, task, options, hints, built)
+    return ranked(session, task, options, hints, built)
 
 
 def ranked(
-    index: OpenIndex,
+    session: SearchSession,
     task: str,
     options: Options,
     hints: Sequence[Hint],
@@ -138,29 +138,29 @@ def ranked(
     query = query_of_task(task)
 
     def ask() -> tuple[Repair, Callable[[], Made]]:
-        opened, changes, repair = _opened(index, options)
-        return repair, lambda: use(rank(index, opened, changes(), query, options, hints))
+        opened, changes, repair = _opened(session, options)
+        return repair, lambda: use(rank(session, opened, changes(), query, options, hints))
 
     return repairing(ask)
 
 
 def _opened(
-    index: OpenIndex,
+    session: SearchSession,
     options: Options,
 ) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Repair]:
     """Return the opened tree of a pack, a function for the changes of its range, and a repair function."""
     if options.within is None:
-        opened = open_tree(index, options.revision, None, None)
+        opened = open_tree(session, options.revision, None, None)
         return opened, dict, opened.repair
     from ctx.search.changes import compare, open_ends
 
-    old, new = open_ends(index, options.within, False)
+    old, new = open_ends(session, options.within, False)
 
     def repair(everything: bool) -> None:
         new.repair(everything)
         old.repair(everything)
 
-    return new, lambda: compare(index, old, new).new, repair
+    return new, lambda: compare(session, old, new).new, repair
 
 
 def rows_for(options: Options) -> int:
@@ -169,7 +169,7 @@ def rows_for(options: Options) -> int:
 
 
 def rank(
-    index: OpenIndex,
+    session: SearchSession,
     opened: Opened,
     changes: Mapping[int, Mapping[int, Change]],
     query: Query,
@@ -178,16 +178,16 @@ def rank(
 ) -> Ranking:
     """Return the candidates of a query in an opened tree; `changes` are of a range, by file and chunk."""
     corpus = corpus_of(opened.view)
-    tuning = index.tuning
+    tuning = session.tuning
     explained = explain(corpus, query, None, rows_for(options), tuning=tuning, deep=_DEEP)
-    shelves = Shelves(corpus, partial(index.record, opened.view))
+    shelves = Shelves(corpus, partial(session.record, opened.view))
     found = candidates(shelves, tuning.read(query), explained, hints, changes)
-    return Ranking(opened, shelves, query, found, Sources(index.reader.read_blob), tuning.ranked_with)
+    return Ranking(opened, shelves, query, found, Sources(session.reader.read_blob), tuning.ranked_with)
 
 
 def blank(
     ranking: Ranking,
-    index: OpenIndex,
+    session: SearchSession,
     task: str,
     options: Options,
     hints: tuple[Hint, ...],
@@ -197,8 +197,8 @@ def blank(
     about = ranking.opened.about
     made_from = [about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY]
     identity = json.dumps(made_from + list(ranking.ranked_with))
-    lacking = lacks_in_words(about, index.repository.settings.is_partial_clone)
-    message = index.remark(about.message or lacking or _unknown_files(ranking, hints))
+    lacking = lacks_in_words(about, session.repository.settings.is_partial_clone)
+    message = session.remark(about.message or lacking or _unknown_files(ranking, hints))
     return Pack(
         slug_for(task, identity),
         task,
@@ -322,14 +322,14 @@ def _text(ranking: Ranking, one: Candidate) -> str:
 
 def pack_of(
     ranking: Ranking,
-    index: OpenIndex,
+    session: SearchSession,
     task: str,
     options: Options,
     hints: tuple[Hint, ...],
     count: Count,
 ) -> Made:
     """Return a pack of the candidates in a tree."""
-    pack = blank(ranking, index, task, options, hints)
+    pack = blank(ranking, session, task, options, hints)
     selection = selection_for(ranking, pack, count)
     choose(ranking, selection)
     return finished(ranking.sources, pack, selection, count)

@@ -40,7 +40,7 @@ from ctx.search.dependencies.values import Edge
 from ctx.text.tokens import Count, counter
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _SHOWN_BEFORE = -1.0
 """Log-odds of rows that the parent pack showed and the ranking no longer has."""
@@ -72,7 +72,7 @@ class Wishes(NamedTuple):
 
 
 def update(
-    index: OpenIndex,
+    session: SearchSession,
     shelf: Shelf,
     parent: Pack,
     wishes: Wishes,
@@ -93,7 +93,7 @@ def update(
     )
 
     def built(ranking: Ranking) -> Made:
-        pack = blank(ranking, index, task, options, hints, parent.slug)
+        pack = blank(ranking, session, task, options, hints, parent.slug)
         blobs = _blobs(ranking)
         lost = _lost_edges(ranking, parent, blobs)
         pack = pack._replace(delta=Delta(parent.slug, (), (), complete, lost))
@@ -106,7 +106,7 @@ def update(
         )
         return with_edges(ranking, made)
 
-    return ranked(index, task, options, hints, built)
+    return ranked(session, task, options, hints, built)
 
 
 def _asked(pack: Pack) -> list[QueryTerm]:

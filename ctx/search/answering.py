@@ -17,8 +17,8 @@ from ctx.search.opening import STAGED, WORK_TREE, Opened, Repair, open_tree, rep
 from ctx.types import Answer, Found
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
     from ctx.search.remote.searching import Wishes
+    from ctx.search.session import SearchSession
     from ctx.search.submodules import Joined
 
 
@@ -56,7 +56,7 @@ def refuse_beside_range(revision: str | None, overlay: str | None, recurse_submo
 
 
 def answer(
-    index: OpenIndex,
+    session: SearchSession,
     question: Question,
     revision: str | None,
     branch: str | None,
@@ -67,35 +67,37 @@ def answer(
     started = time.monotonic()
 
     def ask() -> tuple[Repair, Callable[[], Answer]]:
-        index.forget_submodules()
-        opened = open_tree(index, revision, branch, overlay)
+        session.forget_submodules()
+        opened = open_tree(session, revision, branch, overlay)
         joined = None
         if recurse_submodules:
-            joined, opened = index.join_submodules(opened)
-        return opened.repair, partial(_answer, index, opened, joined, question)
+            joined, opened = session.join_submodules(opened)
+        return opened.repair, partial(_answer, session, opened, joined, question)
 
     found = repairing(ask)
     return found._replace(seconds=time.monotonic() - started)
 
 
-def _answer(index: OpenIndex, opened: Opened, joined: Joined | None, question: Question) -> Answer:
-    filters = Filters(index.repository, question.paths, question.languages, question.content)
+def _answer(session: SearchSession, opened: Opened, joined: Joined | None, question: Question) -> Answer:
+    filters = Filters(session.repository, question.paths, question.languages, question.content)
     wishes = question.wishes
-    if wishes is not None or index.has_remote_models:
+    if wishes is not None or session.has_remote_models:
         from ctx.search.remote.choosing import Part, Searched
         from ctx.search.remote.searching import RemoteSearch, Wishes, of_view
 
-        trees = joined.trees() if joined is not None else [(index, opened.view)]
+        trees = joined.trees() if joined is not None else [(session, opened.view)]
         searched = [Searched(opened.view, [Part(*one) for one in trees])]
-        retrieve = of_view(index, opened.view, filters)
-        remote = RemoteSearch(index, searched, retrieve, filters, wishes or Wishes())
+        retrieve = of_view(session, opened.view, filters)
+        remote = RemoteSearch(session, searched, retrieve, filters, wishes or Wishes())
         found = remote.answer(question.text, question.limit)
     else:
-        records = partial(index.record, opened.view)
+        records = partial(session.record, opened.view)
         found = Found(
-            *search(opened.view, records, question.text, question.limit, filters, tuning=index.tuning)
+            *search(opened.view, records, question.text, question.limit, filters, tuning=session.tuning)
         )
-    lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
-    message = "; ".join(filter(None, (opened.about.message, found.message))) or lacking or index.fetch_failed
+    lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
+    message = (
+        "; ".join(filter(None, (opened.about.message, found.message))) or lacking or session.fetch_failed
+    )
     of_submodules = joined.in_words(opened.about) if joined is not None else None
-    return index.answered(opened.about, found._replace(message=message), of_submodules)
+    return session.answered(opened.about, found._replace(message=message), of_submodules)

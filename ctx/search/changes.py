@@ -36,7 +36,7 @@ from ctx.types import STATES, Answer, Change, Comparison, Found, Hit, by_score
 
 if TYPE_CHECKING:
     from ctx.search.answering import Question
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
 class Changed(NamedTuple):
@@ -47,7 +47,7 @@ class Changed(NamedTuple):
 
 
 def search_changes(
-    index: OpenIndex,
+    session: SearchSession,
     question: Question,
     within: str,
     states: Collection[str],
@@ -57,23 +57,23 @@ def search_changes(
     """Return the best of the differing chunks with one of `states`. See `Index.search`."""
     started = time.monotonic()
     query, limit, paths, languages, content, wishes = question
-    partial_clone = index.repository.settings.is_partial_clone
+    partial_clone = session.repository.settings.is_partial_clone
 
     def answer(old: Opened, new: Opened) -> Answer:
-        found = compare(index, old, new)
+        found = compare(session, old, new)
         wanted = frozenset(states or STATES)
-        filters = Filters(index.repository, paths, languages, content)
+        filters = Filters(session.repository, paths, languages, content)
         sides = [
             Changed(opened.view, changes)
             for opened, of_files in ((new, found.new), (old, found.old))
             if (changes := _of_states(of_files, wanted))
         ]
-        if sides and (wishes is not None or index.has_remote_models):
+        if sides and (wishes is not None or session.has_remote_models):
             from ctx.search.remote.ranges import search_ranges
 
-            ranked = search_ranges(index, sides, query, limit, filters, wishes)
+            ranked = search_ranges(session, sides, query, limit, filters, wishes)
         else:
-            hits, message = local_hits(index, sides, query, limit, filters)
+            hits, message = local_hits(session, sides, query, limit, filters)
             ranked = Found(hits[:limit], message)
         comparison = Comparison(
             within,
@@ -92,10 +92,10 @@ def search_changes(
             ranked = ranked._replace(message=_nothing(found, wanted, within))
         about = new.about._replace(comparison=comparison, seconds=time.monotonic() - started)
         message = "; ".join(filter(None, (lacking, ranked.message))) or None
-        return index.answered(about, ranked._replace(message=message))
+        return session.answered(about, ranked._replace(message=message))
 
     def ask() -> tuple[Repair, Callable[[], Answer]]:
-        old, new = open_ends(index, within, staged)
+        old, new = open_ends(session, within, staged)
 
         def repair(everything: bool) -> None:
             new.repair(everything)
@@ -107,14 +107,14 @@ def search_changes(
 
 
 def local_hits(
-    index: OpenIndex, sides: Sequence[Changed], query: str, limit: int, filters: Filters
+    session: SearchSession, sides: Sequence[Changed], query: str, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
     """Return the best chunks of both trees by the local ranking, and a message if there are none."""
     hits: list[Hit] = []
     messages = []
     for view, chunks in sides:
-        records = partial(index.record, view)
-        more, message = search(view, records, query, limit, filters, chunks, tuning=index.tuning)
+        records = partial(session.record, view)
+        more, message = search(view, records, query, limit, filters, chunks, tuning=session.tuning)
         hits += more
         messages.append(message)
     hits.sort(key=by_score)
@@ -122,36 +122,36 @@ def local_hits(
 
 
 def open_ends(
-    index: OpenIndex,
+    session: SearchSession,
     within: str,
     staged: bool,
 ) -> tuple[Opened, Opened]:
     """Open the two trees of a range. Raises UsageError, UnknownRevision, CtxError."""
-    ends = read_range(index.repository, within)
+    ends = read_range(session.repository, within)
     if ends.new is not None and staged:
         raise UsageError(
             f"'{within}' names both ends and cannot be combined with staged files: leave out one of the two"
         )
-    if ends.new is None and not has_work_tree(index.repository):
+    if ends.new is None and not has_work_tree(session.repository):
         raise CtxError(
-            f"nothing is checked out in {index.repository.git_dir} that '{within}' could be compared with: "
+            f"nothing is checked out in {session.repository.git_dir} that '{within}' could be compared with: "
             f"name both ends, as in {within}~5..{within}"
         )
-    old = open_resolved(index, ends.old, COMMITTED)
+    old = open_resolved(session, ends.old, COMMITTED)
     if ends.new is None:
-        return old, open_tree(index, None, None, STAGED if staged else WORK_TREE)
-    return old, open_resolved(index, ends.new, COMMITTED)
+        return old, open_tree(session, None, None, STAGED if staged else WORK_TREE)
+    return old, open_resolved(session, ends.new, COMMITTED)
 
 
-def compare(index: OpenIndex, old: Opened, new: Opened) -> ChunkDiff:
+def compare(session: SearchSession, old: Opened, new: Opened) -> ChunkDiff:
     """Return the chunks in which two trees differ.
 
     Raises GitFailed; in a partial clone its message says how to fetch the missing objects.
     """
     try:
-        return diff_chunks(index.reader, _side(index, old.view), _side(index, new.view))
+        return diff_chunks(session.reader, _side(session, old.view), _side(session, new.view))
     except GitFailed:
-        if not index.repository.settings.is_partial_clone:
+        if not session.repository.settings.is_partial_clone:
             raise
     names = _lacking(old, new)
     raise GitFailed(
@@ -186,10 +186,10 @@ def _resolvable(about: Answer) -> str:
     return (about.commit or about.tree).hex()[:12]
 
 
-def _side(index: OpenIndex, view: View) -> Side:
+def _side(session: SearchSession, view: View) -> Side:
     def record(file: int) -> bytes:
         key = view.segments[view.file_segment[file]].key(int(view.file_document[file]))
-        return index.record(view, view.cluster_of(file), key)
+        return session.record(view, view.cluster_of(file), key)
 
     return Side(view, record, dict(zip(view.paths, range(view.files), strict=True)))
 

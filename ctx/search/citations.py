@@ -24,7 +24,7 @@ from ctx.text.pluralize import pluralize
 from ctx.types import Cited
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 SHORT = 12
 """Digits of an id shown to users; shorter ids are accepted too."""
@@ -75,7 +75,7 @@ def _lines(text: str, name: str, first: str | None, last: str | None) -> Lines:
     return Lines(name, start, end)
 
 
-def look_up(index: OpenIndex, text: str) -> Cited:
+def look_up(session: SearchSession, text: str) -> Cited:
     """Return the lines that a citation names; if they are not committed, those of the work tree."""
     lines = read_citation(text)
     if lines is None:
@@ -83,26 +83,26 @@ def look_up(index: OpenIndex, text: str) -> Cited:
             f"'{text}' is not a citation: write <blob id>:<first line>-<last line> as printed by search"
         )
     try:
-        found = cited(index.repository, find_blob(index.repository, lines.name), lines)
+        found = cited(session.repository, find_blob(session.repository, lines.name), lines)
     except UnknownRevision:
-        return _elsewhere(index, text, lines)
+        return _elsewhere(session, text, lines)
     try:
-        head = index.repository.resolve_tree("HEAD").tree
-        return found._replace(paths=tuple(paths_of(index.repository, head, found.blob)))
+        head = session.repository.resolve_tree("HEAD").tree
+        return found._replace(paths=tuple(paths_of(session.repository, head, found.blob)))
     except (NothingCommitted, UnknownRevision, GitFailed):
         return found
 
 
-def _elsewhere(index: OpenIndex, text: str, lines: Lines) -> Cited:
+def _elsewhere(session: SearchSession, text: str, lines: Lines) -> Cited:
     """Return cited lines that exist only in the work tree or in a submodule. Raises UnknownRevision."""
     try:
-        if has_work_tree(index.repository):
-            index.overlaid(WORK_TREE)
-        return cited(index.reader, find_blob(index.reader, lines.name), lines)
+        if has_work_tree(session.repository):
+            session.overlaid(WORK_TREE)
+        return cited(session.reader, find_blob(session.reader, lines.name), lines)
     except UnknownRevision:
         from ctx.search.submodules import cited_below
 
-        found = cited_below(index, text)
+        found = cited_below(session, text)
         if found is None:
             raise
         return found

@@ -13,7 +13,7 @@ from ctx.types import OLD, Answer, Evolution, Hit
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 HITS = 5
 """Number of hits with an evolution: git may have to read a whole history for each."""
@@ -21,13 +21,13 @@ COMMITS = 10
 SECONDS = 10.0
 
 
-def evolved(index: OpenIndex, answer: Answer) -> Answer:
+def evolved(session: SearchSession, answer: Answer) -> Answer:
     """Return the answer with the evolution of its best hits. Raises UsageError if no commit was searched."""
     if answer.commit is None:
         raise UsageError(f"'{answer.revision}' is a tree and has no history: name a commit")
-    places = [_committed(index, answer, hit) for hit in answer.hits[:HITS]]
+    places = [_committed(session, answer, hit) for hit in answer.hits[:HITS]]
     questions = [question for question, _ in places if question is not None]
-    histories = iter(line_histories(index.repository, questions, COMMITS, SECONDS))
+    histories = iter(line_histories(session.repository, questions, COMMITS, SECONDS))
     hits = []
     for hit, (question, is_changed) in zip(answer.hits, places, strict=False):
         found = next(histories) if question is not None else Evolution([], False, True)
@@ -35,20 +35,20 @@ def evolved(index: OpenIndex, answer: Answer) -> Answer:
     return answer._replace(hits=hits + answer.hits[HITS:])
 
 
-def _committed(index: OpenIndex, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
+def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
     """Return the lines of a hit in the commit, if it has them, and whether their text differs."""
     of_old = answer.comparison is not None and hit.change is not None and hit.change.side == OLD
     commit = answer.comparison.commit if of_old and answer.comparison else answer.commit
     if commit is None:
         return None, False
     first, last = hit.position.start_line, hit.position.end_line
-    tree = index.repository.commit_info(commit).tree
+    tree = session.repository.commit_info(commit).tree
     try:
-        if find_file(index.repository, tree, hit.path) == hit.blob:
+        if find_file(session.repository, tree, hit.path) == hit.blob:
             return Question(commit, hit.path, first, last), False
     except CtxError:
         pass
-    for change in [] if of_old else changed_files(_reader(index, answer), tree, answer.tree):
+    for change in [] if of_old else changed_files(_reader(session, answer), tree, answer.tree):
         if change.new_path == hit.path and change.new_blob == hit.blob:
             lines = old_lines(change.hunks or (), first, last) if change.old_path is not None else None
             if change.old_path is None or change.absent or lines is None:
@@ -61,9 +61,9 @@ def _committed(index: OpenIndex, answer: Answer, hit: Hit) -> tuple[Question | N
     return None, False
 
 
-def _reader(index: OpenIndex, answer: Answer) -> Repository:
+def _reader(session: SearchSession, answer: Answer) -> Repository:
     """Return the repository that reads the objects of an answer's tree."""
-    return index.reader if answer.reader is None else answer.reader.of(b"")
+    return session.reader if answer.reader is None else answer.reader.of(b"")
 
 
 def old_lines(hunks: Sequence[Hunk], first: int, last: int) -> tuple[int, int] | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ctx.git.repository import Repository
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
     from ctx.search.submodules import Joined
     from ctx.storage.views.view import View
 
@@ -80,7 +80,7 @@ def repairing(ask: Callable[[], tuple[Repair, Callable[[], Result]]]) -> Result:
 
 
 def open_tree(
-    index: OpenIndex,
+    session: SearchSession,
     revision: str | None,
     branch: str | None,
     overlay: str | None,
@@ -88,47 +88,47 @@ def open_tree(
     """Resolve the requested tree, and index what a search of it lacks. See `Index.search`."""
     warning = distance = None
     if overlay in (None, COMMITTED):
-        asked = resolve_for_search(index, revision, branch, committed=overlay == COMMITTED)
-        asked, warning, distance = _fallen_back(index, asked)
+        asked = resolve_for_search(session, revision, branch, committed=overlay == COMMITTED)
+        asked, warning, distance = _fallen_back(session, asked)
     elif revision is None and branch is None:
-        asked = resolve_head(index.repository)
+        asked = resolve_head(session.repository)
     else:
         raise UsageError(f"'{overlay}' applies only to HEAD: leave out the revision")
-    opened = open_resolved(index, asked, overlay)
+    opened = open_resolved(session, asked, overlay)
     if opened.about.behind is not None:
         distance = opened.about.behind
     return opened._replace(about=opened.about._replace(behind=distance, message=warning))
 
 
 def resolve_for_search(
-    index: OpenIndex, revision: str | None, branch: str | None = None, *, committed: bool = False
+    session: SearchSession, revision: str | None, branch: str | None = None, *, committed: bool = False
 ) -> Resolution:
     """Resolve the requested tree; an empty tree if nothing is named or committed, but files may be overlaid.
 
     Raises UnknownRevision; NothingCommitted in a bare repository and if `committed` is set.
     """
     try:
-        return index.resolve(revision, branch)
+        return session.resolve(revision, branch)
     except NothingCommitted:
         if committed or revision is not None or branch is not None:
             raise
-        return resolve_head(index.repository)
+        return resolve_head(session.repository)
 
 
 def open_resolved(
-    index: OpenIndex,
+    session: SearchSession,
     asked: Resolution,
     overlay: str | None = None,
 ) -> Opened:
     """Index what a search of a tree lacks; `overlay` is put on top of HEAD."""
-    indexer, changed = _overlaid(index, asked, overlay)
+    indexer, changed = _overlaid(session, asked, overlay)
     if changed is not None and changed.tree is not None:
         asked = asked._replace(tree=changed.tree)
     elif asked.commit is None and asked.resolved_by == HEAD:
         lacking = "nothing is staged" if overlay == STAGED else "there are no files to search"
-        raise NothingCommitted(f"nothing is committed in {index.repository.git_dir} yet, and {lacking}")
-    view = index.view(indexer, asked)
-    distance = _behind(index, asked) if view.scanned or view.uncovered else None
+        raise NothingCommitted(f"nothing is committed in {session.repository.git_dir} yet, and {lacking}")
+    view = session.view(indexer, asked)
+    distance = _behind(session, asked) if view.scanned or view.uncovered else None
     about = Answer(
         [],
         asked.revision,
@@ -140,51 +140,51 @@ def open_resolved(
         distance,
         None,
         0.0,
-        reader=Reader(index.repository, changed),
+        reader=Reader(session.repository, changed),
     )
     tree = asked.tree
-    return Opened(asked, view, about, lambda everything: index.repair(indexer(), tree, everything))
+    return Opened(asked, view, about, lambda everything: session.repair(indexer(), tree, everything))
 
 
-def _fallen_back(index: OpenIndex, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
+def _fallen_back(session: SearchSession, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
     """Return the tree to answer from instead of one that is not covered, if `ctx.fallback` is set."""
-    fallback = index.repository.config("ctx.fallback")
+    fallback = session.repository.config("ctx.fallback")
     if fallback not in (None, "none", "snapshot"):
         raise UsageError(f"ctx.fallback is {fallback!r}: set it to snapshot or none with `git config`")
     if fallback != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):
         return asked, None, None
-    if index.snapshots.covered(asked.tree) is not None:
+    if session.snapshots.covered(asked.tree) is not None:
         return asked, None, None
     from ctx.search.fallback import behind, fallen_back, nearest
 
-    found = nearest(index.repository, asked, index.snapshots, index.snapshots.latest)
+    found = nearest(session.repository, asked, session.snapshots, session.snapshots.latest)
     if found is None:
         return asked, None, None
-    distance = behind(index.repository, asked, found)
+    distance = behind(session.repository, asked, found)
     return *fallen_back(asked, found, distance), distance
 
 
-def _behind(index: OpenIndex, asked: Resolution) -> Behind | None:
+def _behind(session: SearchSession, asked: Resolution) -> Behind | None:
     """Return how far the index is behind a tree that is only partly indexed."""
     from ctx.search.fallback import behind, nearest
 
-    found = nearest(index.repository, asked, index.snapshots, index.snapshots.latest)
-    return found and behind(index.reader, asked, found)
+    found = nearest(session.repository, asked, session.snapshots, session.snapshots.latest)
+    return found and behind(session.reader, asked, found)
 
 
 def _overlaid(
-    index: OpenIndex, asked: Resolution, overlay: str | None
+    session: SearchSession, asked: Resolution, overlay: str | None
 ) -> tuple[Callable[[], Indexer], WorkTree | None]:
     """Return a factory of the indexer of the requested tree, and its uncommitted state, if any."""
     if overlay == COMMITTED or asked.resolved_by != HEAD:
-        return (lambda: index.indexer), None
+        return (lambda: session.indexer), None
     from ctx.git.worktree import has_work_tree
 
-    if has_work_tree(index.repository):
-        return index.overlaid(overlay or WORK_TREE)
+    if has_work_tree(session.repository):
+        return session.overlaid(overlay or WORK_TREE)
     if overlay is None:
-        return (lambda: index.indexer), None
+        return (lambda: session.indexer), None
     raise CtxError(
-        f"nothing is checked out in {index.repository.git_dir}, so there is no '{overlay}' to search: "
+        f"nothing is checked out in {session.repository.git_dir}, so there is no '{overlay}' to search: "
         "go into a work tree of it, or leave the option out"
     )

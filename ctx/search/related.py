@@ -31,7 +31,7 @@ from ctx.text.pluralize import pluralize
 from ctx.types import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, by_score
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 LEAST_SCORE = 0.3
 """Lowest score of a match.
@@ -58,7 +58,7 @@ class Code(NamedTuple):
 
 
 def related(
-    index: OpenIndex,
+    session: SearchSession,
     place: str | None,
     text: str | None,
     *,
@@ -71,19 +71,21 @@ def related(
 ) -> Answer:
     """Return code similar to the code at a place, or to a text. See `Index.related`."""
     started = time.monotonic()
-    code = Code(text or "") if place is None else _code_at(index, place, revision or branch)
+    code = Code(text or "") if place is None else _code_at(session, place, revision or branch)
     if not code.text.strip():
         raise UsageError("there is no code to compare with: name a place that has some, or pass it on stdin")
-    opened = open_tree(index, revision, branch, overlay)
-    hits, message = _similar_chunks(index, opened, code, limit, Filters(index.repository, paths, languages))
-    lacking = lacks_in_words(opened.about, index.repository.settings.is_partial_clone)
+    opened = open_tree(session, revision, branch, overlay)
+    hits, message = _similar_chunks(
+        session, opened, code, limit, Filters(session.repository, paths, languages)
+    )
+    lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
     return opened.about._replace(
         hits=hits, message=opened.about.message or lacking or message, seconds=time.monotonic() - started
     )
 
 
 def related_changes(
-    index: OpenIndex,
+    session: SearchSession,
     within: str,
     *,
     staged: bool,
@@ -93,12 +95,12 @@ def related_changes(
 ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
     """Return for each added or modified chunk the similar code elsewhere in the new tree, and that tree."""
     started = time.monotonic()
-    old, new = open_ends(index, within, staged)
+    old, new = open_ends(session, within, staged)
     found: list[tuple[Hit, list[Hit]]] = []
     corpus = corpus_of(new.view)
-    records = partial(index.record, new.view)
-    filters = Filters(index.repository, paths, languages)
-    differing = compare(index, old, new)
+    records = partial(session.record, new.view)
+    filters = Filters(session.repository, paths, languages)
+    differing = compare(session, old, new)
     for file, changes in sorted(differing.new.items(), key=lambda one: new.view.path(one[0])):
         for number, change in sorted(changes.items()):
             if change.state not in (ADDED, MODIFIED):
@@ -108,25 +110,25 @@ def related_changes(
             hit = hit._replace(change=change, reader=new.about.reader)
             if hit.kind == "imports":
                 continue
-            code = _code_of(index, hit)
+            code = _code_of(session, hit)
             if code is None or len(code_similarity.sample(code.text, code.language).terms) < _FEWEST_TERMS:
                 continue
-            others = [one for one in _similar_chunks(index, new, code, limit, filters)[0] if _is_much(one)]
+            others = [one for one in _similar_chunks(session, new, code, limit, filters)[0] if _is_much(one)]
             if others:
                 found.append((hit, others))
     message = not_compared(differing, old, new)
     return new.about._replace(message=message, seconds=time.monotonic() - started), found
 
 
-def _code_of(index: OpenIndex, hit: Hit) -> Code | None:
-    text = index.text(hit)
+def _code_of(session: SearchSession, hit: Hit) -> Code | None:
+    text = session.text(hit)
     position = hit.position
     if text is None:
         return None
     return Code(text, hit.language, hit.blob, position.start_line, position.end_line, hit.path)
 
 
-def _code_at(index: OpenIndex, place: str, revision: str | None) -> Code:
+def _code_at(session: SearchSession, place: str, revision: str | None) -> Code:
     """Return the code named by a citation or `<path>:<line>`.
 
     The path is looked up in the work tree, then in the revision.
@@ -134,7 +136,7 @@ def _code_at(index: OpenIndex, place: str, revision: str | None) -> Code:
     unknown: UnknownRevision | None = None
     if read_citation(place) is not None:
         try:
-            found = look_up(index, place)
+            found = look_up(session, place)
             return Code(found.text, None, found.blob, found.first, found.last)
         except UnknownRevision as error:
             if read_place(place) is None:
@@ -148,12 +150,12 @@ def _code_at(index: OpenIndex, place: str, revision: str | None) -> Code:
     last = lines.last if "-" in place.rpartition(":")[2] else None
     for asked in (None, revision) if revision else (None,):
         try:
-            opened = open_tree(index, asked, None, None if asked is None else COMMITTED)
+            opened = open_tree(session, asked, None, None if asked is None else COMMITTED)
         except NothingCommitted:
             continue
         for name in names:
-            path = posixpath.normpath(index.repository.prefix + name)
-            code = _code_in(index, opened, path, lines.first, last)
+            path = posixpath.normpath(session.repository.prefix + name)
+            code = _code_in(session, opened, path, lines.first, last)
             if code is not None:
                 return code
     if unknown is not None:
@@ -163,7 +165,9 @@ def _code_at(index: OpenIndex, place: str, revision: str | None) -> Code:
     )
 
 
-def _code_in(index: OpenIndex, opened: Opened, path: bytes, first: int, last: int | None) -> Code | None:
+def _code_in(
+    session: SearchSession, opened: Opened, path: bytes, first: int, last: int | None
+) -> Code | None:
     view = opened.view
     try:
         file = view.paths.index(path)
@@ -172,13 +176,13 @@ def _code_in(index: OpenIndex, opened: Opened, path: bytes, first: int, last: in
     if view.file_segment[file] == NO_SEGMENT:
         return None
     key = view.segments[view.file_segment[file]].key(int(view.file_document[file]))
-    record = decode_record(index.record(view, view.cluster_of(file), key))
+    record = decode_record(session.record(view, view.cluster_of(file), key))
     if (last or first) > record.lines:
         raise CtxError(
             f"'{os.fsdecode(path)}' has {pluralize(record.lines, 'line')}, "
             f"so there is no line {last or first:,}"
         )
-    blob = index.reader.read_blob(key[0])
+    blob = session.reader.read_blob(key[0])
     if last is not None:
         text = to_text(blob, 0, len(blob)).split("\n")
         return Code("\n".join(text[first - 1 : last]), key[1] or None, key[0], first, last, path)
@@ -191,7 +195,7 @@ def _code_in(index: OpenIndex, opened: Opened, path: bytes, first: int, last: in
 
 
 def _similar_chunks(
-    index: OpenIndex, opened: Opened, code: Code, limit: int, filters: Filters
+    session: SearchSession, opened: Opened, code: Code, limit: int, filters: Filters
 ) -> tuple[list[Hit], str | None]:
     corpus = corpus_of(opened.view)
     allowed, message = allowed_files(opened.view, filters)
@@ -203,7 +207,7 @@ def _similar_chunks(
         else corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     )
     wanted = code_similarity.sample(code.text, code.language)
-    records = partial(index.record, opened.view)
+    records = partial(session.record, opened.view)
     read: list[tuple[int, Hit, code_similarity.Sample]] = []
     for row in code_similarity.candidates(corpus, wanted):
         file = int(shown[corpus.document_of[row]])
@@ -211,7 +215,7 @@ def _similar_chunks(
             continue
         hit = _elsewhere(hit_of(corpus, records, Ranked(row, file, 0.0, 0.0)), code)
         hit = hit and hit._replace(reader=opened.about.reader)
-        text = None if hit is None else index.text(hit)
+        text = None if hit is None else session.text(hit)
         if hit is not None and text is not None:
             read.append((row, hit, code_similarity.sample(text, hit.language)))
     terms = sorted(set(wanted.terms).union(*(sample.terms for _, _, sample in read)))

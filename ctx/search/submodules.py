@@ -21,7 +21,7 @@ from ctx.search.opening import WORK_TREE, Opened, Reader, open_resolved
 from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Cited, Progress, Submodule
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
     from ctx.storage.views.view import View
 
 PINNED = "submodule"
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     """One tree of an answer, at `prefix` of the requested tree: empty, or ending in a slash."""
 
     prefix: bytes
-    home: OpenIndex
+    home: SearchSession
     opened: Opened
 
 
@@ -42,7 +42,7 @@ class Below(NamedTuple):
     """A submodule, its index and its tree; None if it cannot be searched."""
 
     submodule: Submodule
-    inner: OpenIndex | None = None
+    inner: SearchSession | None = None
     asked: Resolution | None = None
 
 
@@ -62,7 +62,7 @@ class Joined:
         for part in self._parts[1:]:
             part.home.repository.close()
 
-    def trees(self) -> list[tuple[OpenIndex, View]]:
+    def trees(self) -> list[tuple[SearchSession, View]]:
         """Return each tree of the answer, in the order in which they were joined."""
         return [(part.home, part.opened.view) for part in self._parts]
 
@@ -90,14 +90,14 @@ class Joined:
             part.opened.repair(everything)
 
 
-def _close(homes: list[OpenIndex]) -> None:
+def _close(homes: list[SearchSession]) -> None:
     for home in homes:
         home.close()
 
 
-def join(index: OpenIndex, opened: Opened) -> tuple[Joined, Opened]:
+def join(session: SearchSession, opened: Opened) -> tuple[Joined, Opened]:
     """Join the submodules of an opened tree to it, recursively."""
-    parts = [Part(b"", index, opened)]
+    parts = [Part(b"", session, opened)]
     uncommitted = opened.about.uncommitted
     on_disk = uncommitted is not None and uncommitted.state == WORK_TREE
     reported: list[Submodule] = []
@@ -114,20 +114,20 @@ def join(index: OpenIndex, opened: Opened) -> tuple[Joined, Opened]:
 
         views = [(part.prefix, part.opened.view) for part in parts]
         skipped = {reason: count for reason, count in skipped.items() if count > 0}
-        view = join_views(opened.asked.tree, views, skipped, index.indexer.coverer.worker.maker)
+        view = join_views(opened.asked.tree, views, skipped, session.indexer.coverer.worker.maker)
     joined = Joined(parts)
     about = opened.about._replace(
         coverage=coverage_of(view),
         submodules=tuple(reported),
-        reader=Reader(index.repository, joined=joined),
+        reader=Reader(session.repository, joined=joined),
     )
     return joined, opened._replace(view=view, about=about, repair=joined.repair)
 
 
-def pinned_below(index: OpenIndex, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:
+def pinned_below(session: SearchSession, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:
     """Yield each submodule of a committed tree at its pinned commit, recursively."""
-    for one in _pinned(index.repository, tree):
-        below = _below(index, index.repository, one, prefix, False)
+    for one in _pinned(session.repository, tree):
+        below = _below(session, session.repository, one, prefix, False)
         if below.inner is None or below.asked is None:
             yield below
             continue
@@ -136,16 +136,16 @@ def pinned_below(index: OpenIndex, tree: bytes, prefix: bytes = b"") -> Iterator
             yield from pinned_below(below.inner, below.asked.tree, below.submodule.path + b"/")
 
 
-def cited_below(index: OpenIndex, citation: str) -> Cited | None:
+def cited_below(session: SearchSession, citation: str) -> Cited | None:
     """Return the lines that a citation names in a submodule of HEAD, or None."""
     from ctx.search.citations import look_up
 
     try:
-        tree = index.repository.resolve_tree(HEAD).tree
+        tree = session.repository.resolve_tree(HEAD).tree
     except CtxError:
         return None
-    for one in _pinned(index.repository, tree):
-        below = _below(index, index.repository, one, b"", True)
+    for one in _pinned(session.repository, tree):
+        below = _below(session, session.repository, one, b"", True)
         if below.inner is not None:
             with below.inner:
                 try:
@@ -205,7 +205,7 @@ def _pinned_at(repository: Repository, tree: bytes, name: str, path: bytes) -> t
 
 
 def _below(
-    inside: OpenIndex, reader: Repository, found: tuple[git.Pinned, bool], prefix: bytes, on_disk: bool
+    inside: SearchSession, reader: Repository, found: tuple[git.Pinned, bool], prefix: bytes, on_disk: bool
 ) -> Below:
     one, left_out = found
     submodule = Submodule(prefix + one.path, one.commit, None, None, NOT_HERE)
@@ -225,7 +225,7 @@ def _below(
 
 
 def _at(
-    inside: OpenIndex, repository: Repository, submodule: Submodule, commit: bytes, name: str, rule: str
+    inside: SearchSession, repository: Repository, submodule: Submodule, commit: bytes, name: str, rule: str
 ) -> Below:
     try:
         tree = repository.resolve_tree(commit.hex()).tree

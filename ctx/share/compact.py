@@ -21,7 +21,7 @@ from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _ATTEMPTS = 10
 _TRAILER = "Epoch: "
@@ -51,21 +51,21 @@ class CompactReport(NamedTuple):
     strange: list[str]
 
 
-def compact_remote(index: OpenIndex, remote: str | None, keep: Keep) -> CompactReport:
+def compact_remote(session: SearchSession, remote: str | None, keep: Keep) -> CompactReport:
     """Drop from a remote the snapshots that `keep` does not select, and the files that only they need.
 
     Raises `RemoteFailed`, also after too many lost races.
     """
-    share = ShareRepository(index.repository, index.store, find_remote(index.repository, remote))
-    since = cutoff(index.repository, keep.grace)
-    sign = index.repository.settings.get_bool("commit.gpgSign", False)
+    share = ShareRepository(session.repository, session.store, find_remote(session.repository, remote))
+    since = cutoff(session.repository, keep.grace)
+    sign = session.repository.settings.get_bool("commit.gpgSign", False)
     with share.locked():
         for attempt in range(1, _ATTEMPTS + 1):
             tip = share.fetch_tip()
             if tip is None:
                 return CompactReport(0, 0, 0, [])
             there = share.listing(tip)
-            kept, report = _sift(share, index.repository, there, keep, since)
+            kept, report = _sift(share, session.repository, there, keep, since)
             if not report.dropped:
                 return report
             epoch = f"{_TRAILER}{_epoch(share, tip) + 1}\n"

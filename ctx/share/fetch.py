@@ -20,7 +20,7 @@ from ctx.storage.partition import Cluster
 from ctx.storage.sharing import asked_lately, decide
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _NAMED = 3
 """Maximum number of refused clusters that a message names."""
@@ -29,7 +29,7 @@ SKIPPED = b"S "
 
 
 def fetch(
-    index: OpenIndex,
+    session: SearchSession,
     remote: str | None,
     revisions: Sequence[str] = (),
     *,
@@ -43,18 +43,20 @@ def fetch(
     Raises `RemoteFailed`.
     """
     names: Sequence[str | None] = revisions or [None]
-    trees = [index.resolve(name).tree for name in names]
-    if index.repository.settings.is_partial_clone:
+    trees = [session.resolve(name).tree for name in names]
+    if session.repository.settings.is_partial_clone:
         for tree in trees:
-            _bring_rules(index.repository, tree)
+            _bring_rules(session.repository, tree)
     requests = [
         (
             layer,
-            list({one.key: one for tree in trees for one in layer.missing(tree, index.repository)}.values()),
+            list(
+                {one.key: one for tree in trees for one in layer.missing(tree, session.repository)}.values()
+            ),
         )
-        for layer in layers_of(index)
+        for layer in layers_of(session)
     ]
-    return _take(index, remote, requests, _wanted(index.repository, paths, sparse), may_ask)
+    return _take(session, remote, requests, _wanted(session.repository, paths, sparse), may_ask)
 
 
 def _bring_rules(repository: Repository, tree: bytes) -> None:
@@ -66,7 +68,7 @@ def _bring_rules(repository: Repository, tree: bytes) -> None:
         fetch_lacking(repository, tree, lambda: (), lambda _: None)
 
 
-def fetch_on_miss(index: OpenIndex, tree: bytes) -> str | None:
+def fetch_on_miss(session: SearchSession, tree: bytes) -> str | None:
     """Take the missing clusters of a tree from the default remote, without asking for a password.
 
     Return a message if that failed.
@@ -74,10 +76,10 @@ def fetch_on_miss(index: OpenIndex, tree: bytes) -> str | None:
     try:
         # A search works without the shared index, so no error here may stop it.
         with Decoding("the shared index"):
-            requests = [(layer, list(layer.missing(tree, index.reader))) for layer in layers_of(index)]
+            requests = [(layer, list(layer.missing(tree, session.reader))) for layer in layers_of(session)]
             (_, own), *others = requests
-            if own or (any(missing for _, missing in others) and not asked_lately(index.store, tree)):
-                report = _take(index, None, requests, None, may_ask=False)
+            if own or (any(missing for _, missing in others) and not asked_lately(session.store, tree)):
+                report = _take(session, None, requests, None, may_ask=False)
                 return _problem(report)
     except (CtxError, OSError, subprocess.SubprocessError) as error:
         why = " ".join(str(error).split()) or type(error).__name__
@@ -100,34 +102,34 @@ def _problem(report: FetchReport) -> str | None:
 
 
 def _take(
-    index: OpenIndex,
+    session: SearchSession,
     remote: str | None,
     requests: Sequence[tuple[Layer, Sequence[Cluster]]],
     wanted: Callable[[Member], bool] | None,
     may_ask: bool,
 ) -> FetchReport:
-    found = find_remote(index.repository, remote)
-    share = ShareRepository(index.repository, index.store, found, may_ask=may_ask)
-    signed = index.repository.settings.get_bool("ctx.requireSigned", False)
+    found = find_remote(session.repository, remote)
+    share = ShareRepository(session.repository, session.store, found, may_ask=may_ask)
+    signed = session.repository.settings.get_bool("ctx.requireSigned", False)
     with share.locked():
         taken = take(share, requests, wanted=wanted, signed=signed)
     if taken is None:
         nothing = [Taken(layer.model_name, 0, 0, len(missing), []) for layer, missing in requests]
         return FetchReport(False, nothing[0], nothing[1] if len(nothing) > 1 else None)
     if any(one.taken for one in taken):
-        decide(index.store)
-        index.snapshots.forget_partial()
-        _note_documents(index, requests[0][1])
+        decide(session.store)
+        session.snapshots.forget_partial()
+        _note_documents(session, requests[0][1])
     return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, not share.gives_parts)
 
 
-def _note_documents(index: OpenIndex, requested: Sequence[Cluster]) -> None:
+def _note_documents(session: SearchSession, requested: Sequence[Cluster]) -> None:
     """Record fetched documents so that other trees can use them too."""
-    lacking = set(index.clusters.absent(one.key for one in requested))
+    lacking = set(session.clusters.absent(one.key for one in requested))
     documents = {
         document_key(member): one.key for one in requested if one.key not in lacking for member in one.members
     }
-    DocumentIndex(index.store, str(index.descriptor)).add(documents, index.clusters)
+    DocumentIndex(session.store, str(session.descriptor)).add(documents, session.clusters)
 
 
 def _wanted(repository: Repository, paths: Sequence[str], sparse: bool) -> Callable[[Member], bool] | None:

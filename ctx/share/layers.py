@@ -25,7 +25,7 @@ from ctx.storage.views.segments import Part
 
 if TYPE_CHECKING:
     from ctx.models.remote import RemoteModel
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
     from ctx.storage.clusters import Stored
     from ctx.storage.views.catalog import Catalog
 
@@ -117,14 +117,14 @@ class Layer:
                 raise Damaged("its chunks do not match its files")
 
 
-def layers_of(index: OpenIndex) -> list[Layer]:
+def layers_of(session: SearchSession) -> list[Layer]:
     """Return the layers of an index, the one that chunked the files first. Raises UsageError (settings)."""
-    own = Layer(index.repository, index.descriptor, index.snapshots, index.clusters, index.catalog)
-    model = index.remote_model
+    own = Layer(session.repository, session.descriptor, session.snapshots, session.clusters, session.catalog)
+    model = session.remote_model
     if model is None:
         return [own]
     remote = (model.descriptor, model.snapshots, model.clusters, None, model, own)
-    return [own, Layer(index.repository, *remote)]
+    return [own, Layer(session.repository, *remote)]
 
 
 def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[str, str]) -> None:

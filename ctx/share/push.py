@@ -14,7 +14,7 @@ from ctx.share.words import Words
 from ctx.types import INDEXING_IN_PROGRESS
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
 class Selection(NamedTuple):
@@ -30,7 +30,7 @@ class Selection(NamedTuple):
 
 
 def push(
-    index: OpenIndex,
+    session: SearchSession,
     remote: str | None,
     selection: Selection,
     *,
@@ -44,28 +44,28 @@ def push(
     `announce` is called before an upload if this clone has not sent that kind of data to this remote before.
     """
     share = ShareRepository(
-        index.repository, index.store, find_remote(index.repository, remote), may_ask=may_ask
+        session.repository, session.store, find_remote(session.repository, remote), may_ask=may_ask
     )
     names: list[str | None] = list(selection.revisions)
-    for name, _ in index.repository.references():
+    for name, _ in session.repository.references():
         if (selection.branches and name.startswith(b"refs/heads/")) or (
             selection.tags and name.startswith(b"refs/tags/")
         ):
             names.append(name.decode("utf-8", "surrogateescape"))
-    layers = layers_of(index)
+    layers = layers_of(session)
     selected = []
     for wanted in names or [None]:
-        report = index.index(wanted, trigger="push")
+        report = session.index(wanted, trigger="push")
         if report.skipped == INDEXING_IN_PROGRESS:
             # A background run holds the lock, perhaps for another tree and for long.
-            index.indexer.cover(index.resolve(wanted), "push", progress=index.on_progress)
-            report = index.index(wanted, trigger="push")
-        if index.snapshots.covered(report.tree) is None:
+            session.indexer.cover(session.resolve(wanted), "push", progress=session.on_progress)
+            report = session.index(wanted, trigger="push")
+        if session.snapshots.covered(report.tree) is None:
             raise BlobsMissing(
                 f"files of {report.revision} are not in this clone, so it cannot be indexed as a whole: "
                 "`git ctx index --fetch` of this revision gets them, then push again"
             )
-        time = index.repository.commit_info(report.commit).committer_time if report.commit else None
+        time = session.repository.commit_info(report.commit).committer_time if report.commit else None
         for layer in layers:
             if layer.model is not None and layer.snapshots.covered(report.tree) is None:
                 raise CtxError(
@@ -73,8 +73,8 @@ def push(
                     "when it is done"
                 )
             selected.append(Selected(layer, report.tree, report.commit, time))
-    sign = index.repository.settings.get_bool("commit.gpgSign", False)
-    counted = (segment for _, segment in index.catalog.segments())
-    words = Words(index, counted) if selection.words else None
+    sign = session.repository.settings.get_bool("commit.gpgSign", False)
+    counted = (segment for _, segment in session.catalog.segments())
+    words = Words(session, counted) if selection.words else None
     with share.locked():
         return Publisher(share, layers, words).publish(selected, sign=sign, announce=announce)

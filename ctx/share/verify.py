@@ -14,7 +14,7 @@ from ctx.indexing.batch import make_batch
 from ctx.share.words import Words
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
 class VerifyReport(NamedTuple):
@@ -31,22 +31,24 @@ class VerifyReport(NamedTuple):
     words: tuple[bytes, ...] = ()
 
 
-def verify(index: OpenIndex, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
+def verify(session: SearchSession, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
     """Compare `sample` random clusters of a tree, or all of them; damaged ones are skipped.
 
     Words are compared if the tree has a view for searches.
     """
-    tree = index.resolve(revision).tree
-    root = index.indexer.trees.root(tree)
-    view = index.catalog.view(tree)
-    words = None if view is None else Words(index, view.segments)
-    clusters = [one for one in index.indexer.coverer.every(root) if index.clusters.get(one.key) is not None]
+    tree = session.resolve(revision).tree
+    root = session.indexer.trees.root(tree)
+    view = session.catalog.view(tree)
+    words = None if view is None else Words(session, view.segments)
+    clusters = [
+        one for one in session.indexer.coverer.every(root) if session.clusters.get(one.key) is not None
+    ]
     if sample is not None and sample < len(clusters):
         clusters = random.Random(seed).sample(clusters, sample)
     differing: list[bytes] = []
     impossible: list[bytes] = []
     other_words: list[bytes] = []
-    maker = index.indexer.coverer.worker.maker
+    maker = session.indexer.coverer.worker.maker
     for cluster in clusters:
         made: dict[bytes, bytes] = {}
 
@@ -54,10 +56,10 @@ def verify(index: OpenIndex, revision: str | None, sample: int | None, seed: int
             if not partial:
                 made[key] = payload
 
-        make_batch([cluster], {}, maker, write, str(index.descriptor))
+        make_batch([cluster], {}, maker, write, str(session.descriptor))
         if cluster.key not in made:
             impossible.append(cluster.key)
-        elif made[cluster.key] != index.clusters.get(cluster.key):
+        elif made[cluster.key] != session.clusters.get(cluster.key):
             differing.append(cluster.key)
         elif words is not None:
             own = words.own(cluster.key)
@@ -66,21 +68,23 @@ def verify(index: OpenIndex, revision: str | None, sample: int | None, seed: int
     return VerifyReport(len(clusters) - len(impossible), differing, impossible, words=tuple(other_words))
 
 
-def verify_remote(index: OpenIndex, revision: str | None, sample: int, seed: int) -> VerifyReport | None:
+def verify_remote(
+    session: SearchSession, revision: str | None, sample: int, seed: int
+) -> VerifyReport | None:
     """Compare `sample` clusters of a tree with new embeddings by the remote model, if one is configured.
 
     Nothing is stored. Raises `ServiceFailed`.
     """
-    model = index.remote_model
+    model = session.remote_model
     if model is None:
         return None
     from ctx.indexing.vectors.cluster_map import ClusterMap
     from ctx.indexing.vectors.comparing import differing as differing_from
 
-    every = [pair.remote for pair in ClusterMap(index, model).every(index.resolve(revision).tree)]
+    every = [pair.remote for pair in ClusterMap(session, model).every(session.resolve(revision).tree)]
     absent = set(model.clusters.absent(every))
     keys = [key for key in every if key not in absent]
     if sample < len(keys):
         keys = random.Random(seed).sample(keys, sample)
-    differing, impossible = differing_from(index, model, keys)
+    differing, impossible = differing_from(session, model, keys)
     return VerifyReport(len(keys) - len(impossible), differing, impossible, model.settings.model)

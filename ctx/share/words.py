@@ -22,7 +22,7 @@ from ctx.storage.views.segments import Part, Segment
 from ctx.text.runs import HASH_BITS
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _TERM_BYTES = -(-HASH_BITS // 8)
 _LONGEST = 0xFFFF
@@ -121,9 +121,9 @@ def _packed(lists: postings.Lists, rows: int) -> npt.NDArray[np.uint64]:
 class Words:
     """The words of stored clusters, from segments or recounted from blobs."""
 
-    def __init__(self, index: OpenIndex, segments: Iterable[Segment]) -> None:
-        self._index = index
-        self.group = index.catalog.group
+    def __init__(self, session: SearchSession, segments: Iterable[Segment]) -> None:
+        self._session = session
+        self.group = session.catalog.group
         self._segments = list(segments)
         self._by_row: dict[int, tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]] = {}
 
@@ -140,7 +140,7 @@ class Words:
 
         Raises `Damaged` if the cluster cannot be read.
         """
-        keys = list(self._index.clusters.stored(key).documents)
+        keys = list(self._session.clusters.stored(key).documents)
         places: list[tuple[int, int] | None] = [None] * len(keys)
         for number, segment in enumerate(self._segments):
             for place, document in enumerate(segment.find(keys).tolist()):
@@ -159,8 +159,8 @@ class Words:
 
         Raises `BlobsMissing` if a blob is not in this clone, and `Damaged`.
         """
-        documents = self._index.clusters.stored(key).documents
-        maker = self._index.indexer.coverer.worker.maker
+        documents = self._session.clusters.stored(key).documents
+        maker = self._session.indexer.coverer.worker.maker
         sources = []
         for source in maker.recut(list(documents), [one.record for one in documents.values()]):
             if source is None and maker.absent(list(documents)):

@@ -17,7 +17,7 @@ from ctx.text.pluralize import pluralize
 from ctx.types import ALREADY_INDEXED, IndexReport
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
 @click.command(short_help="Index a revision, HEAD if none is given.")
@@ -81,16 +81,18 @@ class Request(NamedTuple):
     reporter: Reporter
 
 
-def bring_up(index: OpenIndex, revision: str | None, branch: str | None, request: Request) -> IndexReport:
+def bring_up(
+    session: SearchSession, revision: str | None, branch: str | None, request: Request
+) -> IndexReport:
     """Index a revision of one repository, and print its warnings."""
     as_json = isinstance(request.reporter, JsonLines)
     if request.fetch:
         report_fetch = None if request.silent or as_json else announce
-        fetched = index.fetch(revision, branch=branch, progress=report_fetch)
+        fetched = session.fetch(revision, branch=branch, progress=report_fetch)
         if as_json:
             print_json({"type": "fetched", "objects": fetched})
-    index.on_progress = request.reporter.progress
-    report = index.index(
+    session.on_progress = request.reporter.progress
+    report = session.index(
         revision,
         branch=branch,
         jobs=request.jobs,
@@ -98,18 +100,20 @@ def bring_up(index: OpenIndex, revision: str | None, branch: str | None, request
     )
     if not request.silent:
         for warning in dict.fromkeys(
-            filter(None, (*index.indexer.trees.warnings, index.fetch_failed, index.past_unread))
+            filter(None, (*session.indexer.trees.warnings, session.fetch_failed, session.past_unread))
         ):
             click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
     return report
 
 
-def bring_up_below(index: OpenIndex, revision: str | None, branch: str | None, request: Request) -> None:
+def bring_up_below(
+    session: SearchSession, revision: str | None, branch: str | None, request: Request
+) -> None:
     """Index the submodules of a revision, and print a warning about missing ones."""
     lacking = []
     quiet = request._replace(reporter=Reporter())
     as_json = isinstance(request.reporter, JsonLines)
-    for below in index.below(revision, branch=branch):
+    for below in session.below(revision, branch=branch):
         report = None
         if below.inner is not None and below.asked is not None:
             report = bring_up(below.inner, below.asked.revision, None, quiet if as_json else request)

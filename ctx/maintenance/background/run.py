@@ -102,12 +102,12 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
     While another process indexes, wait and check again: it may be a search, or be killed. An unreadable HEAD
     does not stop the others; a store that cannot be written does. Raises CtxError.
     """
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
     from ctx.share.fetch import fetch_on_miss
 
     tried = set(covered)
     end = time.monotonic() + WAITS
-    with OpenIndex(place.common_dir) as index:
+    with SearchSession(place.common_dir) as index:
         index.on_miss = fetch_on_miss
         while (head := next_head(place, tried)) is not None:
             revision = head.branch.removeprefix("refs/heads/") if head.branch else None

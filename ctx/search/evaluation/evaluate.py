@@ -15,7 +15,7 @@ from ctx.search.evaluation import fit
 from ctx.search.evaluation.grades import Difference, Grade, difference, grade, groups
 from ctx.search.evaluation.replay import Graded, Replay
 from ctx.search.evaluation.settings import DEFAULT, Setting, parse
-from ctx.search.open_index import OpenIndex
+from ctx.search.session import SearchSession
 
 MOST = 200
 
@@ -62,7 +62,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    index: OpenIndex,
+    session: SearchSession,
     revision: str | None = None,
     *,
     most: int = MOST,
@@ -76,14 +76,14 @@ def evaluate(
     interrupt ends the evaluation early with the grades so far. Raises UsageError, and CtxError if the
     history for fitting cannot be read.
     """
-    asked = index.resolve(revision)
+    asked = session.resolve(revision)
     if asked.commit is None:
         raise UsageError(f"'{asked.revision}' is a tree and has no history: name a commit or a branch")
-    path = fit_path(index.store.path)
+    path = fit_path(session.store.path)
     recorder = fit.Recorder() if fitting else None
     first = Setting(DEFAULT, PLAIN._replace(correct=recorder))
     settings = [first, *(parse(text, path) for text in compare)]
-    replay = Replay(index, asked.commit, most, settings, lambda done: step("commits replayed", done, most))
+    replay = Replay(session, asked.commit, most, settings, lambda done: step("commits replayed", done, most))
     graded: list[Graded] = []
     samples: list[fit.Sample] = []
     fitted: Fitted | None = None
@@ -94,7 +94,7 @@ def evaluate(
             if recorder is not None and recorder.last is not None:
                 samples.append(fit.Sample(one.task, *recorder.last))
         if fitting:
-            fitted = _fit(index, asked.commit, replay, graded, samples, path)
+            fitted = _fit(session, asked.commit, replay, graded, samples, path)
     except KeyboardInterrupt:
         interrupted = True
     ways = range(len(settings))
@@ -120,7 +120,7 @@ def _part(name: str, graded: Sequence[Graded], ways: range) -> Part:
 
 
 def _fit(
-    index: OpenIndex,
+    session: SearchSession,
     start: bytes,
     replay: Replay,
     graded: Sequence[Graded],
@@ -129,9 +129,9 @@ def _fit(
 ) -> Fitted | None:
     """Learn on the older half, test on the newer half, and store the correction if it helped."""
     try:
-        history = History(index.repository, start)
+        history = History(session.repository, start)
     except GitFailed as error:
-        raise CtxError(f"cannot learn a correction: {why_unread(index.repository)}") from error
+        raise CtxError(f"cannot learn a correction: {why_unread(session.repository)}") from error
     corrections = fit.fit(samples, history, start)
     if corrections is None:
         return None
@@ -142,6 +142,6 @@ def _fit(
     gained = difference(both, 0, 1)
     helps = gained.low > 0
     if helps:
-        index.store.write_file(path, kept.encoded())
+        session.store.write_file(path, kept.encoded())
     weights = dict(zip(FEATURES, tried.weights.tolist(), strict=True))
     return Fitted(kept.tasks, len(newer), grade(both, 0), grade(both, 1), gained, weights, helps)

@@ -12,7 +12,7 @@ from functools import partial
 
 from ctx.git.revisions import REVISION, Resolution
 from ctx.indexing.indexer import Indexer
-from ctx.search.open_index import OpenIndex
+from ctx.search.session import SearchSession
 from ctx.storage.views.catalog import Catalog, Tips
 from ctx.storage.views.segments import Key
 from ctx.storage.views.view import View
@@ -24,11 +24,11 @@ _KEPT_VIEWS = 2
 class Parents:
     """Views of trees that are not in the index."""
 
-    def __init__(self, index: OpenIndex) -> None:
-        self._index = index
-        self._catalog = _InMemory(index.store, str(index.descriptor), VERSION)
-        self._indexer = Indexer(index.repository, index.store, index.descriptor, self._catalog, False)
-        index.store.may_use_memory = True
+    def __init__(self, session: SearchSession) -> None:
+        self._session = session
+        self._catalog = _InMemory(session.store, str(session.descriptor), VERSION)
+        self._indexer = Indexer(session.repository, session.store, session.descriptor, self._catalog, False)
+        session.store.may_use_memory = True
 
     def view(self, tree: bytes) -> View:
         """Return the view of a tree, indexing it if needed. Raises `GitFailed` if a subtree is missing.
@@ -44,7 +44,7 @@ class Parents:
 
     def records(self, view: View) -> Callable[[bytes, Key], bytes]:
         """Return a function that gives the record of a document of a cluster; it raises `Damaged`."""
-        return partial(self._index.record, view)
+        return partial(self._session.record, view)
 
 
 class _InMemory(Catalog):

@@ -13,7 +13,7 @@ from ctx.search.evaluation.parents import Parents
 from ctx.search.evaluation.settings import Setting
 from ctx.search.evaluation.tasks import Task, task_of
 from ctx.search.hits import Filters, search, texts_of_rows
-from ctx.search.open_index import OpenIndex
+from ctx.search.session import SearchSession
 from ctx.storage.views.view import View
 
 DEPTH = 12
@@ -35,18 +35,18 @@ class Replay:
 
     def __init__(
         self,
-        index: OpenIndex,
+        session: SearchSession,
         start: bytes,
         most: int,
         settings: Sequence[Setting],
         progress: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._index = index
+        self._session = session
         self._start = start
         self._most = most
         self._settings = settings
         self._progress = progress
-        self._parents = Parents(index)
+        self._parents = Parents(session)
         self.looked_at = 0
         self.left_out: Counter[str] = Counter()
 
@@ -54,7 +54,7 @@ class Replay:
         """Yield each task with its results lazily; no work is done ahead of the consumer."""
         asked: set[str] = set()
         done = 0
-        for commit in commits(self._index.repository, self._start, self._most * LOOKED_AT):
+        for commit in commits(self._session.repository, self._start, self._most * LOOKED_AT):
             if done == self._most:
                 break
             self.looked_at += 1
@@ -76,13 +76,13 @@ class Replay:
         """Return the results of another setting for tasks of this replay."""
         found = []
         for number, task in enumerate(tasks):
-            view = self._parents.view(self._index.repository.commit_info(task.commit.parent).tree)
+            view = self._parents.view(self._session.repository.commit_info(task.commit.parent).tree)
             found.append(self._shown(view, task, setting))
             self._progress(number + 1)
         return found
 
     def _graded(self, commit: Commit, asked: set[str]) -> Graded | str:
-        view = self._parents.view(self._index.repository.commit_info(commit.parent).tree)
+        view = self._parents.view(self._session.repository.commit_info(commit.parent).tree)
         task = task_of(commit, view, self._parents.records(view))
         if isinstance(task, str):
             return task
@@ -92,8 +92,8 @@ class Replay:
         return Graded(task, [self._shown(view, task, setting) for setting in self._settings])
 
     def _shown(self, view: View, task: Task, setting: Setting) -> list[Shown]:
-        filters = Filters(self._index.repository)
-        tuning = setting.tuning._replace(text_of=texts_of_rows(self._parents.records, self._index.text))
+        filters = Filters(self._session.repository)
+        tuning = setting.tuning._replace(text_of=texts_of_rows(self._parents.records, self._session.text))
         hits, _ = search(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
         return [
             Shown((hit.path, *hit.also_at), hit.position.start_line, hit.position.end_line) for hit in hits

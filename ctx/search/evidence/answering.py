@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ctx.search.open_index import OpenIndex
     from ctx.search.opening import Opened
+    from ctx.search.session import SearchSession
 
 EXCERPT_BUDGET = 48_000
 """Maximum number of characters in all excerpts of an answer; symbols and JSON overhead are not counted."""
@@ -37,7 +37,7 @@ TOKENIZER = f"words-{words.VERSION}"
 
 
 def case_of(
-    index: OpenIndex,
+    session: SearchSession,
     opened: Opened,
     text: str,
     rows: int,
@@ -51,28 +51,28 @@ def case_of(
     `most_files` as in `explain`.
     """
     corpus = corpus_of(opened.view)
-    tuning = index.tuning
+    tuning = session.tuning
     query = prepare(text, static_embedding()) if query is None else query
     explained = explain(corpus, query, allowed, rows, tuning=tuning, most_files=most_files)
     settled_query = settled(corpus, tuning.read(query))
-    records = partial(index.record, opened.view)
-    return Case(corpus, settled_query, text, explained, records, index.reader.read_blob, tuning.name)
+    records = partial(session.record, opened.view)
+    return Case(corpus, settled_query, text, explained, records, session.reader.read_blob, tuning.name)
 
 
 def answer_files(
-    index: OpenIndex, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
+    session: SearchSession, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
 ) -> FileAnswer:
     """Return the best files of a tree for a question, with excerpts if `content` is true.
 
     Raises `Damaged` if a cluster of the view cannot be read and `UsageError` for an invalid filter.
     """
     allowed, message = allowed_files(opened.view, filters)
-    ranked_with = index.tuning.ranked_with
+    ranked_with = session.tuning.ranked_with
     about = opened.about._replace(message=opened.about.message or message, ranked_with=ranked_with)
-    case = case_of(index, opened, text, limit * _ROWS_PER_FILE, allowed, most_files=limit)
+    case = case_of(session, opened, text, limit * _ROWS_PER_FILE, allowed, most_files=limit)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
     edges = edges_among(case, files[:_MOST_CONNECTED])
-    past = past_of(index, about.commit, text, [case.corpus.view.path(file) for file in files])
+    past = past_of(session, about.commit, text, [case.corpus.view.path(file) for file in files])
     best = best_score(case)
     hits: list[FileHit] = []
     budget = EXCERPT_BUDGET

@@ -17,7 +17,7 @@ from ctx.history.view import Views, view_name
 from ctx.models.static_embedding import static_embedding
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _MOST = 2
 """Maximum number of commits reported per file."""
@@ -28,11 +28,11 @@ Past = Mapping[bytes, Sequence[Mapping[str, Any]]]
 """Evidence of commits by path, best first."""
 
 
-def past_of(index: OpenIndex, commit: bytes | None, text: str, paths: Sequence[bytes]) -> Past:
+def past_of(session: SearchSession, commit: bytes | None, text: str, paths: Sequence[bytes]) -> Past:
     """Return the commits reachable from `commit` that match a text, grouped by changed path."""
     view = None
     if commit is not None:
-        view = Views(index.store).find(view_name(commit, edges(index.repository)), commit)
+        view = Views(session.store).find(view_name(commit, edges(session.repository)), commit)
     if view is None or not view.commits:
         return {}
     scores = rank(view, text, static_embedding()).commit
@@ -47,15 +47,15 @@ def past_of(index: OpenIndex, commit: bytes | None, text: str, paths: Sequence[b
         if path in wanted and len(found.setdefault(path, [])) < _MOST:
             found[path].append(int(touched[place]))
     return {
-        path: [_evidence(index, view.commit_id(one), float(scores[one])) for one in own]
+        path: [_evidence(session, view.commit_id(one), float(scores[one])) for one in own]
         for path, own in found.items()
     }
 
 
-def _evidence(index: OpenIndex, commit: bytes, score: float) -> dict[str, Any]:
+def _evidence(session: SearchSession, commit: bytes, score: float) -> dict[str, Any]:
     subject, time = "", 0
     try:
-        info = index.repository.commit_info(commit)
+        info = session.repository.commit_info(commit)
         subject, time = info.subject, info.committer_time
     except (KeyError, Damaged):
         pass  # the commit was removed; its id is still reported

@@ -23,7 +23,7 @@ from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
     from ctx.models.remote import RemoteModel
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 _AT_ONCE = 64
 """Texts that a search embeds before it answers; if more are missing, it answers without them."""
@@ -33,7 +33,7 @@ _NEVER = "never"
 class Part(NamedTuple):
     """A tree of one repository: its index and its view."""
 
-    home: OpenIndex
+    home: SearchSession
     view: View
 
 
@@ -65,37 +65,37 @@ class _UnusableError(Exception):
 
 
 def choose(
-    index: OpenIndex, searched: Sequence[Searched], patience: Patience, *, absolute: bool = False
+    session: SearchSession, searched: Sequence[Searched], patience: Patience, *, absolute: bool = False
 ) -> Choice:
     """Return the model to answer with; with `absolute`, one whose scores are comparable between queries.
 
     Raises UsageError.
     """
-    wanted = index.remote_model
+    wanted = session.remote_model
     if wanted is None:
         return Choice(None, [], [])
     try:
-        return Choice(wanted, _near(index, wanted, searched, patience), [])
+        return Choice(wanted, _near(session, wanted, searched, patience), [])
     except _UnusableError as found:
         why = found
     hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
-    for model in former_models(index.models, wanted):
+    for model in former_models(session.models, wanted):
         if absolute and not is_absolute(model.settings.precision):
             continue
         if isinstance(why.__cause__, Silent) and host_of(model.settings.query_url) in hosts:
             continue  # wait at most once for one server
         try:
-            near = _near(index, model, searched, patience)
+            near = _near(session, model, searched, patience)
         except _UnusableError:
             continue
         name = name_beside(model, wanted)
         return Choice(model, near, [f"{why}, and {name} answered as before{why.remedy}"])
     said = [f"{why}, and the embedded model answered{why.remedy}"]
-    trees = [part.view.tree for one in searched for part in one.parts if part.home is index]
+    trees = [part.view.tree for one in searched for part in one.parts if part.home is session]
     said += [
         f"{name_beside(model, wanted)} has vectors of all of it, and answers meanwhile where "
         "ctx.embedder.formerUrl names its address"
-        for model in unreachable_models(index.models, wanted)
+        for model in unreachable_models(session.models, wanted)
         if all(model.snapshots.covered(tree) for tree in trees)
     ]
     return Choice(None, [], said)
@@ -108,20 +108,20 @@ def name_beside(model: RemoteModel, other: RemoteModel) -> str:
 
 
 def _near(
-    index: OpenIndex, model: RemoteModel, searched: Sequence[Searched], patience: Patience
+    session: SearchSession, model: RemoteModel, searched: Sequence[Searched], patience: Patience
 ) -> list[Nearness]:
     """Return the vectors of the views. Raises `_UnusableError`."""
     try:
-        return [_of_view(index, model, one, patience) for one in searched]
+        return [_of_view(session, model, one, patience) for one in searched]
     except (CtxError, OSError) as error:
         raise _UnusableError(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
-def _of_view(index: OpenIndex, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
+def _of_view(session: SearchSession, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
     def make() -> Nearness:
         where = []
         for part in one.parts:
-            own = model if part.home is index else _same_model(model, part.home)
+            own = model if part.home is session else _same_model(model, part.home)
             where += _of_part(own, part, one.only, patience)
             if own is not model and not _agree(own, model):
                 raise _UnusableError(f"{model.settings.model} is not known to be the same in every submodule")
@@ -130,7 +130,7 @@ def _of_view(index: OpenIndex, model: RemoteModel, one: Searched, patience: Pati
     return model.kept_for(one.view, make) if one.only is None else make()
 
 
-def _same_model(model: RemoteModel, home: OpenIndex) -> RemoteModel:
+def _same_model(model: RemoteModel, home: SearchSession) -> RemoteModel:
     """Return the same model as configured in another repository. Raises `_UnusableError`."""
     other = home.remote_model
     if other is None or other.descriptor != model.descriptor:

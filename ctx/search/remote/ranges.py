@@ -21,11 +21,11 @@ from ctx.search.remote.searching import POOL, Find, RemoteSearch, Wishes
 from ctx.types import Found, Hit, by_score
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 
 def search_ranges(
-    index: OpenIndex,
+    session: SearchSession,
     sides: Sequence[Changed],
     query: str,
     limit: int,
@@ -36,24 +36,24 @@ def search_ranges(
 
     def retrieve(text: str, most: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
         count = most if finds is None else max(most, POOL)
-        local, message = local_hits(index, sides, text, count, filters)
+        local, message = local_hits(session, sides, text, count, filters)
         if finds is None:
             return local[:most], message
-        near, has_words = _near(index, sides, finds, text, count, filters)
+        near, has_words = _near(session, sides, finds, text, count, filters)
         agreement = {place_of(hit): max(0.0, hit.agreement) for hit in near}
         # If no word of the query occurs in the trees, the local order reflects only vector similarity.
         found = fuse_hits([near, local] if has_words else [near])
         return [hit._replace(agreement=agreement.get(place_of(hit), 0.0)) for hit in found[:most]], message
 
     searched = [
-        Searched(side.view, [Part(index, side.view)], {side.view.cluster_of(file) for file in side.chunks})
+        Searched(side.view, [Part(session, side.view)], {side.view.cluster_of(file) for file in side.chunks})
         for side in sides
     ]
-    return RemoteSearch(index, searched, retrieve, filters, wishes or Wishes()).answer(query, limit)
+    return RemoteSearch(session, searched, retrieve, filters, wishes or Wishes()).answer(query, limit)
 
 
 def _near(
-    index: OpenIndex,
+    session: SearchSession,
     sides: Sequence[Changed],
     finds: Sequence[Find],
     text: str,
@@ -81,7 +81,7 @@ def _near(
                 for one in find(allowed, most, only)
             ]
 
-        records = partial(index.record, view)
+        records = partial(session.record, view)
         near += search(view, records, text, count, filters, chunks, refine=nearest)[0]
     near.sort(key=by_score)
     return near, has_words

@@ -40,7 +40,7 @@ from ctx.text.pluralize import pluralize
 from ctx.types import Found, Hit
 
 if TYPE_CHECKING:
-    from ctx.search.open_index import OpenIndex
+    from ctx.search.session import SearchSession
 
 POOL = 50
 """Nearest chunks that are considered for the answer."""
@@ -68,13 +68,13 @@ class RemoteSearch:
 
     def __init__(
         self,
-        index: OpenIndex,
+        session: SearchSession,
         searched: Sequence[Searched],
         retrieve: Retrieve,
         filters: Filters,
         wishes: Wishes,
     ) -> None:
-        self._index = index
+        self._session = session
         self._searched = searched
         self._retrieve = retrieve
         self._scope = _scope(filters)
@@ -82,7 +82,7 @@ class RemoteSearch:
         self._messages: list[str] = []
         self._ranked_with: list[str] = []
         self._further_queries: list[str] = []
-        settings = index.repository.settings
+        settings = session.repository.settings
         wanted = embedder_settings(settings)
         self._patience = Patience(model_timeout(settings))
         self._reranker = reranker_settings(settings) if wishes.rerank else None
@@ -99,7 +99,7 @@ class RemoteSearch:
 
         Raises CtxError if a threshold is given and no scores exist that it applies to.
         """
-        choice = choose(self._index, self._searched, self._patience, absolute=self._needs_vectors)
+        choice = choose(self._session, self._searched, self._patience, absolute=self._needs_vectors)
         self._messages += choice.said
         model = choice.model
 
@@ -136,7 +136,7 @@ class RemoteSearch:
         except CtxError as error:
             self._messages.append(f"{error}; the embedded model answered")
             return None
-        wanted = self._index.remote_model
+        wanted = self._session.remote_model
         name = model.settings.model if wanted in (None, model) else name_beside(model, wanted)
         if name not in self._ranked_with:
             self._ranked_with.append(name)
@@ -152,7 +152,7 @@ class RemoteSearch:
         limit: int,
         retrieve: Callable[[str, int], tuple[list[Hit], str | None]],
     ) -> list[Hit]:
-        texts = [self._index.text(hit) or "" for hit in hits[:5]]
+        texts = [self._session.text(hit) or "" for hit in hits[:5]]
         try:
             service = self._service(settings, "expander", full_address(settings.url, "listwise"))
             try:
@@ -167,7 +167,7 @@ class RemoteSearch:
         return merged([hits, *(retrieve(one, limit)[0] for one in queries)])[:limit]
 
     def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit], limit: int) -> list[Hit]:
-        texts = [self._index.text(hit) or "" for hit in hits]
+        texts = [self._session.text(hit) or "" for hit in hits]
         try:
             service = self._service(settings, "reranker", full_address(settings.url, settings.dialect))
             try:
@@ -196,7 +196,7 @@ class RemoteSearch:
         return sorted(scored, key=lambda hit: -hit.score)
 
     def _service(self, settings: ServiceSettings, purpose: str, url: str) -> Service:
-        repository = self._index.repository
+        repository = self._session.repository
         ledger = Ledger(os.path.realpath(repository.common_dir))
         what = "queries and the text of what was found"
         return Service(
@@ -210,13 +210,13 @@ class RemoteSearch:
         )
 
 
-def of_view(index: OpenIndex, view: View, filters: Filters) -> Retrieve:
+def of_view(session: SearchSession, view: View, filters: Filters) -> Retrieve:
     """Return retrieval from one view: the local ranking, fused with the nearest chunks if there are any."""
-    records = partial(index.record, view)
+    records = partial(session.record, view)
 
     def retrieve(query: str, limit: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
         if finds is None:
-            return search(view, records, query, limit, filters, tuning=index.tuning)
+            return search(view, records, query, limit, filters, tuning=session.tuning)
         (find,) = finds
 
         def refine(
@@ -230,7 +230,7 @@ def of_view(index: OpenIndex, view: View, filters: Filters) -> Retrieve:
                 lists.append([(one.row, one.file) for one in local])
             return [one._replace(agreement=agreement.get(one.row, 0.0)) for one in fuse(corpus, lists, most)]
 
-        return search(view, records, query, limit, filters, refine=refine, tuning=index.tuning)
+        return search(view, records, query, limit, filters, refine=refine, tuning=session.tuning)
 
     return retrieve
 

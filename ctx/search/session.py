@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctx.storage.views.view import View
 
 
-class OpenIndex(Session):
+class SearchSession(Session):
     """A session that can open trees for a search."""
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
