@@ -17,7 +17,7 @@ from ctx.git.repository import Repository
 from ctx.history import AREA, VERSION
 from ctx.history.block import UNREAD, decode_block, encode_block, join
 from ctx.history.making import Maker
-from ctx.models.protocol import Embedder
+from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.arrays import Arrays
 from ctx.storage.store import Store
 from ctx.storage.vectors import MODEL_ID
@@ -55,7 +55,7 @@ def block_key(commits: Sequence[bytes], shallow: frozenset[bytes]) -> bytes:
 class Blocks:
     """The blocks of one history."""
 
-    def __init__(self, repository: Repository, store: Store, embedder: Embedder, history: Range) -> None:
+    def __init__(self, repository: Repository, store: Store, embedder: StaticEmbedding, history: Range) -> None:
         self._repository = repository
         self._store = store
         self._embedder = embedder

@@ -11,7 +11,7 @@ import numpy as np
 
 from ctx.git.commits import CommitChange, Lines, Range
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, MESSAGE, NO_PATH, PATHS, REMOVED, UNREAD
-from ctx.models.protocol import Batch, Embedder
+from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.arrays import Arrays
 from ctx.text.vocabulary import Vocabulary
 
@@ -41,7 +41,7 @@ class _Row(NamedTuple):
 class Maker:
     """Builds blocks; reuses its vocabulary for all of them."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: StaticEmbedding) -> None:
         self._embedder = embedder
         self._vocabulary = Vocabulary(embedder.row)
 
@@ -96,7 +96,7 @@ class Maker:
             ends = list(accumulate((len(text) + 1 for text in texts), initial=0))
             reading = self._vocabulary.read(b"\n".join(texts), [(a, b - 1) for a, b in pairwise(ends)])
             lengths.append(np.minimum(reading.lengths, 0xFFFF).astype("<u2"))
-            bits.append(self._embedder.embed_documents(Batch(len(texts), reading.rows, list)))
+            bits.append(self._embedder.embed_documents(reading.rows, len(texts)))
             for part, values in zip(parts, reading.terms, strict=True):
                 part.append(values)
             parts[0][-1] = parts[0][-1] + start

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ctx.history.block import ADDED, MESSAGE, PATHS, REMOVED
 from ctx.history.view import Postings, View
-from ctx.models.protocol import Embedder
+from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.vectors import DIMENSIONS
 from ctx.text.query import read_query
 
@@ -50,7 +50,7 @@ class Ranking(NamedTuple):
     lost: Scores
 
 
-def rank(view: View, query: str, embedder: Embedder, wanted: npt.NDArray[np.bool_] | None = None) -> Ranking:
+def rank(view: View, query: str, embedder: StaticEmbedding, wanted: npt.NDArray[np.bool_] | None = None) -> Ranking:
     """Score all commits and rows; rows that are not `wanted` only count for statistics."""
     kinds = view.arrays["row_kind"]
     lengths = view.arrays["row_length"]
@@ -136,7 +136,7 @@ def _idf(commits: int, having: int) -> float:
     return float(np.log1p((commits - having + 0.5) / (having + 0.5)))
 
 
-def _agreement(view: View, query: str, embedder: Embedder) -> Scores:
+def _agreement(view: View, query: str, embedder: StaticEmbedding) -> Scores:
     """Return the share of sign bits that each row shares with the query; 0 for a query without words."""
     vector = embedder.embed_query(query)
     bits = np.ascontiguousarray(view.arrays["row_bits"]).view("<u8")

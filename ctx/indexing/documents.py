@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ctx.chunking import chunk
 from ctx.chunking.normalise import embedded_text, without_noise
 from ctx.indexing import path_rules as files
-from ctx.models.protocol import Batch, Embedder
+from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.clusters import Document
 from ctx.storage.records import TEST, decode_record, encode_record
 from ctx.storage.views import postings
@@ -46,7 +46,7 @@ class Blobs(Protocol):
 class Maker:
     """Builder of documents in batches; its vocabulary is kept between batches."""
 
-    def __init__(self, blobs: Blobs, embedder: Embedder) -> None:
+    def __init__(self, blobs: Blobs, embedder: StaticEmbedding) -> None:
         self._blobs = blobs
         self._embedder = embedder
         self._vocabulary = Vocabulary(embedder.row)
@@ -122,12 +122,7 @@ class Maker:
         reading = self._vocabulary.read(buffer, bounds + places[len(sources) :])
 
         if vectors is None:
-            batch = Batch(
-                len(chunks),
-                _first(reading.rows, len(chunks)),
-                lambda: [text for source in sources for text in _embedded_texts(source)],
-            )
-            bits = self._embedder.embed_documents(batch)
+            bits = self._embedder.embed_documents(_first(reading.rows, len(chunks)), len(chunks))
         else:
             bits = np.frombuffer(b"".join(vectors), dtype=np.uint8).reshape(len(chunks), -1)
         return Part(
@@ -145,8 +140,7 @@ class Maker:
     def paths(self, paths: Sequence[bytes]) -> tuple[Counts, npt.NDArray[np.uint8]]:
         """Return the terms of each path without its last extension, and vectors (n, vector bytes) uint8."""
         reading = self._vocabulary.read(*_joined([without_extension(path) for path in paths]))
-        batch = Batch(len(paths), reading.rows, lambda: [path.decode("utf-8", "replace") for path in paths])
-        return reading.terms, self._embedder.embed_documents(batch)
+        return reading.terms, self._embedder.embed_documents(reading.rows, len(paths))
 
 
 def _first(counts: Counts, texts: int) -> Counts:

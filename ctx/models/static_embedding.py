@@ -17,7 +17,6 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from ctx.models.protocol import Batch
 from ctx.storage.arrays import map_file
 from ctx.storage.vectors import DIMENSIONS
 from ctx.text.query import tokens, words_of
@@ -58,9 +57,9 @@ class StaticEmbedding:
             return self._first_bucket + crc32(word.encode("utf-8", "surrogatepass")) % self._buckets
         return found
 
-    def embed_documents(self, batch: Batch) -> npt.NDArray[np.uint8]:
-        """Return the sign bits of the sums, (size, DIMENSIONS / 8) uint8."""
-        return sign_bits(self.sums(batch.rows, batch.size))
+    def embed_documents(self, rows: Counts, texts: int) -> npt.NDArray[np.uint8]:
+        """Return the sign bits of the sums, (texts, DIMENSIONS / 8) uint8."""
+        return sign_bits(self.sums(rows, texts))
 
     def sums(self, counts: Counts, texts: int) -> npt.NDArray[np.float64]:
         """Return sums for a batch of texts, (texts, DIMENSIONS) float64 whole numbers, from counts of rows.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.models.protocol import Embedder
+from ctx.models.static_embedding import StaticEmbedding
 from ctx.ranking.pasted import pasted, without_frames
 from ctx.ranking.translated import Alternatives, translated
 from ctx.storage.views import paths
@@ -87,7 +87,7 @@ class Query(NamedTuple):
     pasted: list[list[str]]
 
 
-def prepare(text: str, embedder: Embedder) -> Query:
+def prepare(text: str, embedder: StaticEmbedding) -> Query:
     """Read a query."""
     text = typed = without_frames(text)[:MAX_LENGTH]
     rendering = render(text)

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ways import environment
 
-from ctx.models.protocol import Batch
 from ctx.models.static_embedding import StaticEmbedding, sign_bits, static_embedding
 from ctx.storage.vectors import DIMENSIONS, MODEL_ID
 from ctx.text.vocabulary import Vocabulary
@@ -37,7 +36,7 @@ def embed(texts: list[bytes]) -> np.ndarray:
         bounds.append((at, at + len(text)))
         at += len(text) + 1
     rows = Vocabulary(static_embedding().row).read(b"\n".join(texts), bounds).rows
-    return static_embedding().embed_documents(Batch(len(texts), rows, list))
+    return static_embedding().embed_documents(rows, len(texts))
 
 
 def document_rows(text: str) -> dict[int, int]:
@@ -120,7 +119,6 @@ def test_queries_have_unit_length_or_none() -> None:
 PROGRAM = """
 import sys, hashlib
 from projects import project
-from ctx.models.protocol import Batch
 from ctx.models.static_embedding import static_embedding
 from ctx.text.vocabulary import Vocabulary
 texts = [text.encode() for text in project(11, 40).values()]
@@ -134,7 +132,7 @@ for start in range(0, len(texts), step):
         bounds.append((at, at + len(text)))
         at += len(text) + 1
     rows = vocabulary.read(b"\\n".join(batch), bounds).rows
-    digest.update(static_embedding().embed_documents(Batch(len(batch), rows, list)).tobytes())
+    digest.update(static_embedding().embed_documents(rows, len(batch)).tobytes())
 digest.update(static_embedding().embed_query("renew the session of a user").tobytes())
 print(digest.hexdigest())
 """
