@@ -1,6 +1,6 @@
 """Catalog of agents: names, signs of their presence on a machine, and paths of their files.
 
-The data is in the `agent.json` of each agent's folder; docs/agents.md names its sources.
+The data is in agents.json; docs/agents.md names its sources.
 """
 
 from __future__ import annotations
@@ -9,67 +9,44 @@ import json
 import os
 import shutil
 import sys
-from functools import cache
 from typing import Any, NamedTuple
 
 FOLDER = os.path.dirname(__file__)
 PROJECT, USER = "project", "user"
 SCOPES = (PROJECT, USER)
 
-NAMES = (
-    "generic",
-    "codex",
-    "junie",
-    "claude",
-    "gemini",
-    "opencode",
-    "cursor",
-    "vscode",
-    "windsurf",
-    "zed",
-)
-"""Agents in set-up order: one that reads the first of several files of instructions comes after those that
-create one."""
-
 _HOMES = {"CLAUDE_CONFIG_DIR": "~/.claude", "CODEX_HOME": "~/.codex"}
 """Environment variables that set the directory of an agent, and the default directories."""
 
 
 class Agent(NamedTuple):
-    """One agent. `places` maps each scope to paths by kind of content; see any agent.json."""
+    """One agent. `programs` and `marks` (paths by scope) are signs of its presence.
+
+    `places` maps each scope to paths by kind of content. A list has alternatives, of which the agent reads
+    the first that exists; set-up creates `new_<kind>`, by default the first. `base` is a member that a file
+    with hooks needs. Strings have blanks such as `{{program}}`.
+    """
 
     name: str
     title: str
     programs: list[str]
     marks: dict[str, list[str]]
     places: dict[str, dict[str, Any]]
-    server: dict[str, Any]
-    explorer: dict[str, str]
-    base: dict[str, Any] | None
-    hooks: list[dict[str, Any]]
+    server: dict[str, Any] | None = None
+    explorer: dict[str, str] | None = None
+    base: dict[str, Any] | None = None
+    hooks: tuple[dict[str, Any], ...] = ()
 
 
-@cache
-def agent(name: str) -> Agent:
-    """Return the agent with this name."""
-    with open(os.path.join(FOLDER, name, "agent.json"), encoding="utf-8") as file:
-        found = json.load(file)
-    return Agent(
-        name,
-        found["title"],
-        found["programs"],
-        found["marks"],
-        {scope: found[scope] for scope in SCOPES},
-        found["server"],
-        found.get("explorer", {}),
-        found.get("with_hooks"),
-        found["hooks"],
-    )
+with open(os.path.join(FOLDER, "agents.json"), encoding="utf-8") as _file:
+    AGENTS = {name: Agent(name, **data) for name, data in json.load(_file).items()}
+"""Agents by name, in set-up order: one that reads the first of several files of instructions comes after
+those that create one."""
 
 
 def detected(root: str) -> list[str]:
     """Return the names of agents installed for this user or used in the project at `root`."""
-    return [name for name in NAMES if _is_there(agent(name), root)]
+    return [name for name, one in AGENTS.items() if _is_there(one, root)]
 
 
 def _is_there(one: Agent, root: str) -> bool:

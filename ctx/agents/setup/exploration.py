@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from ctx.agents.setup import places
+from ctx.agents.setup import config_files
 from ctx.agents.setup.jsonc import Unreadable
 from ctx.agents.setup.pieces import SERVER
 
@@ -108,7 +108,7 @@ def load(agent: str, session: str) -> Exploration | None:
     if directory is None:
         return None
     try:
-        found = json.loads(places.read(_file(directory, agent, session)) or b"{}")
+        found = json.loads(config_files.read(_file(directory, agent, session)) or b"{}")
         state = Exploration(**found)
         return state if all(isinstance(value, (bool, int)) for value in state) else Exploration()
     except (Unreadable, ValueError, TypeError):
@@ -121,7 +121,7 @@ def keep(agent: str, session: str, state: Exploration) -> bool:
     if directory is None:
         return False
     try:
-        places.write(_file(directory, agent, session), json.dumps(state._asdict()).encode())
+        config_files.write(_file(directory, agent, session), json.dumps(state._asdict()).encode())
         for entry in os.scandir(directory):
             if time.time() - entry.stat(follow_symlinks=False).st_mtime > _KEPT:
                 os.unlink(entry.path)

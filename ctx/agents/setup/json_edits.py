@@ -1,18 +1,22 @@
-"""Insertion and removal of one member or item in a JSON text, with every other byte unchanged.
+"""Insertion, replacement and removal of one member or item in a JSON text, every other byte unchanged.
 
-Each edit is checked by parsing the result. It raises Unreadable if anything but that member or item differs,
-or if a comment is lost.
+A path is a sequence of member names and item indices. Each edit is checked by parsing the result. It raises
+Unreadable if anything but that member or item differs, or if a comment is lost.
 """
 
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from functools import reduce
 from typing import Any, NamedTuple
 
-from ctx.agents.setup.jsonc import ARRAY, OBJECT, SCALAR, Item, Unreadable, Value, member, parse
+from ctx.agents.setup.jsonc import ARRAY, OBJECT, Unreadable, Value, is_blank, parse
+
+Path = Sequence[str | int]
 
 _INDENT = re.compile(r"[ \t]*")
 _SAME_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
@@ -28,113 +32,73 @@ class Trace(NamedTuple):
     opened: bool = False
 
 
-def value_at(text: str, keys: Sequence[str]) -> Value | None:
-    """Return the value at `keys`, None if absent. Raises Unreadable."""
-    return _follow(parse(text).root, keys)
+def value_at(text: str, path: Path) -> Value | None:
+    """Return the value at a path, None if absent. Raises Unreadable."""
+    steps = None if is_blank(text) else _steps(parse(text).root, path)
+    return None if steps is None else _end(steps)
 
 
 def put(text: str, keys: Sequence[str], value: Any, *, append: bool) -> tuple[str, Trace]:
     """Add the member at `keys`, which must be absent, or append to the array there. Raises Unreadable."""
-    if not text.strip("\ufeff \t\r\n"):
-        wrapped = _wrapped(keys, [value] if append else value)
+    whole = [value] if append else value
+    if is_blank(text):
         eol = _eol(text)
-        written = json.dumps(wrapped, indent=2, ensure_ascii=False).replace("\n", eol)
-        return text + written + eol, Trace(len(keys), True)
+        return text + _written(None, _wrapped(keys, whole), "  ", "", eol) + eol, Trace(len(keys), True)
     root = parse(text).root
-    if root.kind != OBJECT:
-        raise Unreadable("the value is not an object")
-    way = list(keys)
-    container, left = root, way
-    while left and (below := member(container, left[0])) is not None:
-        container, left = below, left[1:]
-    if (left and container.kind != OBJECT) or (not left and not append):
-        raise Unreadable(f"{'.'.join(keys)} has a value of another kind")
-    if not left and container.kind != ARRAY:
-        raise Unreadable(f"{'.'.join(keys)} is not a list")
-    if left:
-        key, inner = left[0], _wrapped(left[1:], [value] if append else value)
-    else:
-        key, inner = None, value
+    container, left = root, list(keys)
+    while left and (steps := _steps(container, left[:1])) is not None:
+        container, left = _end(steps), left[1:]
+    if container.kind != (OBJECT if left else ARRAY) or not (left or append):
+        raise Unreadable(f"a value of another kind stands in the place of {'.'.join(keys)}")
+    key, inner = (left[0], _wrapped(left[1:], whole)) if left else (None, value)
     new, opened = _inserted(text, root, container, key, inner)
     expected = deepcopy(root.plain)
-    _set(expected, keys, value, append)
+    outer = _plain_at(expected, keys[: len(keys) - len(left)])
+    if key is None:
+        outer.append(inner)
+    else:
+        outer[key] = inner
     _check(text, new, expected)
-    return new, Trace(max(len(left) - 1 + append, 0) if left else 0, opened)
+    return new, Trace(len(left) - 1 + append if left else 0, opened)
 
 
-def replace(text: str, keys: Sequence[str], value: Any) -> str:
-    """Replace the value of the existing member at `keys` in place. Raises Unreadable."""
+def replace(text: str, path: Path, value: Any) -> str:
+    """Replace the existing member or item at a path in place. Raises Unreadable."""
     root = parse(text).root
-    found = _follow(root, keys)
-    if found is None:
-        raise Unreadable(f"{'.'.join(keys)} is not there")
-    new = text[: found.start] + _body(text, root, found, value) + text[found.end :]
+    steps = _steps(root, path)
+    if steps is None:
+        raise Unreadable("it is no longer there")
+    found = _end(steps)
+    old = text[found.start : found.end]
+    unit = None if "\n" not in old and found.inside else _unit(text, root)
+    body = _written(None, value, unit, _indentation(text, found.start), _eol(text))
+    new = text[: found.start] + body + text[found.end :]
     expected = deepcopy(root.plain)
-    _set(expected, keys, value, False)
-    _check(text, new, expected, lost=text[found.start : found.end])
+    _plain_at(expected, path[:-1])[path[-1]] = value
+    _check(text, new, expected, lost=old)
     return new
 
 
-def replace_item(text: str, keys: Sequence[str], is_it: Callable[[Any], bool], value: Any) -> str:
-    """Replace the first item of the array at `keys` that `is_it` accepts. Raises Unreadable."""
-    root = parse(text).root
-    array = _follow(root, keys)
-    place = _place(array, is_it)
-    if array is None or place is None:
-        raise Unreadable(f"{'.'.join(keys)} has no such item")
-    found = array.inside[place].value
-    new = text[: found.start] + _body(text, root, found, value) + text[found.end :]
-    expected = deepcopy(root.plain)
-    _at(expected, keys)[place] = value
-    _check(text, new, expected, lost=text[found.start : found.end])
-    return new
-
-
-def take(text: str, keys: Sequence[str], trace: Trace | None) -> str:
-    """Remove the member at `keys`, and the containers created for it that are then empty.
+def take(text: str, path: Path, trace: Trace | None) -> str:
+    """Remove the member or item at a path, and the containers created for it that are then empty.
 
     Without a trace, remove every container that is then empty. Raises Unreadable.
     """
-    return _taken(text, list(keys), trace)
-
-
-def take_item(text: str, keys: Sequence[str], is_it: Callable[[Any], bool], trace: Trace | None) -> str:
-    """Remove the first item of the array at `keys` that `is_it` accepts. Raises Unreadable."""
-    place = _place(value_at(text, keys), is_it)
-    if place is None:
-        raise Unreadable(f"{'.'.join(keys)} has no such item")
-    return _taken(text, [*keys, place], trace)
-
-
-def take_at(text: str, way: Sequence[str | int]) -> str:
-    """Remove the member or item at a path of keys and indices, and nothing around it. Raises Unreadable."""
-    return _taken(text, list(way), Trace())
-
-
-def _taken(text: str, way: list[str | int], trace: Trace | None) -> str:
     root = parse(text).root
-    chain: list[tuple[Value, int]] = []
-    value = root
-    for step in way:
-        place = _step(value, step)
-        if place is None:
-            raise Unreadable("it is no longer there")
-        chain.append((value, place))
-        value = value.inside[place].value
-    made = len(way) if trace is None else trace.made
+    steps = _steps(root, path)
+    if steps is None:
+        raise Unreadable("it is no longer there")
+    made = len(path) if trace is None else trace.made
     # Only comments inside the removed value may be lost.
-    lost = text[chain[-1][0].inside[chain[-1][1]].start : value.end]
-    depths = [len(chain)]
-    while len(depths) <= made and depths[-1] > 1 and _has_nothing_else(text, *chain[depths[-1] - 1]):
+    container, place = steps[-1]
+    lost = text[container.inside[place].start : _end(steps).end]
+    depths = [len(steps)]
+    while len(depths) <= made and depths[-1] > 1 and _has_nothing_else(text, *steps[depths[-1] - 1]):
         depths.append(depths[-1] - 1)
     for depth in reversed(depths):
-        container, place = chain[depth - 1]
         expected = deepcopy(root.plain)
-        outer = expected
-        for step in way[: depth - 1]:
-            outer = outer[step]
-        del outer[way[depth - 1]]
-        for new in _cuts(text, container, place, opened=trace is None or trace.opened):
+        del _plain_at(expected, path[: depth - 1])[path[depth - 1]]
+        for new in _cuts(text, *steps[depth - 1], opened=trace is None or trace.opened):
             try:
                 _check(text, new, expected, lost)
                 return new
@@ -226,12 +190,6 @@ def _written(key: str | None, value: Any, unit: str | None, indent: str, eol: st
     return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
 
 
-def _body(text: str, root: Value, found: Value, value: Any) -> str:
-    """Return a value as text to replace `found`, formatted alike."""
-    unit = None if "\n" not in text[found.start : found.end] and found.inside else _unit(text, root)
-    return _written(None, value, unit, _indentation(text, found.start), _eol(text))
-
-
 def _check(old: str, new: str, expected: Any, lost: str = "") -> None:
     """Raise Unreadable if `new` does not parse to `expected`, or if a comment of the user is lost."""
     document = parse(new)
@@ -242,46 +200,39 @@ def _check(old: str, new: str, expected: Any, lost: str = "") -> None:
         raise Unreadable("it cannot be edited without losing a comment")
 
 
-def _follow(root: Value, keys: Sequence[str]) -> Value | None:
-    value: Value | None = root
-    for key in keys:
-        value = None if value is None or value.kind == SCALAR else member(value, key)
-    return value
+def _steps(root: Value, path: Path) -> list[tuple[Value, int]] | None:
+    """Return each container on a path with the position in it of the next value; None if one is absent.
+
+    Of duplicate names the last counts, as in other parsers.
+    """
+    steps: list[tuple[Value, int]] = []
+    value = root
+    for step in path:
+        inside = range(len(value.inside))
+        if isinstance(step, int):
+            places = [step] if value.kind == ARRAY and step in inside else []
+        else:
+            places = [place for place in inside if value.inside[place].key == step]
+        if not places:
+            return None
+        steps.append((value, places[-1]))
+        value = _end(steps)
+    return steps
 
 
-def _place(array: Value | None, is_it: Callable[[Any], bool]) -> int | None:
-    if array is None or array.kind != ARRAY:
-        return None
-    return next((place for place, item in enumerate(array.inside) if is_it(item.value.plain)), None)
+def _end(steps: list[tuple[Value, int]]) -> Value:
+    container, place = steps[-1]
+    return container.inside[place].value
 
 
-def _step(value: Value, step: str | int) -> int | None:
-    """Return the position in a container of the member or item that `step` names, None if absent."""
-    if isinstance(step, int):
-        return step if value.kind == ARRAY and step < len(value.inside) else None
-    found: list[Item] = value.inside if value.kind == OBJECT else []
-    return next((place for place in reversed(range(len(found))) if found[place].key == step), None)
+def _plain_at(plain: Any, path: Path) -> Any:
+    return reduce(operator.getitem, path, plain)
 
 
 def _wrapped(keys: Sequence[str], value: Any) -> Any:
     for key in reversed(keys):
         value = {key: value}
     return value
-
-
-def _set(plain: Any, keys: Sequence[str], value: Any, append: bool) -> None:
-    for key in keys[:-1]:
-        plain = plain.setdefault(key, {})
-    if append:
-        plain.setdefault(keys[-1], []).append(value)
-    else:
-        plain[keys[-1]] = value
-
-
-def _at(plain: Any, keys: Sequence[str]) -> Any:
-    for key in keys:
-        plain = plain[key]
-    return plain
 
 
 def _eol(text: str) -> str:

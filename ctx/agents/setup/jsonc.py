@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 _DEEPEST = 100
 """Maximum nesting depth; the parser recurses, and configurations have only a few levels."""
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_WORDS = {"true": True, "false": False, "null": None}
-_BETWEEN = re.compile(r"[ \t\r\n]+|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_SPACE_OR_COMMENT = re.compile(r"[ \t\r\n]+|//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class Unreadable(ValueError):
@@ -52,12 +49,23 @@ class Document(NamedTuple):
 def parse(text: str) -> Document:
     """Parse a text. Raises Unreadable."""
     reader = _Reader(text)
-    place = reader.skip(1 if text.startswith("\ufeff") else 0)
-    root = reader.value(place, 0)
-    place = reader.skip(root.end)
-    if place != len(text):
-        raise reader.unreadable(place, "nothing but comments after the value")
+    root = reader.value(reader.skip(1 if text.startswith("\ufeff") else 0), 0)
+    end = reader.skip(root.end)
+    if end != len(text):
+        raise reader.unreadable(end, "nothing but comments after the value")
     return Document(root, reader.comments)
+
+
+def is_blank(text: str) -> bool:
+    """Return True if a text has no value: only white space and a byte order mark."""
+    return not text.strip("\ufeff \t\r\n")
+
+
+def _reject(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+_SCALARS = json.JSONDecoder(parse_constant=_reject)  # JSON has neither NaN nor Infinity
 
 
 class _Reader:
@@ -67,7 +75,7 @@ class _Reader:
 
     def skip(self, place: int) -> int:
         """Return the next offset that is neither white space nor comment."""
-        while (found := _BETWEEN.match(self.text, place)) is not None:
+        while (found := _SPACE_OR_COMMENT.match(self.text, place)) is not None:
             if found[0].startswith("/"):
                 self.comments.append(found[0].rstrip("\r"))
             place = found.end()
@@ -76,29 +84,18 @@ class _Reader:
     def value(self, place: int, depth: int) -> Value:
         if depth > _DEEPEST:
             raise self.unreadable(place, f"at most {_DEEPEST} levels")
-        first = self.text[place : place + 1]
-        if first == "{":
+        if self.text.startswith("{", place):
             return self.container(place, OBJECT, "}", depth)
-        if first == "[":
+        if self.text.startswith("[", place):
             return self.container(place, ARRAY, "]", depth)
-        if first == '"':
-            word, end = self.string(place)
-            return Value(SCALAR, place, end, word, [])
-        if (number := _NUMBER.match(self.text, place)) is not None:
-            return Value(SCALAR, place, number.end(), json.loads(number[0]), [])
-        for name, plain in _WORDS.items():
-            if self.text.startswith(name, place):
-                return Value(SCALAR, place, place + len(name), plain, [])
-        raise self.unreadable(place, "a value")
+        plain, end = self.scalar(place, "a value")
+        return Value(SCALAR, place, end, plain, [])
 
-    def string(self, place: int) -> tuple[str, int]:
-        found = _STRING.match(self.text, place)
-        if found is None:
-            raise self.unreadable(place, "a string that ends")
+    def scalar(self, place: int, expected: str) -> tuple[Any, int]:
         try:
-            return json.loads(found[0]), found.end()
+            return _SCALARS.raw_decode(self.text, place)
         except ValueError:
-            raise self.unreadable(place, "a string with valid escapes") from None
+            raise self.unreadable(place, expected) from None
 
     def container(self, start: int, kind: str, closing: str, depth: int) -> Value:
         inside: list[Item] = []
@@ -110,7 +107,7 @@ class _Reader:
             if kind == OBJECT:
                 if not self.text.startswith('"', place):
                     raise self.unreadable(place, "a name in quotes")
-                key, place = self.string(place)
+                key, place = self.scalar(place, "a string that ends")
                 place = self.skip(place)
                 if not self.text.startswith(":", place):
                     raise self.unreadable(place, "a colon")
@@ -128,12 +125,6 @@ class _Reader:
         )
         return Value(kind, start, place + 1, plain, inside)
 
-    def unreadable(self, place: int, wanted: str) -> Unreadable:
+    def unreadable(self, place: int, expected: str) -> Unreadable:
         line = self.text.count("\n", 0, place) + 1
-        return Unreadable(f"line {line}: {wanted} is expected")
-
-
-def member(value: Value, key: str) -> Value | None:
-    """Return the value of a member, None if absent; of duplicate keys the last, as in other parsers."""
-    found = [item.value for item in value.inside if item.key == key]
-    return found[-1] if found and value.kind == OBJECT else None
+        return Unreadable(f"line {line}: {expected} is expected")

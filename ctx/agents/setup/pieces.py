@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ctx.agents.setup import blocks, json_edits
-from ctx.agents.setup.jsonc import Unreadable, parse
+from ctx.agents.setup.jsonc import ARRAY, Unreadable, is_blank, parse
 
 MEMBER, ITEM, BASE, BLOCK, TABLE, FILE = "member", "item", "base", "block", "table", "file"
 """Forms of pieces: a member of a JSON object, an item of a JSON array, a member that a file needs to be valid
 (removed only if nothing else is left), a block in Markdown, a table in TOML, a whole file."""
+JSON_FORMS = (MEMBER, ITEM, BASE)
 
 SERVER = "git-ctx"
 HOOK = "agent-hook"
@@ -45,13 +46,13 @@ Trace = dict[str, Any]
 """Data recorded with a piece for its exact removal."""
 
 
-class Unwanted(Unreadable):
+class Occupied(Unreadable):
     """The place of the piece holds something of the user's."""
 
 
 def check(form: str, text: str) -> None:
     """Raise Unreadable if a text cannot be parsed as its form requires, before anything is put in."""
-    if form in (MEMBER, ITEM, BASE) and text.strip("\ufeff \t\r\n"):
+    if form in JSON_FORMS and not is_blank(text):
         parse(text)
     if form == TABLE:
         blocks.read_toml(text)
@@ -60,31 +61,50 @@ def check(form: str, text: str) -> None:
 def put(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str, Trace]:
     """Return the text with a piece, the action (PUT, UPDATE, KEEP), and the trace (empty for KEEP).
 
-    `recorded` is the piece as set-up put it in before, which may be replaced. Raises Unwanted, Unreadable.
+    `recorded` is the piece as set-up put it in before, which may be replaced. Raises Occupied, Unreadable.
     """
-    return _PUTS[piece.form](text, piece, recorded)
+    if piece.form in JSON_FORMS:
+        return _put_json(text, piece, recorded)
+    return _put_file(text, piece, recorded) if piece.form == FILE else _put_block(text, piece)
 
 
 def take(text: str, piece: Piece, trace: Trace | None) -> str:
     """Return the text without a piece; without a trace, the piece is recognised. Raises Unreadable."""
     if trace and "found" in trace:
         return put(text, piece._replace(value=trace["found"]), piece)[0]
-    return _TAKES[piece.form](text, piece, trace)
+    if piece.form in JSON_FORMS:
+        return _take_json(text, piece, trace)
+    if piece.form in (BLOCK, TABLE):
+        return _take_block(text, piece, trace)
+    if trace is not None and text != piece.value:
+        raise Occupied("it was changed since")
+    return ""
 
 
 def recognised(text: str, piece: Piece) -> bool:
     """Return True if a text has this piece in any version. Raises Unreadable."""
-    if piece.form == MEMBER:
-        found = json_edits.value_at(text, piece.keys) if text.strip() else None
-        return found is not None and (_is_server(found.plain) or found.plain == piece.value)
-    if piece.form == ITEM:
-        found = json_edits.value_at(text, piece.keys) if text.strip() else None
-        return found is not None and isinstance(found.plain, list) and any(map(is_hook, found.plain))
+    if piece.form in JSON_FORMS:
+        return any(_is_ours(piece, plain) for _, plain in _candidates(text, piece))
     if piece.form == FILE:
         return MARK in text or HOOK in text
-    if piece.form == BASE:
-        return False
     return blocks.find(text, _sentinels(piece)) is not None
+
+
+def _candidates(text: str, piece: Piece) -> list[tuple[json_edits.Path, Any]]:
+    """Return path and value of what may be a JSON piece: the member, or each item of the array."""
+    found = json_edits.value_at(text, piece.keys)
+    if found is None:
+        return []
+    if piece.form != ITEM:
+        return [(piece.keys, found.plain)]
+    items = found.inside if found.kind == ARRAY else []
+    return [((*piece.keys, place), item.value.plain) for place, item in enumerate(items)]
+
+
+def _is_ours(piece: Piece, value: Any) -> bool:
+    if piece.form == MEMBER:
+        return _is_server(value) or bool(value == piece.value)
+    return piece.form == ITEM and is_hook(value)
 
 
 def is_hook(item: Any) -> bool:
@@ -107,15 +127,15 @@ def _is_server(value: Any) -> bool:
 
 
 def _is_of_another_machine(there: Any, piece: Piece) -> bool:
-    """Return True if a server or hook of git-ctx starts a missing program (set up on another machine).
+    """Return True if a server or hook of git-ctx starts a program that is missing on this machine.
 
-    Raises Unwanted if the user has changed it otherwise.
+    Raises Occupied if the user has changed it otherwise.
     """
     gone = _gone_program(there)
     if gone is None:
         return False
     if _portable(there) != _portable(piece.value):
-        raise Unwanted(f"{'.'.join(piece.keys)} starts {gone}, which is not here")
+        raise Occupied(f"{'.'.join(piece.keys)} starts {gone}, which is not here")
     return True
 
 
@@ -159,48 +179,28 @@ def _words(command: str) -> list[str]:
         return []
 
 
-def _put_member(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str, Trace]:
-    found = json_edits.value_at(text, piece.keys) if text.strip("\ufeff \t\r\n") else None
-    if found is None:
-        text, trace = json_edits.put(text, piece.keys, piece.value, append=False)
-        return text, PUT, trace._asdict()
-    if found.plain == piece.value:
+def _put_json(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str, Trace]:
+    there = _candidates(text, piece)
+    if any(value == piece.value for _, value in there) or (there and piece.form == BASE):
         return text, KEEP, {}
-    if recorded is not None and found.plain == recorded.value:
-        return json_edits.replace(text, piece.keys, piece.value), UPDATE, {}
-    if not _is_server(found.plain) and recorded is None:
-        raise Unwanted(f"it already has its own {'.'.join(piece.keys)}")
-    if _is_of_another_machine(found.plain, piece):
-        return json_edits.replace(text, piece.keys, piece.value), UPDATE, {"found": found.plain}
-    return text, KEEP, {}  # written or changed by the user
-
-
-def _put_base(text: str, piece: Piece, _: Piece | None) -> tuple[str, str, Trace]:
-    if text.strip("\ufeff \t\r\n") and json_edits.value_at(text, piece.keys) is not None:
+    for path, value in there:
+        if recorded is not None and value == recorded.value:
+            return json_edits.replace(text, path, piece.value), UPDATE, {}
+    for path, value in there:
+        if _is_ours(piece, value):
+            if _is_of_another_machine(value, piece):
+                return json_edits.replace(text, path, piece.value), UPDATE, {"found": value}
+            return text, KEEP, {}  # written or changed by the user
+    if there and piece.form == MEMBER:
+        if recorded is None:
+            raise Occupied(f"it already has its own {'.'.join(piece.keys)}")
         return text, KEEP, {}
-    text, trace = json_edits.put(text, piece.keys, piece.value, append=False)
+    text, trace = json_edits.put(text, piece.keys, piece.value, append=piece.form == ITEM)
     return text, PUT, trace._asdict()
 
 
-def _put_item(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str, Trace]:
-    found = json_edits.value_at(text, piece.keys) if text.strip("\ufeff \t\r\n") else None
-    there = found.plain if found is not None and isinstance(found.plain, list) else []
-    if piece.value in there:
-        return text, KEEP, {}
-    if recorded is not None and recorded.value in there:
-        return json_edits.replace_item(text, piece.keys, _equals(recorded.value), piece.value), UPDATE, {}
-    ours = next(filter(is_hook, there), None)
-    if ours is not None:
-        if not _is_of_another_machine(ours, piece):
-            return text, KEEP, {}
-        text = json_edits.replace_item(text, piece.keys, _equals(ours), piece.value)
-        return text, UPDATE, {"found": ours}
-    text, trace = json_edits.put(text, piece.keys, piece.value, append=True)
-    return text, PUT, trace._asdict()
-
-
-def _put_block(text: str, piece: Piece, _: Piece | None) -> tuple[str, str, Trace]:
-    sentinels = _sentinels(piece)
+def _put_block(text: str, piece: Piece) -> tuple[str, str, Trace]:
+    sentinels, name = _sentinels(piece), ".".join(piece.keys)
     found = blocks.find(text, sentinels)
     if found is not None:
         if found.body == piece.value:
@@ -208,17 +208,17 @@ def _put_block(text: str, piece: Piece, _: Piece | None) -> tuple[str, str, Trac
         new = blocks.replace(text, sentinels, piece.value)
         action, trace = UPDATE, {"found": found.body}
     else:
-        if piece.form == TABLE and _table(blocks.read_toml(text), piece.keys) is not None:
-            there = _table(blocks.read_toml(text), piece.keys)
-            if _is_server(there):
-                if gone := _gone_program(there):
-                    raise Unwanted(f"{'.'.join(piece.keys)} starts {gone}, which is not here")
-                return text, KEEP, {}
-            raise Unwanted(f"it already has its own {'.'.join(piece.keys)}")
+        there = _table(blocks.read_toml(text), piece.keys) if piece.form == TABLE else None
+        if there is not None:
+            if not _is_server(there):
+                raise Occupied(f"it already has its own {name}")
+            if gone := _gone_program(there):
+                raise Occupied(f"{name} starts {gone}, which is not here")
+            return text, KEEP, {}
         new, before = blocks.put(text, sentinels, piece.value)
         action, trace = PUT, {"before": before}
     if piece.form == TABLE and _table(blocks.read_toml(new), piece.keys) is None:
-        raise Unreadable(f"{'.'.join(piece.keys)} cannot be put in")
+        raise Unreadable(f"{name} cannot be put in")
     return new, action, trace
 
 
@@ -231,32 +231,26 @@ def _put_file(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str
         return piece.value, UPDATE, {}
     if recorded is None and recognised(text, piece):
         return piece.value, UPDATE, {"found": text}
-    raise Unwanted("it was changed since" if recorded else "there is another file of that name")
+    raise Occupied("it was changed since" if recorded else "there is another file of that name")
 
 
-def _take_member(text: str, piece: Piece, trace: Trace | None) -> str:
-    return json_edits.take(text, piece.keys, _json_trace(trace))
-
-
-def _take_base(text: str, piece: Piece, trace: Trace | None) -> str:
-    if parse(text).root.plain != {piece.keys[0]: piece.value}:
+def _take_json(text: str, piece: Piece, trace: Trace | None) -> str:
+    if piece.form == BASE and parse(text).root.plain != {piece.keys[0]: piece.value}:
         return text
-    return json_edits.take(text, piece.keys, _json_trace(trace))
-
-
-def _take_item(text: str, piece: Piece, trace: Trace | None) -> str:
-    found = json_edits.value_at(text, piece.keys)
-    there: Sequence[Any] = found.plain if found is not None and isinstance(found.plain, list) else []
-    if piece.value in there:
-        return json_edits.take_item(text, piece.keys, _equals(piece.value), _json_trace(trace))
-    found_in = [(place, item) for place, item in enumerate(there) if is_hook(item)]
-    place, group = found_in[0] if found_in else (0, {})
-    inner: list[Any] = group.get("hooks", [])
-    if len(inner) < 2:
-        return json_edits.take_item(text, piece.keys, is_hook, _json_trace(trace))
-    # The user put another hook beside ours.
-    hook = next(number for number, item in enumerate(inner) if is_hook(item))
-    return json_edits.take_at(text, [*piece.keys, place, "hooks", hook])
+    path: json_edits.Path = piece.keys
+    if piece.form == ITEM:
+        there = _candidates(text, piece)
+        exact = [(path, value) for path, value in there if value == piece.value]
+        ours = exact or [(path, value) for path, value in there if is_hook(value)]
+        if not ours:
+            raise Unreadable(f"{'.'.join(piece.keys)} has no such item")
+        path, value = ours[0]
+        inner = value.get("hooks", [])
+        if not exact and len(inner) > 1:
+            # The user put another hook beside ours.
+            place = next(place for place, hook in enumerate(inner) if is_hook(hook))
+            path, trace = (*path, "hooks", place), {}
+    return json_edits.take(text, path, None if trace is None else json_edits.Trace(**trace))
 
 
 def _take_block(text: str, piece: Piece, trace: Trace | None) -> str:
@@ -269,22 +263,8 @@ def _take_block(text: str, piece: Piece, trace: Trace | None) -> str:
     return new
 
 
-def _take_file(text: str, piece: Piece, trace: Trace | None) -> str:
-    if trace is not None and text != piece.value:
-        raise Unwanted("it was changed since")
-    return ""
-
-
 def _sentinels(piece: Piece) -> blocks.Sentinels:
     return blocks.TOML if piece.form == TABLE else blocks.MARKDOWN
-
-
-def _json_trace(trace: Trace | None) -> json_edits.Trace | None:
-    return None if trace is None else json_edits.Trace(**trace)
-
-
-def _equals(value: Any) -> Callable[[Any], bool]:
-    return lambda other: bool(other == value)
 
 
 def _table(document: Any, keys: Sequence[str]) -> Any:
@@ -299,21 +279,3 @@ def _drop(document: dict[str, Any], keys: Sequence[str]) -> None:
     outer.pop(keys[-1], None)
     if not outer and len(keys) > 1:
         _drop(document, keys[:-1])
-
-
-_PUTS = {
-    MEMBER: _put_member,
-    ITEM: _put_item,
-    BASE: _put_base,
-    BLOCK: _put_block,
-    TABLE: _put_block,
-    FILE: _put_file,
-}
-_TAKES = {
-    MEMBER: _take_member,
-    ITEM: _take_item,
-    BASE: _take_base,
-    BLOCK: _take_block,
-    TABLE: _take_block,
-    FILE: _take_file,
-}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ctx.agents.setup import catalog, pieces, places, texts, wishes
+from ctx.agents.setup import config_files, pieces, texts
+from ctx.agents.setup.catalog import AGENTS, PROJECT
 from ctx.agents.setup.jsonc import Unreadable
+from ctx.agents.setup.options import SetupOptions, placements, wording
 from ctx.agents.setup.pieces import KEEP, LEAVE, Piece
 from ctx.agents.setup.record import FileRecord, Record, Written, digest
-from ctx.agents.setup.wishes import Request, Wanted
 from ctx.errors import CtxError
 
 
@@ -45,20 +46,21 @@ class Plan(NamedTuple):
         return all(step.action != LEAVE for step in self.steps)
 
 
-def plan_setup(request: Request, record: Record) -> Plan:
+def plan_setup(options: SetupOptions, record: Record) -> Plan:
     """Return the plan of a set-up; changes nothing."""
-    request = request._replace(have=record.components())
+    options = options._replace(installed=record.components())
     plan = Plan([], [])
-    inside = request.root if wishes.is_of_project(request) else None
-    groups: dict[str, list[Wanted]] = {}
-    for one in wishes.wanted(request):
+    inside = options.root if options.scope == PROJECT else None
+    files: dict[str, dict[str, tuple[Piece, list[str]]]] = {}
+    for path, agent, piece in placements(options):
         try:
-            groups.setdefault(places.real(one.path, inside), []).append(one)
+            in_file = files.setdefault(config_files.real(path, inside), {})
         except Unreadable as error:
-            component = one.piece.component
-            plan.steps.append(Step(one.path, [one.agent], component, LEAVE, reason=str(error)))
-    for path, group in groups.items():
-        _plan_file(plan, request, record.files.get(path), path, group)
+            plan.steps.append(Step(path, [agent], piece.component, LEAVE, reason=str(error)))
+            continue
+        in_file.setdefault(piece.name, (piece, []))[1].append(agent)
+    for path, in_file in files.items():
+        _plan_file(plan, options, record.files.get(path), path, list(in_file.values()))
     return plan
 
 
@@ -70,7 +72,7 @@ def carry_out(plan: Plan, record: Record, *, removing: bool = False) -> None:
     """
     try:
         for change in plan.changes:
-            if places.read(change.path) != change.before:
+            if config_files.read(change.path) != change.before:
                 raise CtxError(
                     f"{change.path} has just been changed by another program: run the command again"
                 )
@@ -85,15 +87,15 @@ def carry_out(plan: Plan, record: Record, *, removing: bool = False) -> None:
     for change in plan.changes:
         try:
             if change.after is None:
-                places.remove(change.path)
+                config_files.remove(change.path)
             elif change.after != change.before:
-                places.write(change.path, change.after)
+                config_files.write(change.path, change.after)
         except OSError as error:
             raise _refused(change.path, error) from error
     try:
         for change in plan.changes if removing else ():
             _note(change, record)
-        record.directories = places.remove_empty(record.directories)
+        record.directories = config_files.remove_empty(record.directories)
         record.save()
     except OSError as error:
         raise _refused(record.directory, error) from error
@@ -102,7 +104,7 @@ def carry_out(plan: Plan, record: Record, *, removing: bool = False) -> None:
 def _note(change: Change, record: Record) -> None:
     """Add a change to the record. Raises OSError."""
     if change.after is not None:
-        made = places.missing_directories(change.path)
+        made = config_files.missing_directories(change.path)
         record.directories.extend(directory for directory in made if directory not in record.directories)
     if change.record is None:
         record.files.pop(change.path, None)
@@ -120,25 +122,29 @@ def _refused(path: str, error: OSError) -> CtxError:
 
 
 def _plan_file(
-    plan: Plan, request: Request, known: FileRecord | None, path: str, group: list[Wanted]
+    plan: Plan,
+    options: SetupOptions,
+    known: FileRecord | None,
+    path: str,
+    requested: list[tuple[Piece, list[str]]],
 ) -> None:
-    wanted = _merged(group)
     try:
-        before = places.read(path)
-        text = places.decoded(before or b"")
-        places.check_writable(path)
-        for piece, _ in wanted:
+        before = config_files.read(path)
+        text = config_files.decoded(before or b"")
+        config_files.check_writable(path)
+        for piece, _ in requested:
             pieces.check(piece.form, text)
     except Unreadable as error:
         plan.steps.extend(
-            Step(path, agents, piece.component, LEAVE, reason=str(error)) for piece, agents in wanted
+            Step(path, agents, piece.component, LEAVE, reason=str(error)) for piece, agents in requested
         )
         return
     written = {one.piece.name: one for one in known.written} if known else {}
-    for asked, agents in wanted:
-        old = written.get(asked.name)
+    for piece, agents in requested:
+        old = written.get(piece.name)
         users = sorted({*agents, *(old.agents if old else ())})
-        piece = _worded(asked, request, users) if asked.value is None else asked
+        if piece.value is None:
+            piece = piece._replace(value=_instructions(options, users))
         try:
             text, action, trace = pieces.put(text, piece, old.piece if old else None)
         except Unreadable as error:
@@ -162,19 +168,8 @@ def _plan_file(
     plan.changes.append(Change(path, before, after, first._replace(after=digest(after), written=entries)))
 
 
-def _worded(piece: Piece, request: Request, users: Iterable[str]) -> Piece:
-    """Return a block of instructions with its text, which covers the components of all its agents."""
-    found = [wishes.wording(request, catalog.agent(name)) for name in users]
+def _instructions(options: SetupOptions, agents: Iterable[str]) -> str:
+    """Return the text of an instruction block, which covers the components of all its agents."""
+    found = [wording(options, AGENTS[name]) for name in agents]
     server, subagent = any(one.server for one in found), any(one.subagent for one in found)
-    words = texts.Wording(server, request.minimal, subagent, request.strong)
-    return piece._replace(value=texts.instructions(words))
-
-
-def _merged(group: list[Wanted]) -> list[tuple[Piece, list[str]]]:
-    """Return the distinct pieces of one file, each with its agents."""
-    found: dict[str, tuple[Piece, list[str]]] = {}
-    for one in group:
-        _, agents = found.setdefault(one.piece.name, (one.piece, []))
-        if one.agent not in agents:
-            agents.append(one.agent)
-    return list(found.values())
+    return texts.instructions(texts.Wording(server, options.minimal, subagent, options.strong))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from ctx.agents.setup import places
+from ctx.agents.setup import config_files
 from ctx.agents.setup.jsonc import Unreadable
 from ctx.agents.setup.pieces import Piece, Trace
 from ctx.errors import CtxError, Damaged, Decoding
@@ -83,14 +83,14 @@ class Record:
         name = digest(content)
         path = os.path.join(self.directory, _COPIES, name)
         if not os.path.exists(path):
-            places.write(path, content)
+            config_files.write(path, content)
             os.chmod(path, 0o600)
         return name
 
     def copy(self, name: str) -> bytes | None:
         """Return the content stored under a digest, None if missing or damaged."""
         try:
-            content = places.read(os.path.join(self.directory, _COPIES, name))
+            content = config_files.read(os.path.join(self.directory, _COPIES, name))
         except Unreadable:
             return None
         return content if content is not None and digest(content) == name else None
@@ -108,30 +108,30 @@ class Record:
         """Write the record, or remove it if it has no entries. Raises OSError."""
         path = os.path.join(self.directory, _FILE)
         if not self.files and not self.directories:
-            places.remove(path)
+            config_files.remove(path)
             self._drop_copies(set())
-            places.remove(os.path.join(self.directory, _LOCK))
+            config_files.remove(os.path.join(self.directory, _LOCK))
             above = os.path.dirname(self.directory)
-            places.remove_empty([os.path.join(self.directory, _COPIES), self.directory, above])
+            config_files.remove_empty([os.path.join(self.directory, _COPIES), self.directory, above])
             return
         content = {
             "version": _VERSION,
             "directories": self.directories,
             "files": {path: _file_out(file) for path, file in self.files.items()},
         }
-        places.write(path, json.dumps(content, indent=1).encode())
+        config_files.write(path, json.dumps(content, indent=1).encode())
         self._drop_copies({file.before for file in self.files.values() if file.before})
 
     def _drop_copies(self, used: set[str]) -> None:
         folder = os.path.join(self.directory, _COPIES)
         for name in os.listdir(folder) if os.path.isdir(folder) else []:
             if name not in used:
-                places.remove(os.path.join(folder, name))
+                config_files.remove(os.path.join(folder, name))
 
     def _load(self) -> None:
         self.files, self.directories = {}, []
         try:
-            written = places.read(os.path.join(self.directory, _FILE)) or b"null"
+            written = config_files.read(os.path.join(self.directory, _FILE)) or b"null"
             with Decoding("the record of what is set up"):
                 content = json.loads(written)
                 if content["version"] == _VERSION:
@@ -146,7 +146,7 @@ class Record:
         if self._inside is None:
             return os.path.isabs(path)
         # A parent directory may have become a link since.
-        return os.path.realpath(path) == path and places.is_inside(path, self._inside)
+        return os.path.realpath(path) == path and config_files.is_inside(path, self._inside)
 
 
 def digest(content: bytes) -> str:

@@ -7,15 +7,15 @@ Without a record (another clone, a lost git directory) pieces are recognised by 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ctx.agents.setup import catalog, pieces, places, wishes
-from ctx.agents.setup.catalog import PROJECT
-from ctx.agents.setup.jsonc import Unreadable, parse
-from ctx.agents.setup.pieces import BLOCK, ITEM, LEAVE, MEMBER
+from ctx.agents.setup import catalog, config_files, pieces
+from ctx.agents.setup.catalog import AGENTS, PROJECT
+from ctx.agents.setup.jsonc import Unreadable, is_blank, parse
+from ctx.agents.setup.options import COMPONENTS, Placement, SetupOptions, placements
+from ctx.agents.setup.pieces import BLOCK, ITEM, LEAVE, MEMBER, Piece
 from ctx.agents.setup.planning import Change, Plan, Step
 from ctx.agents.setup.record import FileRecord, Record, Written, digest
-from ctx.agents.setup.wishes import COMPONENTS, Request
 
 TAKE = "take"
 """Action of a removal, in addition to those of ctx.agents.setup.pieces."""
@@ -43,10 +43,10 @@ def _plan_recorded(plan: Plan, path: str, file: FileRecord, agents: Sequence[str
         if one not in going
     ]
     try:
-        before = places.read(path)
-        text = places.decoded(before or b"")
+        before = config_files.read(path)
+        text = config_files.decoded(before or b"")
         if going and before is not None:
-            places.check_writable(path)
+            config_files.check_writable(path)
     except Unreadable as error:
         plan.steps.extend(
             Step(path, one.agents, one.piece.component, LEAVE, reason=str(error)) for one in going
@@ -86,40 +86,33 @@ def _plan_recorded(plan: Plan, path: str, file: FileRecord, agents: Sequence[str
 
 def _plan_unrecorded(plan: Plan, scope: str, root: str, agents: Sequence[str]) -> None:
     """Plan to remove the pieces that are recognised in the files of agents."""
-    request = Request(scope, root, agents, frozenset(COMPONENTS), pieces.SERVER)
+    options = SetupOptions(scope, root, agents, frozenset(COMPONENTS), pieces.SERVER)
     inside = root if scope == PROJECT else None
-    files: dict[str, list[tuple[str, pieces.Piece]]] = {}
-    for one in [*wishes.wanted(request), *_other_files(request)]:
+    files: dict[str, dict[str, tuple[str, Piece]]] = {}
+    for path, agent, piece in [*placements(options), *_alternatives(options)]:
         try:
-            path = places.real(one.path, inside)
+            files.setdefault(config_files.real(path, inside), {}).setdefault(piece.name, (agent, piece))
         except Unreadable:
             continue
-        known = [piece.name for _, piece in files.setdefault(path, [])]
-        if one.piece.name not in known:
-            files[path].append((one.agent, one.piece))
     for path, found in files.items():
-        _plan_recognised(plan, path, found)
+        _plan_recognised(plan, path, list(found.values()))
 
 
-def _other_files(request: Request) -> list[wishes.Wanted]:
-    """Return the pieces for the alternative files that an agent may read instead of its current one."""
-    found = []
-    for name in request.agents:
-        places_of = catalog.agent(name).places[request.scope]
-        for one in wishes.wanted(request._replace(agents=[name])):
-            key = "instructions" if one.piece.form == BLOCK else "mcp" if one.piece.form == MEMBER else ""
-            for place in places_of.get(key, ()):
-                path = catalog.path_of(place, request.scope, request.root)
-                found.append(wishes.Wanted(path, name, one.piece))
-    return found
+def _alternatives(options: SetupOptions) -> Iterator[Placement]:
+    """Yield the pieces for the alternative files that an agent may read instead of its current one."""
+    kinds = {BLOCK: "instructions", MEMBER: "mcp"}
+    for name in options.agents:
+        for _, _, piece in placements(options._replace(agents=[name])):
+            for place in AGENTS[name].places[options.scope].get(kinds.get(piece.form, ""), ()):
+                yield Placement(catalog.path_of(place, options.scope, options.root), name, piece)
 
 
-def _plan_recognised(plan: Plan, path: str, found: list[tuple[str, pieces.Piece]]) -> None:
+def _plan_recognised(plan: Plan, path: str, found: list[tuple[str, Piece]]) -> None:
     try:
-        before = places.read(path)
+        before = config_files.read(path)
         if before is None:
             return
-        text = places.decoded(before)
+        text = config_files.decoded(before)
     except Unreadable:
         return
     steps = []
@@ -151,7 +144,7 @@ def _is_gone(text: str, one: Written) -> bool:
 
 def _is_empty(text: str) -> bool:
     """Return True if a text is blank, or an empty JSON object without comments."""
-    if not text.strip("\ufeff \t\r\n"):
+    if is_blank(text):
         return True
     try:
         document = parse(text)

@@ -73,11 +73,16 @@ def search_sentence(wording: Wording) -> str:
 
 def explorer(one: Agent, wording: Wording) -> str:
     """Return the definition of the read-only subagent for an agent."""
+    assert one.explorer is not None, "the agent has subagents"
+    head = {"with_mcp": "", "name": "", "separator": "", "without": ""} | one.explorer
     narrow = "`pathFilter`" if wording.server else "`-p <directory>`"
-    body = fill(
-        template(SHARED, "context-explorer.md"), search=search_sentence(wording), narrow=narrow
-    ).rstrip("\n")
-    return fill(template(one.name, one.explorer["template"]), body=body, tools=_tools(one, wording))
+    body = fill(template(SHARED, "context-explorer.md"), search=search_sentence(wording), narrow=narrow)
+    tools = head["without"]
+    if wording.server:
+        # The subagent is read-only: tools that store something are for the main agent.
+        reading = [fill(head["name"], tool=tool) for tool in wording.tools if TOOLS[tool].is_read_only]
+        tools = fill(head["with_mcp"], names=head["separator"].join(reading))
+    return fill(template(one.name, head["template"]), body=body.rstrip("\n"), tools=tools)
 
 
 def rule(one: Agent, name: str, wording: Wording) -> str:
@@ -103,16 +108,6 @@ def server_table(one: Agent, name: str, program: str, arguments: Sequence[str]) 
 def hook_sentence(name: str, wording: Wording) -> str:
     """Return the sentence of a hook for the agent."""
     return fill(template(SHARED, f"{name}.txt"), search=search_sentence(wording)).rstrip("\n")
-
-
-def _tools(one: Agent, wording: Wording) -> str:
-    if not wording.server:
-        return one.explorer.get("without", "")
-    # The subagent is read-only: tools that store something are for the main agent.
-    reading = [tool for tool in wording.tools if TOOLS[tool].is_read_only]
-    names = [fill(one.explorer.get("name", ""), tool=tool) for tool in reading]
-    joined = one.explorer.get("separator", "").join(names)
-    return fill(one.explorer.get("with_mcp", ""), names=joined)
 
 
 def _quoted(text: str) -> str:

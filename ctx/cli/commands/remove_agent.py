@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ctx.agents.setup.catalog import NAMES
+from ctx.agents.setup.catalog import AGENTS
 from ctx.cli.commands import options
 from ctx.cli.commands.setup_agent import LEFT_ALONE, agreed, record_of, root_of
 from ctx.errors import CtxError
@@ -12,7 +12,11 @@ from ctx.errors import CtxError
 
 @click.command(short_help="Take out of agents' configuration what setup-agent wrote.")
 @click.option(
-    "--agent", "agents", multiple=True, type=click.Choice(NAMES), help="Only this agent; may be repeated."
+    "--agent",
+    "agents",
+    multiple=True,
+    type=click.Choice(list(AGENTS)),
+    help="Only this agent; may be repeated.",
 )
 @click.option("--project", "scope", flag_value="project", default="project", help="Out of this project.")
 @click.option("--user", "scope", flag_value="user", help="Out of the user's own configuration.")
@@ -26,13 +30,13 @@ def command(agents: tuple[str, ...], scope: str, dry_run: bool, yes: bool, json_
     What the user has changed in a file since stays, and only what was written is taken out of it. It asks
     before it writes.
     """
-    from ctx.agents.setup import places
+    from ctx.agents.setup import config_files
     from ctx.agents.setup.planning import carry_out
     from ctx.agents.setup.removal import empty_directories, plan_removal
     from ctx.cli.commands.agent_output import plan_object, print_plan
 
     root = root_of(scope)
-    chosen = agents or NAMES
+    chosen = agents or tuple(AGENTS)
     record = record_of(scope, root)
     plan = plan_removal(scope, root, chosen, record)
     if not json_output and plan.steps:
@@ -47,7 +51,7 @@ def command(agents: tuple[str, ...], scope: str, dry_run: bool, yes: bool, json_
             recorded = bool(record.files)
             carry_out(plan, record, removing=True)
             if not recorded:
-                places.remove_empty(empty_directories(plan, root))
+                config_files.remove_empty(empty_directories(plan, root))
     if json_output:
         plan_object("remove_agent_result", plan, scope=scope, root=root, dry_run=dry_run)
     elif not plan.steps and not plan.changes:

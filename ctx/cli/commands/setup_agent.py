@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ctx.agents.setup.catalog import NAMES, PROJECT, USER
+from ctx.agents.setup.catalog import AGENTS, PROJECT, USER
 from ctx.agents.setup.pieces import SERVER
 from ctx.cli.commands import options
 from ctx.errors import CtxError
 
 if TYPE_CHECKING:
+    from ctx.agents.setup.options import SetupOptions
     from ctx.agents.setup.record import Record
-    from ctx.agents.setup.wishes import Request
 
 LEFT_ALONE = 1
 """Exit status if a file had to be left alone, or if the user answers no."""
@@ -24,7 +24,11 @@ LEFT_ALONE = 1
 
 @click.command(short_help="Set coding agents up to search this project with git-ctx.")
 @click.option(
-    "--agent", "agents", multiple=True, type=click.Choice(NAMES), help="Set this agent up; may be repeated."
+    "--agent",
+    "agents",
+    multiple=True,
+    type=click.Choice(list(AGENTS)),
+    help="Set this agent up; may be repeated.",
 )
 @click.option("--auto", is_flag=True, help="Set up the agents that are found here: the default.")
 @click.option("--project", "scope", flag_value="project", default="project", help="Write into this project.")
@@ -76,48 +80,51 @@ def command(
         raise click.UsageError("--agent and --auto exclude each other; give one of them.")
     if mcp and mcp_minimal:
         raise click.UsageError("--mcp and --mcp-minimal exclude each other; give one of them.")
-    from ctx.agents.setup import catalog, wishes
+    from ctx.agents.setup import catalog
+    from ctx.agents.setup import options as setup
 
     named = {
-        wishes.INSTRUCTIONS: instructions,
-        wishes.SKILLS: skills,
-        wishes.SUBAGENTS: subagents,
-        wishes.MCP: mcp or mcp_minimal,
-        wishes.HOOKS: hooks,
-        wishes.SESSION_HOOKS: hooks,
-        wishes.RULES: rules,
+        setup.INSTRUCTIONS: instructions,
+        setup.SKILLS: skills,
+        setup.SUBAGENTS: subagents,
+        setup.MCP: mcp or mcp_minimal,
+        setup.HOOKS: hooks,
+        setup.SESSION_HOOKS: hooks,
+        setup.RULES: rules,
     }
-    components = {name for name, given in named.items() if given} or set(wishes.DEFAULT)
+    components = {name for name, given in named.items() if given} or set(setup.DEFAULT)
     if strong:
-        components = set(wishes.COMPONENTS)
+        components = set(setup.COMPONENTS)
     if no_session_hooks:
-        components.discard(wishes.SESSION_HOOKS)
+        components.discard(setup.SESSION_HOOKS)
     instructions_text = None
     if print_instructions:
         from ctx.agents.setup import texts
 
-        words = texts.Wording(wishes.MCP in components, mcp_minimal, wishes.SUBAGENTS in components, strong)
+        words = texts.Wording(setup.MCP in components, mcp_minimal, setup.SUBAGENTS in components, strong)
         instructions_text = texts.instructions(words)
         if not (dump_auto or dry_run or json_output):
             click.echo(instructions_text)
             return 0
-    if wishes.MCP in components and not server_is_there():
+    if setup.MCP in components and not server_is_there():
         if mcp or mcp_minimal:
             raise CtxError("the server for agents needs more packages: `pip install 'git-ctx[mcp]'`")
-        components.discard(wishes.MCP)
+        components.discard(setup.MCP)
         click.echo("note: without the server, which needs `pip install 'git-ctx[mcp]'`", err=True)
     root = root_of(scope)
     chosen = list(agents) or catalog.detected(root)
     if not chosen:
-        raise CtxError(f"no agent was found here; name one with --agent ({', '.join(NAMES)})")
-    request = wishes.Request(scope, root, chosen, frozenset(components), program(scope), strong, mcp_minimal)
-    for agent, component in wishes.lacking(request):
+        raise CtxError(f"no agent was found here; name one with --agent ({', '.join(AGENTS)})")
+    chosen_options = setup.SetupOptions(
+        scope, root, chosen, frozenset(components), program(scope), strong, mcp_minimal
+    )
+    for agent, component in setup.unsupported(chosen_options):
         if named[component]:
             click.echo(f"note: {agent} has no place for {component} with --{scope}", err=True)
     if which("git-ctx") is None:
         click.echo("note: git-ctx is not on the PATH, so agents cannot start it: add its directory", err=True)
     return set_up(
-        request,
+        chosen_options,
         dry_run=dry_run or dump_auto or print_instructions,
         yes=yes,
         as_json=json_output or dump_auto,
@@ -125,33 +132,35 @@ def command(
     )
 
 
-def set_up(request: Request, *, dry_run: bool, yes: bool, as_json: bool, instructions: str | None) -> int:
+def set_up(
+    options: SetupOptions, *, dry_run: bool, yes: bool, as_json: bool, instructions: str | None
+) -> int:
     """Plan, show, ask and write; return the exit status. `instructions` are printed with the plan."""
     from ctx.agents.setup.planning import carry_out, plan_setup
     from ctx.cli.commands.agent_output import plan_object, print_plan
 
-    record = record_of(request.scope, request.root)
-    plan = plan_setup(request, record)
+    record = record_of(options.scope, options.root)
+    plan = plan_setup(options, record)
     status = 0 if plan.is_whole else LEFT_ALONE
     if not as_json:
         click.echo("this would be done, nothing is changed:" if dry_run else "in these files:")
-        print_plan(plan, request.scope, request.root)
+        print_plan(plan, options.scope, options.root)
     if not dry_run and plan.changes:
         if not agreed("Write this?", yes=yes, as_json=as_json):
             return LEFT_ALONE
         with record.locked():
-            if plan_setup(request, record) != plan:
+            if plan_setup(options, record) != plan:
                 raise CtxError("a file was changed meanwhile, and nothing was written: run the command again")
             carry_out(plan, record)
     if as_json:
         more = {} if instructions is None else {"instructions": instructions}
         plan_object(
-            "setup_agent_result", plan, scope=request.scope, root=request.root, dry_run=dry_run, **more
+            "setup_agent_result", plan, scope=options.scope, root=options.root, dry_run=dry_run, **more
         )
     elif not plan.changes:
         click.echo("nothing has to be changed" if plan.is_whole else "nothing was changed")
     elif not dry_run:
-        undo = "git ctx remove-agent" + (" --user" if request.scope == USER else "")
+        undo = "git ctx remove-agent" + (" --user" if options.scope == USER else "")
         click.echo(f"done; `{undo}` takes it out again")
     if instructions is not None and not as_json:
         click.echo(f"\n{instructions}")

@@ -5,21 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from ctx.agents.setup import catalog
+from ctx.agents.setup.options import SetupOptions
 from ctx.agents.setup.planning import carry_out, plan_setup
 from ctx.agents.setup.record import Record
 from ctx.agents.setup.removal import plan_removal
-from ctx.agents.setup.wishes import Request
 
-ALL = [word for name in catalog.NAMES for word in ("--agent", name)]
+ALL = [word for name in list(catalog.AGENTS) for word in ("--agent", name)]
 PROGRAM = "/opt/git ctx/bin/git-ctx"
 
 
 def set_up(root: Path, record: Record, agents, components, strong=False, minimal=False, program=PROGRAM):
-    request = Request("project", str(root), sorted(agents), frozenset(components), program, strong, minimal)
+    options = SetupOptions(
+        "project", str(root), sorted(agents), frozenset(components), program, strong, minimal
+    )
     with record.locked():
-        plan = plan_setup(request, record)
+        plan = plan_setup(options, record)
         carry_out(plan, record)
-        again = plan_setup(request, record)
+        again = plan_setup(options, record)
         assert not again.changes
         assert {step.action for step in again.steps} <= {"keep", "leave"}
     return plan

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from ctx.agents.mcp.tools import MINIMAL, TOOLS
-from ctx.agents.setup import catalog, pieces, texts, wishes
+from ctx.agents.setup import catalog, options, pieces, texts
 from ctx.agents.setup.blocks import read_toml
 from ctx.agents.setup.texts import Wording
 from ctx.cli import main as cli
@@ -24,7 +24,8 @@ WORDINGS = [
     for subagent in (False, True)
     for strong in (False, True)
 ]
-AGENTS = [catalog.agent(name) for name in catalog.NAMES]
+NAMES = list(catalog.AGENTS)
+AGENTS = list(catalog.AGENTS.values())
 COMMANDS = {
     name: cli.program.get_command(click.Context(cli.program), name)
     for name in [*cli.COMMANDS, *cli.FOR_HOOKS]
@@ -39,9 +40,9 @@ def every_text() -> dict[str, str]:
         found |= {f"{name} {wording}": texts.hook_sentence(name, wording) for wording in WORDINGS}
     for scope in catalog.SCOPES:
         for minimal in (False, True):
-            components = frozenset(wishes.COMPONENTS)
-            request = wishes.Request(scope, "/src", catalog.NAMES, components, "/bin/git-ctx", True, minimal)
-            for one in wishes.wanted(request):
+            components = frozenset(options.COMPONENTS)
+            request = options.SetupOptions(scope, "/src", NAMES, components, "/bin/git-ctx", True, minimal)
+            for one in options.placements(request):
                 if isinstance(one.piece.value, str):
                     found[f"{one.agent} {Path(one.path).name} minimal={minimal}"] = one.piece.value
     return {where: text for text, where in {text: where for where, text in found.items()}.items()}
@@ -120,7 +121,7 @@ def test_skills_are_as_agents_read_them():
 @pytest.mark.parametrize("name", [one.name for one in AGENTS if one.explorer])
 @pytest.mark.parametrize("wording", [Wording(), Wording(server=True), Wording(server=True, minimal=True)])
 def test_the_subagent_is_as_its_agent_reads_it(name, wording):
-    text = texts.explorer(catalog.agent(name), wording)
+    text = texts.explorer(catalog.AGENTS[name], wording)
     if name == "codex":
         found = read_toml(text)
         assert found["name"] == "context-explorer"
@@ -137,7 +138,7 @@ def test_the_subagent_is_as_its_agent_reads_it(name, wording):
 
 
 def test_rules_of_codex_allow_commands_that_only_read():
-    text = texts.command_rules(catalog.agent("codex"), "git-ctx.rules", '/opt/a "b"/git-ctx')
+    text = texts.command_rules(catalog.AGENTS["codex"], "git-ctx.rules", '/opt/a "b"/git-ctx')
     assert r'"/opt/a \"b\"/git-ctx"' in text
     calls = []
     # Starlark and Python read this alike.
@@ -156,9 +157,8 @@ def test_rules_of_codex_allow_commands_that_only_read():
 
 
 def test_every_agent_has_what_its_definition_names():
-    assert {path.name for path in FOLDER.iterdir() if path.is_dir()} - {"__pycache__", texts.SHARED} == set(
-        catalog.NAMES
-    )
+    folders = {path.name for path in FOLDER.iterdir() if path.is_dir()} - {"__pycache__"}
+    assert folders <= {texts.SHARED, *NAMES}
     for one in AGENTS:
         for hook in one.hooks:
             assert hook["does"] in ("session", "prompt", "tool")
@@ -170,8 +170,10 @@ def test_every_agent_has_what_its_definition_names():
 
 def test_the_program_that_hooks_call_takes_what_they_give():
     for one in AGENTS:
-        request = wishes.Request("project", "/src", [one.name], frozenset(wishes.COMPONENTS), "/a b/git-ctx")
-        for wanted in wishes.wanted(request):
+        request = options.SetupOptions(
+            "project", "/src", [one.name], frozenset(options.COMPONENTS), "/a b/git-ctx"
+        )
+        for wanted in options.placements(request):
             if wanted.piece.form == pieces.ITEM:
                 assert pieces.is_hook(wanted.piece.value)
                 (command,) = re.findall(r'"command": "([^"]*)"', __import__("json").dumps(wanted.piece.value))

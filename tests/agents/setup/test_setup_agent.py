@@ -17,16 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from set_ups import ALL, PROGRAM, set_up, take_out
 
-from ctx.agents.setup import blocks, catalog, wishes
+from ctx.agents.setup import blocks, catalog, options
 from ctx.agents.setup.jsonc import parse
+from ctx.agents.setup.options import COMPONENTS, SetupOptions
 from ctx.agents.setup.planning import carry_out, plan_setup
 from ctx.agents.setup.record import Record
-from ctx.agents.setup.wishes import COMPONENTS, Request
 
 steps = st.lists(
     st.tuples(
         st.sampled_from(["set up", "remove", "edit"]),
-        st.sets(st.sampled_from(catalog.NAMES), min_size=1),
+        st.sets(st.sampled_from(list(catalog.AGENTS)), min_size=1),
         st.sets(st.sampled_from(COMPONENTS), min_size=1),
         st.tuples(st.booleans(), st.booleans(), st.sampled_from([PROGRAM, "/usr/bin/git-ctx"])),
     ),
@@ -66,7 +66,7 @@ def test_whatever_was_set_up_in_whatever_order_removing_it_restores_every_byte(n
                     if FILES[name].strip() and name not in changed:
                         (root / name).write_bytes(edited((root / name).read_bytes(), name))
                         changed[name] = edited(FILES[name], name)
-        assert take_out(root, record, catalog.NAMES).is_whole
+        assert take_out(root, record, list(catalog.AGENTS)).is_whole
         after = tree(root)
         for name, content in changed.items():
             assert after[name][0] == content
@@ -76,7 +76,7 @@ def test_whatever_was_set_up_in_whatever_order_removing_it_restores_every_byte(n
 
 
 @settings(max_examples=10)
-@given(st.sets(st.sampled_from(sorted(FILES))), st.sets(st.sampled_from(catalog.NAMES), min_size=1))
+@given(st.sets(st.sampled_from(sorted(FILES))), st.sets(st.sampled_from(list(catalog.AGENTS)), min_size=1))
 def test_without_a_record_it_is_recognised_and_taken_out(names, agents):
     with tempfile.TemporaryDirectory() as place:
         root = Path(place, "root")
@@ -85,7 +85,7 @@ def test_without_a_record_it_is_recognised_and_taken_out(names, agents):
         before = tree(root)
         plain = {name: parse(content.decode()).root.plain for name, content in _json(names).items()}
         set_up(root, Record(f"{place}/lost"), agents, COMPONENTS)
-        assert take_out(root, Record(f"{place}/none"), catalog.NAMES).is_whole
+        assert take_out(root, Record(f"{place}/none"), list(catalog.AGENTS)).is_whole
         for name in names:
             if name in plain:
                 found = parse((root / name).read_text()).root.plain
@@ -174,7 +174,7 @@ def test_files_that_were_set_up_on_another_machine_are_repaired(make_repo, git_c
     """A clone has the files of a colleague whose git-ctx lay elsewhere; what he chose himself is named."""
     there = make_repo("there")
     place = "/home/colleague/bin/git-ctx"
-    set_up(there.path, Record(str(tmp_path / "his")), catalog.NAMES, COMPONENTS, program=place)
+    set_up(there.path, Record(str(tmp_path / "his")), list(catalog.AGENTS), COMPONENTS, program=place)
     for name in (".mcp.json", ".junie/mcp/mcp.json"):
         text = (there.path / name).read_text().replace('"mcp"', f'"-C",\n"{there.path}", "mcp"')
         (there.path / name).write_text(text if "junie" in name else text.replace(place, SCRIPT))
@@ -301,7 +301,7 @@ def test_another_program_is_brought_up_to_date(repo):
     # Where the program is gone the agent does not notice.
     assert subprocess.run(["sh", "-c", command], capture_output=True).stderr == b""
     assert subprocess.run(["sh", "-c", command]).returncode == 0
-    take_out(repo.path, record, catalog.NAMES)
+    take_out(repo.path, record, list(catalog.AGENTS))
     assert tree(repo.path) == {}
 
 
@@ -349,7 +349,7 @@ def test_a_plan_is_what_is_done(repo):
     """A file that another program changes between plan and deed is not overwritten."""
     lay(repo.path, [".mcp.json"])
     record = Record(str(repo.path / ".git" / "state"))
-    request = Request("project", str(repo.path), ["claude"], frozenset({wishes.MCP}), PROGRAM)
+    request = SetupOptions("project", str(repo.path), ["claude"], frozenset({options.MCP}), PROGRAM)
     plan = plan_setup(request, record)
     (repo.path / ".mcp.json").write_text("{}")
     with pytest.raises(Exception, match="changed by another program"), record.locked():

@@ -9,9 +9,9 @@ import pytest
 from configurations import FILES, lay, tree
 from set_ups import ALL, set_up, take_out
 
-from ctx.agents.setup import catalog, places
+from ctx.agents.setup import catalog, config_files
+from ctx.agents.setup.options import COMPONENTS
 from ctx.agents.setup.record import Record, digest
-from ctx.agents.setup.wishes import COMPONENTS
 from ctx.errors import CtxError
 
 
@@ -126,7 +126,7 @@ def test_a_damaged_record_is_none(repo, git_ctx, damaged):
 
 @pytest.mark.parametrize("removing", [False, True])
 def test_whenever_it_is_interrupted_all_can_be_taken_out(tmp_path, monkeypatch, removing):
-    write, remove = places.write, places.remove
+    write, remove = config_files.write, config_files.remove
     for number in range(1, 60, 4):
         root = tmp_path / f"{removing} {number}"
         root.mkdir()
@@ -134,7 +134,7 @@ def test_whenever_it_is_interrupted_all_can_be_taken_out(tmp_path, monkeypatch, 
         before = tree(root)
         record = Record(str(tmp_path / f"state {number}"))
         if removing:
-            set_up(root, record, catalog.NAMES, COMPONENTS)
+            set_up(root, record, list(catalog.AGENTS), COMPONENTS)
         left = [number]
 
         def count(path: str, *content: bytes, left: list[int] = left, top: str = str(root)) -> None:
@@ -144,12 +144,12 @@ def test_whenever_it_is_interrupted_all_can_be_taken_out(tmp_path, monkeypatch, 
                     raise OSError(28, "No space left on device", path)
             (write if content else remove)(path, *content)
 
-        monkeypatch.setattr(places, "write", count)
-        monkeypatch.setattr(places, "remove", count)
+        monkeypatch.setattr(config_files, "write", count)
+        monkeypatch.setattr(config_files, "remove", count)
         with pytest.raises(CtxError, match="No space left"):
-            take_out(root, record, catalog.NAMES) if removing else set_up(
-                root, record, catalog.NAMES, COMPONENTS
+            take_out(root, record, list(catalog.AGENTS)) if removing else set_up(
+                root, record, list(catalog.AGENTS), COMPONENTS
             )
         monkeypatch.undo()
-        assert take_out(root, Record(record.directory), catalog.NAMES).is_whole
+        assert take_out(root, Record(record.directory), list(catalog.AGENTS)).is_whole
         assert tree(root) == before
