@@ -55,7 +55,9 @@ def block_key(commits: Sequence[bytes], shallow: frozenset[bytes]) -> bytes:
 class Blocks:
     """The blocks of one history."""
 
-    def __init__(self, repository: Repository, store: Store, embedder: StaticEmbedding, history: Range) -> None:
+    def __init__(
+        self, repository: Repository, store: Store, embedder: StaticEmbedding, history: Range
+    ) -> None:
         self._repository = repository
         self._store = store
         self._embedder = embedder

@@ -50,7 +50,9 @@ class Ranking(NamedTuple):
     lost: Scores
 
 
-def rank(view: View, query: str, embedder: StaticEmbedding, wanted: npt.NDArray[np.bool_] | None = None) -> Ranking:
+def rank(
+    view: View, query: str, embedder: StaticEmbedding, wanted: npt.NDArray[np.bool_] | None = None
+) -> Ranking:
     """Score all commits and rows; rows that are not `wanted` only count for statistics."""
     kinds = view.arrays["row_kind"]
     lengths = view.arrays["row_length"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import math
 import sys
 from collections.abc import Sequence
@@ -13,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding, ServiceFailed, UsageError
-from ctx.git.settings import Settings
+from ctx.git.repository import Repository
 from ctx.models.addresses import embedding_address
 from ctx.models.centre import TEXTS, Reference
-from ctx.models.http import Patience, Service, TooLarge, TooSlow
+from ctx.models.http import Service, TooLarge, TooSlow
 from ctx.models.ledger import Ledger
 from ctx.models.path_header import with_path
 from ctx.models.precision import BIT, is_same_answer, truncated
@@ -32,87 +31,59 @@ _SHORTEST = 64
 Floats = npt.NDArray[np.float32]
 
 
-class RemoteEmbedder:
+class EmbeddingService(Service):
     """Client of an embedding service. `embed_documents` may be called by several threads."""
 
     def __init__(
         self,
-        wanted: EmbedderSettings,
-        directory: str,
-        settings: Settings,
+        repository: Repository,
         ledger: Ledger,
+        settings: EmbedderSettings,
         *,
         for_queries: bool = False,
-        patience: Patience | None = None,
-        **service: Any,
+        **options: Any,
     ) -> None:
-        """Initialize; `patience` as in `Service`."""
-        self.settings = wanted
-        self._is_patient = patience is None
+        """Initialize; `options` are those of `Service`."""
+        self.settings = settings
         self._most = sys.maxsize
-        self.cut: set[bytes] = set()
+        self.truncated: set[bytes] = set()
         """Hashes of texts that were truncated because they were too long for the model."""
-        what = "the text of queries" if for_queries else "the text of the indexed files"
+        content = "the text of queries" if for_queries else "the text of the indexed files"
         purpose = "query embedding" if for_queries else "embedding"
-        url = embedding_address(wanted.query_url if for_queries else wanted.url, wanted.dialect)
-        service = {"patience": patience, "at_once": wanted.concurrency} | service
-        self._service = Service(url, purpose, what, directory, settings, ledger, **service)
-
-    def within(self, patience: Patience) -> RemoteEmbedder:
-        """Return the same embedder, with the same connections, for one search."""
-        other = copy.copy(self)
-        other._service = self._service.within(patience)
-        other._is_patient = False
-        return other
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._service.close()
-
-    def stop(self) -> None:
-        """Send no more requests; pending ones may end."""
-        self._service.stop()
-
-    def account(self) -> None:
-        """Write the ledger; keep the connections."""
-        self._service.account()
-
-    @property
-    def url(self) -> str:
-        """Full address of the service."""
-        return self._service.url
+        url = embedding_address(settings.query_url if for_queries else settings.url, settings.dialect)
+        options = {"at_once": settings.concurrency} | options
+        super().__init__(repository, ledger, url, purpose, content, **options)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return the vectors of documents, not centred, (n, dimensions) float32 of unit length.
 
         Raises `ServiceFailed`, also for an answer without such vectors.
         """
-        wanted = self.settings
-        given = [wanted.document_prefix + text for text in texts]
-        return self._embed(given, wanted.document_task)
+        prefix = self.settings.document_prefix
+        return self._embed([prefix + text for text in texts], self.settings.document_task)
 
     def embed_query(self, text: str, scope: str = "") -> Floats:
         """Return the vector (dimensions,) of a query with its instruction; `scope` is a directory."""
-        wanted = self.settings
-        asked = with_path(scope, text, wanted.path_cap) if scope and wanted.path_header else text
-        if wanted.instruction:
-            asked = f"Instruct: {wanted.instruction}\nQuery: {asked}"
-        vector: Floats = self._embed([wanted.query_prefix + asked], wanted.query_task)[0]
+        settings = self.settings
+        query = with_path(scope, text, settings.path_cap) if scope and settings.path_header else text
+        if settings.instruction:
+            query = f"Instruct: {settings.instruction}\nQuery: {query}"
+        vector: Floats = self._embed([settings.query_prefix + query], settings.query_task)[0]
         return vector
 
     def check(self, known: Reference | None) -> Reference:
         """Return the model's answer to fixed texts. Raises `ServiceFailed` if it differs from `known`."""
-        wanted = self.settings
-        more = TEXTS if known is None and wanted.precision == BIT else ()
-        texts = [wanted.document_prefix + text for text in more]
-        found = self._embed([PROBE, *texts], wanted.document_task)
+        settings = self.settings
+        more = TEXTS if known is None and settings.precision == BIT else ()
+        texts = [PROBE, *(settings.document_prefix + text for text in more)]
+        found = self._embed(texts, settings.document_task)
         if known is None:
-            centre = found[1:].mean(axis=0) if more else np.zeros(wanted.dimensions, dtype=np.float32)
+            centre = found[1:].mean(axis=0) if more else np.zeros(settings.dimensions, dtype=np.float32)
             return Reference(found[0], centre)
         if not is_same_answer(known.probe, found[0]):
             raise ServiceFailed(
-                f"{self._service.url} does not answer as when this index was made: another model is behind "
-                f"the name {self.settings.model!r}. Give it another name in ctx.embedder.model, or forget "
+                f"{self.url} does not answer as when this index was made: another model is behind "
+                f"the name {settings.model!r}. Give it another name in ctx.embedder.model, or forget "
                 "what was made with it: `git ctx gc --drop-descriptor NAME` (`git ctx status` has the name)"
             )
         return known
@@ -124,7 +95,7 @@ class RemoteEmbedder:
             starts = range(0, len(texts), most)
             return np.concatenate([self._embed(texts[at : at + most], task) for at in starts])
         try:
-            return self._asked(texts, task)
+            return self._request(texts, task)
         except TooSlow:
             # Following requests are limited too.
             self._most = min(self._most, (len(texts) + 1) // 2)
@@ -133,66 +104,61 @@ class RemoteEmbedder:
             if len(texts) > 1:
                 half = len(texts) // 2
                 return np.concatenate([self._embed(texts[:half], task), self._embed(texts[half:], task)])
-            return self._cut(texts[0], task, error)
+            return self._embed_truncated(texts[0], task, error)
 
-    def _cut(self, text: str, task: str, error: TooLarge) -> Floats:
+    def _embed_truncated(self, text: str, task: str, error: TooLarge) -> Floats:
         """Return the vector of a truncated text; truncate repeatedly until the service accepts it."""
         limit = min(len(text) // 2, self.settings.context * _CHARACTERS)
         while limit >= _SHORTEST:
             try:
-                found = self._asked([text[:limit]], task)
+                found = self._request([text[:limit]], task)
             except TooLarge as again:
                 error, limit = again, limit // 2
                 continue
-            self.cut.add(text_hash(text.removeprefix(self.settings.document_prefix)))
+            self.truncated.add(text_hash(text.removeprefix(self.settings.document_prefix)))
             return found
-        raise ServiceFailed(
-            f"{self._service.url} takes not even {len(text):,} characters: {error}"
-        ) from error
+        raise ServiceFailed(f"{self.url} takes not even {len(text):,} characters: {error}") from error
 
-    def _asked(self, texts: Sequence[str], task: str) -> Floats:
-        wanted = self.settings
-        body = request(wanted, texts, task)
-        answer = self._service.post(body, len(texts), divisible=self._is_patient and len(texts) > 1)
+    def _request(self, texts: Sequence[str], task: str) -> Floats:
+        """Return the first `dimensions` of the vectors of texts; checks the answer."""
+        settings = self.settings
+        body = request(settings, texts, task)
+        answer = self.post(body, len(texts), divisible=len(texts) > 1 and not self.is_optional)
         try:
-            found = vectors_of(answer, wanted.dialect)
+            vectors = vectors_of(answer, settings.dialect)
         except Damaged as error:
-            raise ServiceFailed(f"{self._service.url} did not answer with vectors: {error}") from error
-        return self._sound(found, len(texts))
-
-    def _sound(self, vectors: Floats, count: int) -> Floats:
-        url, wanted = self._service.url, self.settings
-        if vectors.ndim != 2 or len(vectors) != count:
-            raise ServiceFailed(
-                f"{url} gave {pluralize(len(vectors), 'vector')} for {pluralize(count, 'text')}"
+            raise ServiceFailed(f"{self.url} did not answer with vectors: {error}") from error
+        problem = None
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            problem = f"gave {pluralize(len(vectors), 'vector')} for {pluralize(len(texts), 'text')}"
+        elif vectors.shape[1] < settings.dimensions:
+            problem = (
+                f"gives vectors of {pluralize(vectors.shape[1], 'number')}, "
+                f"ctx.embedder.dimensions says {settings.dimensions}"
             )
-        width = vectors.shape[1]
-        if width < wanted.dimensions:
-            raise ServiceFailed(
-                f"{url} gives vectors of {pluralize(width, 'number')}, "
-                f"ctx.embedder.dimensions says {wanted.dimensions}"
-            )
-        if not np.isfinite(vectors).all():
-            raise ServiceFailed(f"{url} gave a vector that holds no numbers (NaN or infinity)")
-        if not np.abs(vectors[:, : wanted.dimensions]).max(axis=1, initial=0.0).all():
-            raise ServiceFailed(f"{url} gave a vector of zeros")
-        return truncated(vectors, wanted.dimensions)
+        elif not np.isfinite(vectors).all():
+            problem = "gave a vector that holds no numbers (NaN or infinity)"
+        elif not np.abs(vectors[:, : settings.dimensions]).max(axis=1, initial=0.0).all():
+            problem = "gave a vector of zeros"
+        if problem:
+            raise ServiceFailed(f"{self.url} {problem}")
+        return truncated(vectors, settings.dimensions)
 
 
-def request(wanted: EmbedderSettings, texts: Sequence[str], task: str) -> dict[str, Any]:
+def request(settings: EmbedderSettings, texts: Sequence[str], task: str) -> dict[str, Any]:
     """Return the body of a request."""
-    if wanted.dialect == TEI:
+    if settings.dialect == TEI:
         return {"inputs": list(texts), "normalize": True, "truncate": False}
-    body: dict[str, Any] = {"model": wanted.model, "input": list(texts)}
-    if wanted.dialect == OLLAMA:
+    body: dict[str, Any] = {"model": settings.model, "input": list(texts)}
+    if settings.dialect == OLLAMA:
         return body | {"truncate": False}
-    if wanted.dialect == VOYAGE:
-        return body | {"input_type": task or "document", "output_dimension": wanted.dimensions}
-    body["encoding_format"] = "base64" if wanted.dialect == OPENAI else "float"
-    if wanted.dialect == JINA and task:
+    if settings.dialect == VOYAGE:
+        return body | {"input_type": task or "document", "output_dimension": settings.dimensions}
+    body["encoding_format"] = "base64" if settings.dialect == OPENAI else "float"
+    if settings.dialect == JINA and task:
         body["task"] = task
-    if wanted.dialect == JINA or wanted.model.startswith("text-embedding-3"):
-        body["dimensions"] = wanted.dimensions
+    if settings.dialect == JINA or settings.model.startswith("text-embedding-3"):
+        body["dimensions"] = settings.dimensions
     return body
 
 

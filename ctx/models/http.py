@@ -12,16 +12,18 @@ import copy
 import email.utils
 import json
 import math
+import os
 import random
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ctx.errors import CtxError, Damaged, Decoding, ServiceFailed
+from ctx.git.repository import Repository
 from ctx.git.settings import Settings
 from ctx.models import secrets
 from ctx.models.addresses import is_loopback, refuse_clear_text
@@ -39,14 +41,26 @@ WAITS = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)
 _JITTER = 0.1
 """Maximum relative increase of each wait, so that clients do not retry all at once."""
 _CONNECT = 20.0
-_LONGEST_ASKED = 600.0
+_LONGEST_DELAY = 600.0
 """Maximum delay in seconds that a server may request."""
-_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LARGEST_ANSWER = 256 << 20
 _LARGEST_PER_TEXT = 1 << 20
 """Maximum bytes of an answer for each text of the request, and once more for the rest of it."""
 _SHOWN = 300
 """Maximum number of characters of a service's message that are shown."""
+_LENGTH_PHRASES = (
+    "too long",
+    "too large",
+    "maximum context",
+    "context length",
+    "max_length",
+    "too many tokens",
+    "max batch",
+    "batch size",
+    "input length",
+)
+"""Parts of messages with which services reject the size of a request."""
 
 
 class TooLarge(Exception):
@@ -57,12 +71,12 @@ class TooSlow(Exception):
     """The service did not answer a request of this size in time; the caller sends less."""
 
 
-class Silent(ServiceFailed):
+class NoAnswer(ServiceFailed):
     """The service did not answer any of the attempts."""
 
 
-class _Late(Exception):
-    """An answer was not complete within its time limit."""
+class _TimedOut(Exception):
+    """An answer was not complete in time."""
 
 
 class _Answer(NamedTuple):
@@ -73,8 +87,8 @@ class _Answer(NamedTuple):
     content: bytes
 
 
-class Patience:
-    """Time budget of one search for all requests to models together, in seconds.
+class TimeBudget:
+    """Time limit in seconds of one search for all its requests to models together.
 
     Only time with at least one pending request counts. May be used by several threads.
     """
@@ -82,30 +96,33 @@ class Patience:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._spent = 0.0
-        self._under_way = 0
+        self._pending = 0
         self._since = 0.0
         self._lock = threading.Lock()
 
     def left(self) -> float:
         """Return the remaining seconds, at or below 0 if the time is over."""
         with self._lock:
-            running = time.monotonic() - self._since if self._under_way else 0.0
+            running = time.monotonic() - self._since if self._pending else 0.0
             return self.seconds - self._spent - running
 
     @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """Count the time of the block."""
         with self._lock:
-            if not self._under_way:
+            if not self._pending:
                 self._since = time.monotonic()
-            self._under_way += 1
+            self._pending += 1
         try:
             yield
         finally:
             with self._lock:
-                self._under_way -= 1
-                if not self._under_way:
+                self._pending -= 1
+                if not self._pending:
                     self._spent += time.monotonic() - self._since
+
+
+ServiceType = TypeVar("ServiceType", bound="Service")
 
 
 class Service:
@@ -113,44 +130,43 @@ class Service:
 
     def __init__(
         self,
+        repository: Repository,
+        ledger: Ledger,
         url: str,
         purpose: str,
-        what: str,
-        directory: str,
-        settings: Settings,
-        ledger: Ledger,
+        content: str,
         *,
+        budget: TimeBudget | None = None,
         timeout: float = TIMEOUT,
-        patience: Patience | None = None,
         at_once: int = 64,
         sleep: Callable[[float], object] | None = None,
     ) -> None:
-        """Initialize; `what` describes the sent data for the user; `at_once` bounds concurrent requests.
+        """Initialize; `content` describes the sent data for the user; `at_once` bounds concurrent requests.
 
-        With `patience` a user is waiting, and the service is optional: there is one retry, and all requests
+        With a `budget` a user is waiting, and the service is optional: there is one retry, and all requests
         end when the time is over. Raises CtxError if the settings forbid sending to this address.
         """
+        settings = repository.settings
         settings.refuse_offline(host_of(url))
         refuse_clear_text(url, settings)
         self.url = url
         self._purpose = purpose
         self._ledger = ledger
         self._timeout = timeout
-        self._patience = patience
+        self._budget = budget or TimeBudget(math.inf)
         self._stopped = threading.Event()
         self._sleep = sleep or self._stopped.wait
         self._gate = threading.Lock()
         self._slots = threading.Semaphore(at_once)
         self._not_before = 0.0
-        ledger.announce(url, purpose, what)
+        ledger.announce(url, purpose, content)
         self._client = _client(url, settings)
-        self._variable = secrets.variable_for(purpose)
-        self._key = cache(lambda: secrets.key_for(directory, settings, purpose, url))
+        self._key = cache(lambda: secrets.key_for(repository, purpose, url))
 
-    def within(self, patience: Patience) -> Service:
+    def within(self: ServiceType, budget: TimeBudget) -> ServiceType:
         """Return the same service, with the same connections, for one search."""
         other = copy.copy(self)
-        other._patience = patience
+        other._budget = budget
         return other
 
     def close(self) -> None:
@@ -163,34 +179,37 @@ class Service:
         self._stopped.set()
 
     def account(self) -> None:
-        """Write the ledger."""
+        """Write the ledger; keep the connections."""
         self._ledger.write()
+
+    @property
+    def is_optional(self) -> bool:
+        """True if requests have a time budget, since a user is waiting."""
+        return self._budget.seconds < math.inf
 
     def post(self, body: Any, texts: int, *, divisible: bool = False) -> Any:
         """Return the JSON answer to a JSON request; `texts` is the number of texts in the request.
 
         Raises `TooLarge`, `ServiceFailed` with the service's message, and `TooSlow` if `divisible`.
         """
-        if self._patience is None:
-            return self._post(body, texts, divisible)
-        with self._patience.waiting():
+        with self._budget.running():
             return self._post(body, texts, divisible)
 
     def _post(self, body: Any, texts: int, divisible: bool) -> Any:
         import httpx
 
-        waits = WAITS if self._patience is None else WAITS[:1]
+        waits = WAITS[:1] if self.is_optional else WAITS
         failure, silent, tries = "", True, 0
         for attempt in range(len(waits) + 1):
             self._wait_for_turn()
-            if self._time_left() <= 0:
+            if self._budget.left() <= 0:
                 break
             tries += 1
             wait = backoff(attempt, random.random())
             try:
                 answer = self._send(body, texts)
                 silent = False
-            except (_Late, httpx.ReadTimeout) as error:
+            except (_TimedOut, httpx.ReadTimeout) as error:
                 failure = "no complete answer in time"
                 if divisible:
                     raise TooSlow(failure) from error
@@ -199,37 +218,30 @@ class Service:
             else:
                 if answer.status == 200:
                     return _json(answer, self.url)
-                said = _words(answer)
-                if answer.status == 413 or (answer.status in (400, 422) and _is_length(said)):
-                    raise TooLarge(said)
-                failure = f"status {answer.status}: {said}"
-                if answer.status not in _AGAIN:
-                    raise ServiceFailed(self._failed(failure, answer.status))
-                wait = _asked(answer) or wait
-                if self._patience is not None and wait > self._time_left():
-                    failure = f"{failure}; it asks to wait {wait:,.0f} seconds" if wait > 1 else failure
-                    raise ServiceFailed(self._failed(failure, answer.status))
+                message = _message(answer)
+                if answer.status == 413 or (answer.status in (400, 422) and _is_length(message)):
+                    raise TooLarge(message)
+                failure = f"status {answer.status}: {message}"
+                wait = _delay(answer) or wait
+                if answer.status not in _TRANSIENT or wait > self._budget.left():
+                    if answer.status in (401, 403):
+                        variable = secrets.variable_for(self._purpose)
+                        failure += f"; `git ctx login --url {self.url}` sets the key, or {variable}"
+                    elif answer.status in _TRANSIENT and wait > 1:
+                        failure += f"; it asks to wait {wait:,.0f} seconds"
+                    raise ServiceFailed(f"{self.url} failed: {failure}")
                 if answer.status == 429:
-                    self._hold(wait)
+                    with self._gate:
+                        self._not_before = max(self._not_before, time.monotonic() + wait)
             if attempt < len(waits):
-                self._sleep(min(wait, max(self._time_left(), 0.0)) if self._patience else wait)
-        kind = Silent if silent else ServiceFailed
-        raise kind(self._failed(self._given_up(failure, tries), 0))
-
-    def _given_up(self, failure: str, tries: int) -> str:
-        """Return the reason for giving up."""
+                self._sleep(min(wait, max(self._budget.left(), 0.0)))
         if not tries:
-            return "it was not asked, since the time for models was over (ctx.modelTimeout)"
-        often = f"{tries} times" if tries > 1 else "once"
-        if self._patience is not None and self._time_left() <= 0:
-            return f"{failure}; a search waits {self._patience.seconds:g} seconds (ctx.modelTimeout)"
-        return f"{failure} ({often})"
-
-    def _time_left(self) -> float:
-        """Return the current timeout of a request in seconds."""
-        if self._patience is None:
-            return self._timeout
-        return min(self._timeout, self._patience.left())
+            failure = "it was not asked, since the time for models was over (ctx.modelTimeout)"
+        elif self._budget.left() <= 0:
+            failure += f"; a search waits {self._budget.seconds:g} seconds (ctx.modelTimeout)"
+        else:
+            failure += f" ({tries} times)" if tries > 1 else " (once)"
+        raise (NoAnswer if silent else ServiceFailed)(f"{self.url} failed: {failure}")
 
     def _send(self, body: Any, texts: int) -> _Answer:
         import httpx
@@ -244,9 +256,9 @@ class Service:
         with self._slots:
             if self._stopped.is_set():
                 raise ServiceFailed(f"{self.url} was asked no more, since this run ends")
-            limit = self._time_left()
+            limit = min(self._timeout, self._budget.left())
             if limit <= 0:
-                raise _Late
+                raise _TimedOut
             end = time.monotonic() + limit
             times = httpx.Timeout(limit, connect=min(limit, _CONNECT))
             request = self._client.build_request(
@@ -265,16 +277,6 @@ class Service:
         if wait > 0:
             self._sleep(wait)
 
-    def _hold(self, wait: float) -> None:
-        with self._gate:
-            self._not_before = max(self._not_before, time.monotonic() + wait)
-
-    def _failed(self, what: str, status: int) -> str:
-        advice = ""
-        if status in (401, 403):
-            advice = f"; `git ctx login --url {self.url}` sets the key, or {self._variable}"
-        return f"{self.url} failed: {what}{advice}"
-
 
 class _Exchange(threading.Thread):
     """One request in its own thread, because socket timeouts do not bound a whole answer.
@@ -289,8 +291,8 @@ class _Exchange(threading.Thread):
         self._client = client
         self._request = request
         self._most = most
-        self._found: _Answer | BaseException = _Late()
-        self._is_left = False
+        self._found: _Answer | BaseException = _TimedOut()
+        self._is_abandoned = False
         self._done = threading.Event()
         self.begun = threading.Event()
 
@@ -311,10 +313,10 @@ class _Exchange(threading.Thread):
             self._done.set()
 
     def result(self, seconds: float) -> _Answer:
-        """Return the answer. Raises `_Late` if it is not complete in time, and the error of the thread."""
+        """Return the answer. Raises `_TimedOut`, and errors of the thread."""
         if not self._done.wait(max(seconds, 0.0)):
-            self._is_left = True
-            raise _Late
+            self._is_abandoned = True
+            raise _TimedOut
         if isinstance(self._found, BaseException):
             raise self._found
         return self._found
@@ -327,18 +329,18 @@ class _Exchange(threading.Thread):
             unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
         elif encoding not in ("", "identity"):
             raise ServiceFailed(f"{self._request.url} answered in an encoding that was not asked for")
-        arrived = size = 0
+        received = size = 0
         for piece in response.iter_raw():
-            if self._is_left:
-                raise _Late
-            arrived += len(piece)
+            if self._is_abandoned:
+                raise _TimedOut
+            received += len(piece)
             if unpack is not None:
                 try:
                     piece = unpack.decompress(piece, self._most + 1 - size)
                 except zlib.error as error:
                     raise ServiceFailed(f"{self._request.url} sent damaged gzip data: {error}") from error
             size += len(piece)
-            if max(arrived, size) > self._most:
+            if max(received, size) > self._most:
                 raise ServiceFailed(f"{self._request.url} answered with more than {self._most:,} bytes")
             yield piece
 
@@ -353,32 +355,27 @@ def _client(url: str, settings: Settings) -> httpx.Client:
 
     Requests to this machine itself never use a proxy.
     """
+    import ssl
+
     import httpx
 
-    proxy = settings.get("http.proxy")
-    if is_loopback(url):
-        proxy = None
+    is_local = is_loopback(url)
+    proxy = "" if is_local else settings.get("http.proxy") or ""
     if proxy and "://" not in proxy:
         proxy = f"http://{proxy}"
+    certificates = settings.get("http.sslCAInfo")
+    verify: ssl.SSLContext | bool = True
     try:
-        verify = _certificates((url, proxy or ""), settings.get("http.sslCAInfo"))
+        if certificates:
+            verify = ssl.create_default_context(cafile=os.path.expanduser(certificates))
+        elif not url.startswith("https:") and not proxy.startswith("https:"):
+            # Loading all certificates takes longer than a query; without https: none are needed.
+            verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         # With its own transport a client ignores proxies in the environment.
-        transport = httpx.HTTPTransport(verify=verify) if is_loopback(url) else None
+        transport = httpx.HTTPTransport(verify=verify) if is_local else None
         return httpx.Client(proxy=proxy or None, verify=verify, transport=transport, follow_redirects=False)
     except (OSError, ValueError) as error:
         raise CtxError(f"{url} cannot be asked: {error} (http.proxy, http.sslCAInfo)") from error
-
-
-def _certificates(addresses: Sequence[str], file: str | None) -> ssl.SSLContext | bool:
-    import os
-    import ssl
-
-    if not file and not any(address.startswith("https:") for address in addresses):
-        # Loading all certificates takes longer than a query; without https: none are needed.
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if not file:
-        return True
-    return ssl.create_default_context(cafile=os.path.expanduser(file))
 
 
 def _json(answer: _Answer, url: str) -> Any:
@@ -389,7 +386,7 @@ def _json(answer: _Answer, url: str) -> Any:
         raise ServiceFailed(f"{url} did not answer with JSON: is it the address of a service?") from None
 
 
-def _words(answer: _Answer) -> str:
+def _message(answer: _Answer) -> str:
     """Return the error message of a service, on one line of at most `_SHOWN` characters."""
     text = answer.content.decode("utf-8", "replace")
     with suppress(Damaged), Decoding("an answer"):
@@ -403,25 +400,11 @@ def _on_one_line(text: str) -> str:
     return " ".join(text[: 4 * _SHOWN].split())[:_SHOWN]
 
 
-def _is_length(said: str) -> bool:
-    words = said.lower()
-    return any(
-        part in words
-        for part in (
-            "too long",
-            "too large",
-            "maximum context",
-            "context length",
-            "max_length",
-            "too many tokens",
-            "max batch",
-            "batch size",
-            "input length",
-        )
-    )
+def _is_length(message: str) -> bool:
+    return any(phrase in message.lower() for phrase in _LENGTH_PHRASES)
 
 
-def _asked(answer: _Answer) -> float | None:
+def _delay(answer: _Answer) -> float | None:
     """Return the delay in seconds that the server requests (RFC 9110, Retry-After), or None."""
     value = answer.headers.get("Retry-After", "").strip()
     try:
@@ -432,4 +415,4 @@ def _asked(answer: _Answer) -> float | None:
                 wait = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
         except Damaged:
             return None
-    return None if math.isnan(wait) else min(max(wait, 0.0), _LONGEST_ASKED)
+    return None if math.isnan(wait) else min(max(wait, 0.0), _LONGEST_DELAY)

@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -37,27 +36,26 @@ class Sent(NamedTuple):
 
 
 class Ledger:
-    """The ledger of one repository. `tell` is called with a notice for the user before anything is sent."""
+    """The ledger of one repository, named by its common git directory; notices go to stderr."""
 
-    def __init__(self, repository: str, tell: Callable[[str], None] | None = None) -> None:
-        self._repository = repository
-        self._tell = tell or _to_stderr
+    def __init__(self, common_dir: str) -> None:
+        self.repository = os.path.realpath(common_dir)
         self._path = os.path.join(state_directory(), "privacy.jsonl")
-        self._known: set[tuple[str, str]] | None = None
+        self._announced: set[tuple[str, str]] | None = None
         self._pending: dict[tuple[str, str], list[int]] = {}
         self._lock = threading.Lock()
         self._written = -_EVERY
 
-    def announce(self, url: str, purpose: str, what: str) -> None:
+    def announce(self, url: str, purpose: str, content: str) -> None:
         """Show a notice before the first request for a purpose to a host."""
         host = host_of(url)
-        if self._known is None:
-            self._known = {
-                (sent.host, sent.purpose) for sent in self.read() if sent.repository == self._repository
+        if self._announced is None:
+            self._announced = {
+                (sent.host, sent.purpose) for sent in self.read() if sent.repository == self.repository
             }
-        if (host, purpose) not in self._known:
-            self._known.add((host, purpose))
-            self._tell(f"note: {what} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
+        if (host, purpose) not in self._announced:
+            self._announced.add((host, purpose))
+            _note(f"{content} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
 
     def add(self, url: str, purpose: str, size: int, texts: int) -> None:
         """Count one request. A killed process loses at most the counts of its last second."""
@@ -74,29 +72,26 @@ class Ledger:
         with self._lock:
             pending, self._pending = self._pending, {}
             self._written = time.monotonic()
-        lines = "".join(
-            json.dumps(
-                {
-                    "repository": self._repository,
-                    "host": host,
-                    "purpose": purpose,
-                    "requests": requests,
-                    "bytes": size,
-                    "texts": texts,
-                    "time": int(time.time()),
-                }
-            )
-            + "\n"
-            for (host, purpose), (requests, size, texts) in pending.items()
-        )
-        if not lines:
+        if not pending:
             return
+        lines = [
+            {
+                "repository": self.repository,
+                "host": host,
+                "purpose": purpose,
+                "requests": requests,
+                "bytes": size,
+                "texts": texts,
+                "time": int(time.time()),
+            }
+            for (host, purpose), (requests, size, texts) in pending.items()
+        ]
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(self._path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
-                file.write(lines)
+                file.write("".join(f"{json.dumps(line)}\n" for line in lines))
         except OSError as error:
-            self._tell(f"note: what was sent cannot be written down in {self._path}: {error.strerror}")
+            _note(f"what was sent cannot be written down in {self._path}: {error.strerror}")
 
     def read(self) -> list[Sent]:
         """Return the sums by repository, host and purpose; unreadable lines are skipped."""
@@ -140,5 +135,5 @@ def state_directory() -> str:
     return os.path.join(base, "git-ctx")
 
 
-def _to_stderr(sentence: str) -> None:
-    print(escape_control(sentence), file=sys.stderr, flush=True)
+def _note(sentence: str) -> None:
+    print(escape_control(f"note: {sentence}"), file=sys.stderr, flush=True)

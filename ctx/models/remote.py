@@ -35,8 +35,7 @@ from ctx.storage.store import Store
 from ctx.storage.views.vectors import VectorFiles
 
 if TYPE_CHECKING:
-    from ctx.models.embedder import RemoteEmbedder
-    from ctx.models.http import Patience
+    from ctx.models.embedder import EmbeddingService
     from ctx.storage.views.view import View
 
 _CONFIRMED_FOR = 86400.0
@@ -89,31 +88,24 @@ class RemoteModel:
     @cached_property
     def ledger(self) -> Ledger:
         """Ledger of sent data."""
-        return Ledger(os.path.realpath(self._repository.common_dir))
+        return Ledger(self._repository.common_dir)
 
     def rows_of(self, stored: Stored) -> npt.NDArray[np.uint8]:
         """Return the vectors of a stored cluster, (chunks, vector bytes) uint8."""
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         return np.frombuffer(vectors, dtype=np.uint8).reshape(-1, self.vector_bytes)
 
-    def embedder(self, *, for_queries: bool = False, patience: Patience | None = None) -> RemoteEmbedder:
-        """Return a client, for documents or for queries; close it after use. `patience` as in `Service`.
+    def embedder(self, **options: Any) -> EmbeddingService:
+        """Return a client with these options of `EmbeddingService`; close it after use.
 
         Raises CtxError if the settings forbid requests.
         """
-        from ctx.models.embedder import RemoteEmbedder
+        from ctx.models.embedder import EmbeddingService
 
-        return RemoteEmbedder(
-            self.settings,
-            self._repository.place.directory,
-            self._repository.settings,
-            self.ledger,
-            for_queries=for_queries,
-            patience=patience,
-        )
+        return EmbeddingService(self._repository, self.ledger, self.settings, **options)
 
     @cached_property
-    def query_embedder(self) -> RemoteEmbedder:
+    def query_embedder(self) -> EmbeddingService:
         """Client for queries; its connections are kept until `close`. Raises CtxError."""
         return self.embedder(for_queries=True)
 
@@ -122,7 +114,7 @@ class RemoteModel:
         if "query_embedder" in self.__dict__:
             self.query_embedder.close()
 
-    def check(self, embedder: RemoteEmbedder) -> Reference:
+    def check(self, embedder: EmbeddingService) -> Reference:
         """Compare the model's answer to fixed texts with its first one. Raises `ServiceFailed`."""
         known = self.reference
         found = embedder.check(known)
@@ -132,7 +124,7 @@ class RemoteModel:
         self._remember()
         return found
 
-    def check_query(self, embedder: RemoteEmbedder) -> Reference:
+    def check_query(self, embedder: EmbeddingService) -> Reference:
         """Check the address for queries once a day, also if the store is not writable."""
         known = self.reference
         self._remember()

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from ctx.errors import CtxError
 from ctx.git import process
-from ctx.git.settings import Settings
+from ctx.git.repository import Repository
 from ctx.models.addresses import origin
 
 VARIABLE = "GIT_CTX_API_KEY"
@@ -28,7 +28,7 @@ def variable_for(purpose: str) -> str:
     return _OF_SERVICES.get(purpose, VARIABLE)
 
 
-def key_for(directory: str, settings: Settings, purpose: str, url: str) -> str | None:
+def key_for(repository: Repository, purpose: str, url: str) -> str | None:
     """Return the key for an address, None if there is none; never prompts the user.
 
     Raises CtxError for a key that cannot be sent.
@@ -36,10 +36,10 @@ def key_for(directory: str, settings: Settings, purpose: str, url: str) -> str |
     pairs = [(_OF_SERVICES[purpose], f"ctx.{purpose}.url")] if purpose in _OF_SERVICES else []
     for variable, setting in (*pairs, (VARIABLE, "ctx.embedder.url")):
         key = os.environ.get(variable, "").strip()
-        configured = settings.get(setting)
+        configured = repository.settings.get(setting)
         if key and configured and origin(configured) == origin(url):
             return _sendable(key, variable)
-    done = _credential(directory, "fill", url)
+    done = _credential(repository, "fill", url)
     if done.returncode:
         return None
     for line in done.stdout.splitlines():
@@ -56,25 +56,25 @@ def _sendable(key: str, source: str) -> str:
     return key
 
 
-def remember(directory: str, url: str, key: str) -> None:
+def remember(repository: Repository, url: str, key: str) -> None:
     """Store a key with the credential helpers. Raises CtxError if there are none, or they refuse it."""
-    helpers = process.run(directory, ["config", "--get-urlmatch", "credential.helper", url])
+    helpers = process.run(repository.place.directory, ["config", "--get-urlmatch", "credential.helper", url])
     if helpers.returncode or not helpers.stdout.strip():
         raise CtxError(
             "git has no credential helper that could keep the key: set one (`git config --global "
             f"credential.helper …`, see gitcredentials(7)), or give the key in {VARIABLE}"
         )
-    if _credential(directory, "approve", url, key).returncode:
+    if _credential(repository, "approve", url, key).returncode:
         raise CtxError("git's credential helper did not take the key")
 
 
-def forget(directory: str, url: str) -> None:
+def forget(repository: Repository, url: str) -> None:
     """Erase the key for an address from the credential helpers."""
-    _credential(directory, "reject", url)
+    _credential(repository, "reject", url)
 
 
 def _credential(
-    directory: str, action: str, url: str, key: str | None = None
+    repository: Repository, action: str, url: str, key: str | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     parts = urlsplit(url)
     lines = [f"protocol={parts.scheme}", f"host={parts.netloc}", f"username={_USER}"]
@@ -83,6 +83,5 @@ def _credential(
     # git would prompt for an unknown key: a search must never do that.
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
     text = "\n".join(lines) + "\n\n"
-    return process.run(
-        directory, ["-c", "core.askPass=", "credential", action], stdin=text.encode(), variables=quiet
-    )
+    command = ["-c", "core.askPass=", "credential", action]
+    return process.run(repository.place.directory, command, text.encode(), quiet)

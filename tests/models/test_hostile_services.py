@@ -25,8 +25,8 @@ from service import (
 
 import ctx
 from ctx.errors import ServiceFailed
-from ctx.models.embedder import RemoteEmbedder
-from ctx.models.http import Patience
+from ctx.models.embedder import EmbeddingService
+from ctx.models.http import TimeBudget
 from ctx.models.ledger import Ledger
 from ctx.models.settings import embedder_settings
 
@@ -34,17 +34,16 @@ QUERY = "invoice of a candle"
 
 
 @pytest.fixture
-def embedder(project: Repo) -> Iterator[Callable[..., RemoteEmbedder]]:
+def embedder(project: Repo) -> Iterator[Callable[..., EmbeddingService]]:
     """Makes an embedder as the project configures it."""
-    opened: list[RemoteEmbedder] = []
+    opened: list[EmbeddingService] = []
 
-    def make(**options: Any) -> RemoteEmbedder:
+    def make(**options: Any) -> EmbeddingService:
         with ctx.open(project.path) as index:
-            settings = index.repository.settings
-            wanted = embedder_settings(settings)
+            wanted = embedder_settings(index.repository.settings)
             assert wanted is not None
-            ledger = Ledger("here", lambda _: None)
-            opened.append(RemoteEmbedder(wanted, str(project.path), settings, ledger, **options))
+            ledger = Ledger(index.repository.common_dir)
+            opened.append(EmbeddingService(index.repository, ledger, wanted, **options))
         return opened[-1]
 
     yield make
@@ -81,16 +80,16 @@ def bomb(size: int) -> bytes:
 
 @pytest.mark.parametrize("fault", [hang, trickle, trickle_headers])
 def test_an_answer_that_never_ends_has_an_end(
-    embedder: Callable[..., RemoteEmbedder], service: Service, fault: Any
+    embedder: Callable[..., EmbeddingService], service: Service, fault: Any
 ) -> None:
     service.always = fault
     with pytest.raises(ServiceFailed, match=r"no complete answer in time; a search waits 0\.5 seconds"):
-        embedder(patience=Patience(0.5)).embed_documents(["one"])
+        embedder(budget=TimeBudget(0.5)).embed_documents(["one"])
 
 
 @pytest.mark.parametrize("fault", [hang, trickle, trickle_headers])
 def test_a_batch_that_never_ends_is_split(
-    embedder: Callable[..., RemoteEmbedder], service: Service, fault: Any
+    embedder: Callable[..., EmbeddingService], service: Service, fault: Any
 ) -> None:
     service.faults = {1: fault}
     found = embedder(timeout=0.5).embed_documents(["one", "two"])
@@ -114,7 +113,7 @@ def test_a_batch_that_never_ends_is_split(
     ],
 )
 def test_an_answer_that_must_not_be_read_is_one_clean_error(
-    embedder: Callable[..., RemoteEmbedder], service: Service, fault: Any, words: str
+    embedder: Callable[..., EmbeddingService], service: Service, fault: Any, words: str
 ) -> None:
     service.always = fault
     with pytest.raises(ServiceFailed, match=words) as raised:
@@ -123,7 +122,7 @@ def test_an_answer_that_must_not_be_read_is_one_clean_error(
 
 
 def test_words_of_a_failure_may_be_nested_too(
-    embedder: Callable[..., RemoteEmbedder], service: Service
+    embedder: Callable[..., EmbeddingService], service: Service
 ) -> None:
     service.always = lambda request: request.answer(400, b"[" * 300_000) is None
     with pytest.raises(ServiceFailed, match=r"status 400: \[\[") as raised:
@@ -131,7 +130,7 @@ def test_words_of_a_failure_may_be_nested_too(
     assert len(str(raised.value)) < 600
 
 
-def test_compressed_vectors_are_read(embedder: Callable[..., RemoteEmbedder], service: Service) -> None:
+def test_compressed_vectors_are_read(embedder: Callable[..., EmbeddingService], service: Service) -> None:
     def packed(request: Handler) -> bool:
         import gzip
         import json

@@ -13,7 +13,7 @@ import ctx
 from ctx.errors import CtxError, ServiceFailed
 from ctx.models.addresses import embedding_address
 from ctx.models.centre import TEXTS
-from ctx.models.embedder import PROBE, RemoteEmbedder
+from ctx.models.embedder import PROBE, EmbeddingService
 from ctx.models.http import backoff
 from ctx.models.ledger import Ledger
 from ctx.models.presets import CODE_QUESTION
@@ -29,19 +29,18 @@ def waits() -> list[float]:
 @pytest.fixture
 def embedder(project: Repo, service: Service, waits: list[float]) -> Any:
     """An embedder as the project configures it."""
-    opened: list[RemoteEmbedder] = []
+    opened: list[EmbeddingService] = []
 
-    def make(timeout: float = 5.0, **settings: str) -> RemoteEmbedder:
+    def make(timeout: float = 5.0, **settings: str) -> EmbeddingService:
         for name, value in settings.items():
             project.git("config", f"ctx.embedder.{name}", value)
         with ctx.open(project.path) as index:
             wanted = embedder_settings(index.repository.settings)
             assert wanted is not None
-            made = RemoteEmbedder(
+            made = EmbeddingService(
+                index.repository,
+                Ledger(index.repository.common_dir),
                 wanted,
-                str(project.path),
-                index.repository.settings,
-                Ledger("here", lambda _: None),
                 sleep=waits.append,
                 timeout=timeout,
             )
@@ -178,7 +177,7 @@ def test_a_text_that_is_too_long_is_cut_and_counted(embedder: Any, service: Serv
     service.always = short
     made = embedder()
     assert made.embed_documents(["word " * 200, "one"]).shape == (2, DIMENSIONS)
-    assert len(made.cut) == 1
+    assert len(made.truncated) == 1
 
 
 @pytest.mark.parametrize(

@@ -448,7 +448,7 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
         lambda data: written(data, lambda: index.snapshots.log(tree), log_file),
         "json",
     )
-    ledger = Ledger("r", lambda _: None)
+    ledger = Ledger("r")
     ledger_line = {"repository": "r", "host": "h", "purpose": "p", "requests": 1, "bytes": 2, "texts": 3}
     at = Path(ledger._path)
     found["ledger"] = Decoder(

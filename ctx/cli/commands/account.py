@@ -45,9 +45,8 @@ def command(json_output: bool) -> int:
                 found.append(
                     {"kind": kind, "url": service.url, "model": service.model, "dialect": service.dialect}
                 )
-        directory = index.repository.place.directory
         for one in found:
-            one["hasKey"] = secrets.key_for(directory, settings, one["kind"], one["url"]) is not None
+            one["hasKey"] = secrets.key_for(index.repository, one["kind"], one["url"]) is not None
     if json_output:
         print_json({"type": "account_result", "services": found})
         return 0

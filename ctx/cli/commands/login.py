@@ -29,7 +29,7 @@ def command(url: str | None) -> int:
             key = sys.stdin.readline().strip()
         if not key:
             raise CtxError("no key was given, so nothing was kept")
-        secrets.remember(index.repository.place.directory, service, key)
+        secrets.remember(index.repository, service, key)
     click.echo(f"the key for {service} is with git's credential helper")
     return 0
 

@@ -18,6 +18,6 @@ def command(url: str | None) -> int:
 
     with ctx.open(".") as index:
         service = service_of(index.repository.settings, url)
-        secrets.forget(index.repository.place.directory, service)
+        secrets.forget(index.repository, service)
     click.echo(f"the key for {service} is forgotten")
     return 0

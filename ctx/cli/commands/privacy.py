@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from ctx.cli.commands import options
@@ -26,8 +24,8 @@ def command(everything: bool, json_output: bool) -> int:
     from ctx.models.ledger import Ledger
 
     with ctx.open(".") as index:
-        place = os.path.realpath(index.repository.common_dir)
-        sent = [one for one in Ledger(place).read() if everything or one.repository == place]
+        ledger = Ledger(index.repository.common_dir)
+        sent = [one for one in ledger.read() if everything or one.repository == ledger.repository]
     if json_output:
         print_json(
             {

@@ -18,7 +18,7 @@ from ctx.indexing.vectors.cluster_map import Pair
 from ctx.indexing.vectors.pending import Batch, PendingCluster, SentTexts
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.centre import Reference, centred
-from ctx.models.embedder import RemoteEmbedder, tokens_of
+from ctx.models.embedder import EmbeddingService, tokens_of
 from ctx.models.precision import encode_vectors
 from ctx.models.texts import text_hash, texts_of
 from ctx.storage.clusters import Document, encode_members
@@ -68,7 +68,7 @@ class Embedding:
         self,
         session: Session,
         model: RemoteModel,
-        embedder: RemoteEmbedder,
+        embedder: EmbeddingService,
         tree: bytes,
         progress: Callable[[RemoteProgress], None],
         *,
@@ -117,11 +117,11 @@ class Embedding:
                 raise
             finally:
                 self._model.files.add(self._ready)
-                self._model.cut.add(self._embedder.cut)
+                self._model.cut.add(self._embedder.truncated)
         if self._is_alone:
             self._model.journal.clear()
         return RemoteCovered(
-            len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.cut)
+            len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.truncated)
         )
 
     def _batches(self, missing: Sequence[Pair]) -> Iterator[PendingCluster | Batch]:

@@ -27,7 +27,7 @@ from ctx.storage.store import Store, unusable
 from ctx.types import Progress, RemoteReport
 
 if TYPE_CHECKING:
-    from ctx.models.http import Patience
+    from ctx.models.http import TimeBudget
     from ctx.session import Session
 
 
@@ -116,16 +116,16 @@ class VectorIndexer:
         tree: bytes,
         progress: Callable[[RemoteProgress], None] | None = None,
         *,
-        patience: Patience | None = None,
+        budget: TimeBudget | None = None,
     ) -> RemoteCovered:
-        """Embed the missing clusters of a locally indexed tree; `patience` is that of a waiting search.
+        """Embed the missing clusters of a locally indexed tree; `budget` is that of a waiting search.
 
         Raises `ServiceFailed`; finished clusters are kept.
         """
         directories = list(self.pairs.directories(tree))
         every = [pair for _, pairs in directories for pair in pairs]
         missing = [pair for pair in every if not self._model.clusters.use(pair.remote)]
-        covered = self.embed(tree, missing, progress, patience=patience)
+        covered = self.embed(tree, missing, progress, budget=budget)
         if self._session.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot, but its clusters are kept.
             cut = self._model.cut.read()
@@ -145,15 +145,15 @@ class VectorIndexer:
         missing: Sequence[Pair],
         progress: Callable[[RemoteProgress], None] | None = None,
         *,
-        patience: Patience | None = None,
+        budget: TimeBudget | None = None,
     ) -> RemoteCovered:
         """Embed these clusters of a tree. Raises `ServiceFailed`; finished clusters are kept.
 
-        With `patience`, a run of another process that holds the `alone` lock may be in progress.
+        With `budget`, a run of another process that holds the `alone` lock may be in progress.
         """
         if not missing:
             return RemoteCovered(0, 0, 0, 0)
-        embedder = self._model.embedder(patience=patience)
+        embedder = self._model.embedder(budget=budget)
         try:
             return Embedding(
                 self._session,
@@ -161,7 +161,7 @@ class VectorIndexer:
                 embedder,
                 tree,
                 progress or (lambda _: None),
-                is_alone=patience is None,
+                is_alone=budget is None,
             ).run(missing)
         finally:
             embedder.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError, Damaged
 from ctx.indexing.vectors.indexing import VectorIndexer
-from ctx.models.http import Patience, Silent
+from ctx.models.http import NoAnswer, TimeBudget
 from ctx.models.ledger import host_of
 from ctx.models.precision import is_absolute
 from ctx.models.previous import former_models, unreachable_models
@@ -65,7 +65,7 @@ class _UnusableError(Exception):
 
 
 def choose(
-    session: SearchSession, searched: Sequence[Searched], patience: Patience, *, absolute: bool = False
+    session: SearchSession, searched: Sequence[Searched], budget: TimeBudget, *, absolute: bool = False
 ) -> Choice:
     """Return the model to answer with; with `absolute`, one whose scores are comparable between queries.
 
@@ -75,17 +75,17 @@ def choose(
     if wanted is None:
         return Choice(None, [], [])
     try:
-        return Choice(wanted, _near(session, wanted, searched, patience), [])
+        return Choice(wanted, _near(session, wanted, searched, budget), [])
     except _UnusableError as found:
         why = found
     hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
     for model in former_models(session.models, wanted):
         if absolute and not is_absolute(model.settings.precision):
             continue
-        if isinstance(why.__cause__, Silent) and host_of(model.settings.query_url) in hosts:
+        if isinstance(why.__cause__, NoAnswer) and host_of(model.settings.query_url) in hosts:
             continue  # wait at most once for one server
         try:
-            near = _near(session, model, searched, patience)
+            near = _near(session, model, searched, budget)
         except _UnusableError:
             continue
         name = name_beside(model, wanted)
@@ -108,21 +108,21 @@ def name_beside(model: RemoteModel, other: RemoteModel) -> str:
 
 
 def _near(
-    session: SearchSession, model: RemoteModel, searched: Sequence[Searched], patience: Patience
+    session: SearchSession, model: RemoteModel, searched: Sequence[Searched], budget: TimeBudget
 ) -> list[Nearness]:
     """Return the vectors of the views. Raises `_UnusableError`."""
     try:
-        return [_of_view(session, model, one, patience) for one in searched]
+        return [_of_view(session, model, one, budget) for one in searched]
     except (CtxError, OSError) as error:
         raise _UnusableError(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
-def _of_view(session: SearchSession, model: RemoteModel, one: Searched, patience: Patience) -> Nearness:
+def _of_view(session: SearchSession, model: RemoteModel, one: Searched, budget: TimeBudget) -> Nearness:
     def make() -> Nearness:
         where = []
         for part in one.parts:
             own = model if part.home is session else _same_model(model, part.home)
-            where += _of_part(own, part, one.only, patience)
+            where += _of_part(own, part, one.only, budget)
             if own is not model and not _agree(own, model):
                 raise _UnusableError(f"{model.settings.model} is not known to be the same in every submodule")
         return Nearness(corpus_of(one.view), where, model.settings.precision)
@@ -147,7 +147,7 @@ def _agree(one: RemoteModel, other: RemoteModel) -> bool:
 
 
 def _of_part(
-    own: RemoteModel, part: Part, only: Collection[bytes] | None, patience: Patience
+    own: RemoteModel, part: Part, only: Collection[bytes] | None, budget: TimeBudget
 ) -> list[Span | None]:
     """Return the vectors of each cluster of a tree, None for those not in `only`. Raises `_UnusableError`."""
     keys = [key.tobytes() for key in part.view.cluster_keys]
@@ -155,7 +155,7 @@ def _of_part(
     found = own.files.find(wanted)
     if None in found:
         lost = {key for key, rows in zip(wanted, found, strict=True) if rows is None}
-        _complete(own, part, lost, patience, whole=only is None)
+        _complete(own, part, lost, budget, whole=only is None)
         found = own.files.find(wanted)
     spans = {
         key: Span(own.files.vectors(rows.file), rows.start, rows.end)
@@ -170,7 +170,7 @@ def _of_part(
 
 
 def _complete(
-    model: RemoteModel, part: Part, lost: Collection[bytes], patience: Patience, *, whole: bool
+    model: RemoteModel, part: Part, lost: Collection[bytes], budget: TimeBudget, *, whole: bool
 ) -> None:
     """Restore vectors that lost only their search-ready form, and embed the rest if it is small enough."""
     index, tree = part.home, part.view.tree
@@ -194,6 +194,6 @@ def _complete(
         why = f"{count} no vectors of {model.settings.model} yet"
         raise _UnusableError(why, ": `git ctx index` creates them")
     if whole:
-        indexer.cover(tree, patience=patience)
+        indexer.cover(tree, budget=budget)
     else:
-        indexer.embed(tree, lacking, patience=patience)
+        indexer.embed(tree, lacking, budget=budget)

@@ -5,8 +5,8 @@ If a model fails, the built-in model is used instead, and the answer says so.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ctx.errors import CtxError, UsageError
 from ctx.models.centre import centred
 from ctx.models.embedder import refuse_threshold
-from ctx.models.http import Patience, Service
+from ctx.models.http import Service, TimeBudget
 from ctx.models.ledger import Ledger
 from ctx.models.precision import is_absolute
 from ctx.models.remote import RemoteModel
@@ -84,7 +84,7 @@ class RemoteSearch:
         self._further_queries: list[str] = []
         settings = session.repository.settings
         wanted = embedder_settings(settings)
-        self._patience = Patience(model_timeout(settings))
+        self._budget = TimeBudget(model_timeout(settings))
         self._reranker = reranker_settings(settings) if wishes.rerank else None
         self._expander = expander_settings(settings) if wishes.expand else None
         if wishes.expand and self._expander is None:
@@ -99,7 +99,7 @@ class RemoteSearch:
 
         Raises CtxError if a threshold is given and no scores exist that it applies to.
         """
-        choice = choose(self._session, self._searched, self._patience, absolute=self._needs_vectors)
+        choice = choose(self._session, self._searched, self._budget, absolute=self._needs_vectors)
         self._messages += choice.said
         model = choice.model
 
@@ -126,7 +126,7 @@ class RemoteSearch:
 
     def _query_vector(self, model: RemoteModel, query: str) -> npt.NDArray[np.float32] | None:
         try:
-            embedder = model.query_embedder.within(self._patience)
+            embedder = model.query_embedder.within(self._budget)
             try:
                 reference = model.check_query(embedder)
                 vector = embedder.embed_query(query, self._scope)
@@ -154,11 +154,8 @@ class RemoteSearch:
     ) -> list[Hit]:
         texts = [self._session.text(hit) or "" for hit in hits[:5]]
         try:
-            service = self._service(settings, "expander", full_address(settings.url, "listwise"))
-            try:
+            with self._service("expander", full_address(settings.url, "listwise")) as service:
                 queries = expand(service, settings, query, texts)
-            finally:
-                service.close()
         except CtxError as error:
             self._messages.append(f"no further queries: {error}")
             return hits
@@ -169,11 +166,8 @@ class RemoteSearch:
     def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit], limit: int) -> list[Hit]:
         texts = [self._session.text(hit) or "" for hit in hits]
         try:
-            service = self._service(settings, "reranker", full_address(settings.url, settings.dialect))
-            try:
+            with self._service("reranker", full_address(settings.url, settings.dialect)) as service:
                 scores = rerank(service, settings, query, texts)
-            finally:
-                service.close()
         except CtxError as error:
             if self._wishes.min_score is not None:
                 raise CtxError(f"--min-score has no scores to apply to: {error}") from error
@@ -195,19 +189,11 @@ class RemoteSearch:
             self._messages.append(f"{name} gave {of} a score below {least:g}, so they are left out{how}")
         return sorted(scored, key=lambda hit: -hit.score)
 
-    def _service(self, settings: ServiceSettings, purpose: str, url: str) -> Service:
+    def _service(self, purpose: str, url: str) -> closing[Service]:
         repository = self._session.repository
-        ledger = Ledger(os.path.realpath(repository.common_dir))
-        what = "queries and the text of what was found"
-        return Service(
-            url,
-            purpose,
-            what,
-            repository.place.directory,
-            repository.settings,
-            ledger,
-            patience=self._patience,
-        )
+        ledger = Ledger(repository.common_dir)
+        content = "queries and the text of what was found"
+        return closing(Service(repository, ledger, url, purpose, content, budget=self._budget))
 
 
 def of_view(session: SearchSession, view: View, filters: Filters) -> Retrieve:
