@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ctx.history.answer import Filters as HistoryFilters
+    from ctx.history.answer import CommitFilters
     from ctx.history.results import HistoryAnswer
     from ctx.pack.making import Made
     from ctx.pack.shelf import Shelf
     from ctx.pack.updating import Wishes as PackWishes
     from ctx.pack.values import Options as PackOptions
     from ctx.pack.values import Pack
-    from ctx.search.evidence.values import Explanation, FileAnswer
+    from ctx.search.evidence.types import Explanation, FileAnswer
     from ctx.search.remote.searching import Wishes
 
 __all__ = ["BASE", "COMMITTED", "OURS", "STAGED", "THEIRS", "WORK_TREE", "Index"]
@@ -170,7 +170,7 @@ class Index(SearchSession):
     def history(
         self,
         query: str,
-        filters: HistoryFilters,
+        filters: CommitFilters,
         *,
         limit: int = 10,
         asks: str | None = None,

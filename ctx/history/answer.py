@@ -18,7 +18,7 @@ from ctx.git.unknown import FETCH_ALL
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, REMOVED, UNREAD
 from ctx.history.blocks import Blocks, OnProgress
 from ctx.history.ranking import Ranking, concerned, rank
-from ctx.history.results import CommitHit, HistoryAnswer, Known, Month, Place
+from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, HistoryCoverage, Month
 from ctx.history.view import View, Views, view_name, view_of
 from ctx.models.static_embedding import static_embedding
 from ctx.storage.store import Store
@@ -35,7 +35,7 @@ _NEAR_BEST = 0.5
 Mask = npt.NDArray[np.bool_]
 
 
-class Filters(NamedTuple):
+class CommitFilters(NamedTuple):
     """Filters on commits, in the syntax of `git log`."""
 
     since: str | None = None
@@ -50,7 +50,7 @@ def answer(
     tip: bytes,
     revision: str,
     query: str,
-    filters: Filters,
+    filters: CommitFilters,
     *,
     limit: int,
     asks: str | None = None,
@@ -103,7 +103,7 @@ def open_view(
     return view, blocks.indexed
 
 
-def text_of(repository: Repository, commit: bytes, place: Place) -> str | None:
+def text_of(repository: Repository, commit: bytes, place: ChangedLines) -> str | None:
     """Return the lines of a place, read from git; None if they cannot be read."""
     name = f"{commit.hex()}{'^' if place.is_removed else ''}:".encode() + place.path
     found = repository.objects.find_header(name)
@@ -117,7 +117,9 @@ def text_of(repository: Repository, commit: bytes, place: Place) -> str | None:
     return b"\n".join(lines).decode("utf-8", "replace") if lines else None
 
 
-def _wanted(repository: Repository, view: View, tip: bytes, filters: Filters) -> tuple[Mask, Mask | None]:
+def _wanted(
+    repository: Repository, view: View, tip: bytes, filters: CommitFilters
+) -> tuple[Mask, Mask | None]:
     """Return masks of the commits and rows that pass the filters; None for all rows."""
     commits = np.ones(view.commits, dtype=bool)
     if filters.since is not None or filters.until is not None or filters.authors:
@@ -189,7 +191,7 @@ def _hit(repository: Repository, view: View, found: Ranking, commit: int, asks: 
     rows = [row for row in np.argsort(-scores, kind="stable")[:PLACES].tolist() if scores[row] > 0]
     all_places = view.places_of_rows[start:end]
     places = [
-        Place(
+        ChangedLines(
             view.path(int(all_places[row])),
             int(view.arrays["row_first"][start + row]),
             int(view.arrays["row_last"][start + row]),
@@ -241,13 +243,13 @@ def _month(second: int) -> int:
     return date.year * 12 + date.month - 1
 
 
-def _known(view: View, passed: int, indexed: int) -> Known:
+def _known(view: View, passed: int, indexed: int) -> HistoryCoverage:
     flags = view.arrays["commit_flags"]
     merges, cut, edge, unread = (int((flags & flag != 0).sum()) for flag in (MERGE, CUT, EDGE, UNREAD))
-    return Known(view.commits, passed, indexed, merges, cut, edge, unread)
+    return HistoryCoverage(view.commits, passed, indexed, merges, cut, edge, unread)
 
 
-def _lacks(known: Known) -> str | None:
+def _lacks(known: HistoryCoverage) -> str | None:
     if known.unread:
         return (
             f"the changes of {pluralize(known.unread, 'commit')} are not here and were not searched: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class ChangedLines(NamedTuple):
     """Lines, 1-based and inclusive, added by a commit (in its file) or removed (in its parent's file)."""
 
     path: bytes
@@ -28,7 +28,7 @@ class CommitHit(NamedTuple):
     subject: str
     score: float
     is_merge: bool
-    places: list[Place]
+    places: list[ChangedLines]
 
 
 class Month(NamedTuple):
@@ -39,7 +39,7 @@ class Month(NamedTuple):
     strength: float
 
 
-class Known(NamedTuple):
+class HistoryCoverage(NamedTuple):
     """Coverage of a history, in numbers of commits.
 
     `passed` pass the filters. `merges`, those at the `edge` of a shallow clone and `unread` ones, whose
@@ -63,6 +63,6 @@ class HistoryAnswer(NamedTuple):
     commit: bytes
     tree: bytes
     timeline: list[Month]
-    known: Known
+    coverage: HistoryCoverage
     message: str | None
     seconds: float

@@ -155,7 +155,7 @@ def candidates(
 ) -> list[Candidate]:
     """Return the rows of a ranking and those that hints and changes name, likeliest first."""
     corpus = shelves.corpus
-    boosts, evidence = _boosts(shelves, query.asked, hints, changes)
+    boosts, evidence = _boosts(shelves, query.requested, hints, changes)
     found = []
     places = _places(shelves, query, explained)
     for one, place in zip(explained, places, strict=True):
@@ -186,7 +186,7 @@ def _places(shelves: Shelves, query: Query, explained: Sequence[Explained]) -> l
         document = int(corpus.document_of[row])
         record = shelves.record(document, file)[1]
         chunk = row - int(corpus.document_start[document])
-        flags = int(corpus.view.file_flags[file]) & ~query.asked
+        flags = int(corpus.view.file_flags[file]) & ~query.requested
         ordinals[file] = ordinals.get(file, -1) + 1
         found.append(
             Place(

@@ -15,11 +15,11 @@ from ctx.pack.hints import read_task
 from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
 from ctx.pack.report import read_report
 from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
-from ctx.ranking.query_terms import near_terms, query_terms
+from ctx.ranking.query_terms import query_terms, similar_terms
 from ctx.search.evidence.answering import case_of, edges_among
-from ctx.search.evidence.files import best_score, file_hit, near_of
-from ctx.search.evidence.past import past_of
-from ctx.search.evidence.values import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
+from ctx.search.evidence.commits import past_of
+from ctx.search.evidence.files import best_score, file_hit, similar_words_of
+from ctx.search.evidence.types import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.search.opening import Opened, Repair, open_tree, repairing
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import MAX_SIZE, TOO_LARGE, content_skip
@@ -132,7 +132,7 @@ def _explained(
     edges = edges_among(case, [file, *best[:19]])(file)
     hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
     return empty._replace(
-        terms=empty.terms + near_terms(case.query, near_of([hit])),
+        terms=empty.terms + similar_terms(case.query, similar_words_of([hit])),
         rank=rank,
         hit=hit,
         uses=tuple(case.dependencies.outgoing([name])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ctx.search.dependencies.edges import Dependencies
-from ctx.search.dependencies.values import Edge
+from ctx.search.dependencies.types import Edge
 
 MOST_BYTES = 96 << 10
 """Maximum bytes read for edges: resolving identifiers costs 0.25 s per megabyte in addition to parsing,

@@ -34,7 +34,7 @@ from ctx.pack.values import (
 )
 from ctx.ranking.explain import explain
 from ctx.ranking.query import Query, prepare
-from ctx.ranking.query_terms import near_in_paths, near_terms, query_terms
+from ctx.ranking.query_terms import query_terms, similar_terms, similar_words_in_paths
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.hits import corpus_of
@@ -230,16 +230,16 @@ def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
 def query_of_task(task: str) -> Query:
     """Return the query of a task. Only the title decides what is asked for, as long reports have any word."""
     report = read_report(task)
-    asked = prepare(report.title, static_embedding()).asked if report.said else None
+    asked = prepare(report.title, static_embedding()).requested if report.said else None
     query = prepare(report.question, static_embedding())
-    return query if asked is None else query._replace(asked=asked)
+    return query if asked is None else query._replace(requested=asked)
 
 
 def terms_of(ranking: Ranking) -> tuple[QueryTerm, ...]:
     """Return the query terms of a task, and similar terms in the paths of its likeliest files."""
     likely = sorted(ranking.found, key=lambda one: (-one.odds, one.path))
     paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
-    near = near_terms(ranking.query, near_in_paths(ranking.query, paths))
+    near = similar_terms(ranking.query, similar_words_in_paths(ranking.query, paths))
     return tuple(QueryTerm(*term) for term in query_terms(ranking.query) + near)
 
 

@@ -29,7 +29,7 @@ from ctx.pack.values import (
     QueryTerm,
     Stale,
 )
-from ctx.search.dependencies.values import Edge
+from ctx.search.dependencies.types import Edge
 
 
 def encode(pack: Pack) -> bytes:

@@ -36,7 +36,7 @@ from ctx.pack.values import (
 )
 from ctx.pack.worth import LEAST
 from ctx.ranking.query_terms import SYNONYM
-from ctx.search.dependencies.values import Edge
+from ctx.search.dependencies.types import Edge
 from ctx.text.tokens import Count, counter
 
 if TYPE_CHECKING:

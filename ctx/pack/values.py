@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ctx.search.dependencies.values import Edge
+from ctx.search.dependencies.types import Edge
 from ctx.text.tokens import O200K
 
 SCHEMA = 1

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.evidence import Evidence, Floats
 from ctx.ranking.groups import Groups
 from ctx.ranking.query import Query
+from ctx.ranking.signals import Floats, Signals
 from ctx.ranking.similarity import similarity
 from ctx.ranking.united import United, unite
 from ctx.storage.records import TEST
@@ -60,7 +60,7 @@ class MatchingRows(NamedTuple):
 def read_candidates(
     corpus: Corpus,
     query: Query,
-    evidence: Evidence,
+    signals: Signals,
     documents: npt.NDArray[np.int64],
     files: npt.NDArray[np.int64],
 ) -> tuple[Candidates, MatchingRows]:
@@ -68,11 +68,11 @@ def read_candidates(
     groups = Groups.of(corpus, documents)
     rows = groups.rows
     in_path = np.zeros(corpus.view.files, dtype=bool)
-    in_path[evidence.in_path.place] = True
-    matches = evidence.row_found[rows] | in_path[files][groups.owner]
+    in_path[signals.in_path.place] = True
+    matches = signals.row_found[rows] | in_path[files][groups.owner]
     matches[groups.start] = True
     matching, places = groups.where(matches)
-    united = unite(corpus, evidence, matching, files)
+    united = unite(corpus, signals, matching, files)
     text, defined, coverage = np.zeros((3, len(rows)))
     text[places], defined[places], coverage[places] = united.text, united.defined, united.coverage
     similar = similarity(corpus.bits.take(rows, axis=0).view(np.uint8), query)

@@ -18,8 +18,8 @@ from ctx.storage.views.segments import Segment
 from ctx.storage.views.view import NO_SEGMENT, View
 
 
-class Postings(NamedTuple):
-    """Postings of some terms: index of the term in the request, row, and frequency; each (n,)."""
+class Occurrences(NamedTuple):
+    """Occurrences of terms: index of the term in the request, row, and frequency; each (n,)."""
 
     term: npt.NDArray[np.int64]
     row: npt.NDArray[np.int64]
@@ -83,7 +83,7 @@ class Corpus:
         """First row of each document."""
         return np.cumsum(self.document_rows) - self.document_rows
 
-    def find(self, terms: npt.NDArray[np.int64]) -> Postings:
+    def find(self, terms: npt.NDArray[np.int64]) -> Occurrences:
         """Return the postings of some terms in live rows, with the rows of each term ascending."""
         parts = []
         for segment, offset in zip(self.view.segments, self.row_offset.tolist(), strict=False):
@@ -92,12 +92,12 @@ class Corpus:
             alive = self.live[row]
             parts.append((term, row, count) if alive.all() else (term[alive], row[alive], count[alive]))
         if len(parts) == 1:
-            return Postings(*parts[0])
+            return Occurrences(*parts[0])
         joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
         if not joined:
-            return Postings(*(np.zeros(0, np.int64) for _ in range(3)))
+            return Occurrences(*(np.zeros(0, np.int64) for _ in range(3)))
         order = np.argsort(joined[0], kind="stable")
-        return Postings(*(array[order] for array in joined))
+        return Occurrences(*(array[order] for array in joined))
 
     def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the largest value, at or above zero, among the rows of each document, (documents,)."""

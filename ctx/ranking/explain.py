@@ -15,7 +15,7 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import GROUPS
 from ctx.ranking.gbdt import UNIT, file_ranker
 from ctx.ranking.query import Query
-from ctx.ranking.ranker import PlacedRows, Pool, Ranked, place_rows, pool_of, priors_of, ranked, settled
+from ctx.ranking.ranker import PlacedRows, Pool, RankedRow, place_rows, pool_of, priors_of, ranked, settled
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.storage.views import paths
 
@@ -51,7 +51,7 @@ class Explained(NamedTuple):
     contributions, and to their values. `words` is the BM25 of the row's text.
     """
 
-    hit: Ranked
+    hit: RankedRow
     margin: float
     parts: dict[str, float]
     features: dict[str, tuple[float, float]]
@@ -84,7 +84,7 @@ def explain(
     # The evidence for a file is the same for all of its rows.
     own, of_row = np.unique(placed.candidates, return_inverse=True)
     table = pool.features[own]
-    steps = (tuning.trees or file_ranker()).contributions(table) / UNIT
+    steps = (tuning.ensemble or file_ranker()).contributions(table) / UNIT
     corrections, said = pool.corrections[own].tolist(), pool.said[own].tolist()
     flags = corpus.view.file_flags[pool.candidates.files[own]]
     files: list[tuple[dict[str, float], dict[str, tuple[float, float]]]] = []
@@ -96,7 +96,7 @@ def explain(
             if move:
                 parts[group] += move
                 features[feature] = (move, value)
-        for flag, prior in priors_of(query.asked, query.is_symbol).items():
+        for flag, prior in priors_of(query.requested, query.is_symbol).items():
             if int(flags[number]) & flag:
                 parts[_KINDS[flag]] = -prior
         if gain := float(pool.gains[own[number]]):
@@ -111,7 +111,7 @@ def explain(
     for hit, number, loss, score in rows:
         parts, features = files[number]
         parts = {**parts, FURTHER_ROW: -loss} if loss else dict(parts)
-        words = float(pool.evidence.row_words[hit.row])
+        words = float(pool.signals.row_words[hit.row])
         explained.append(Explained(hit, score, parts, features, words))
     return explained
 
@@ -123,7 +123,7 @@ def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: PlacedRows, deep
         return placed
     best.sort()
     of_best = Pool(
-        pool.evidence,
+        pool.signals,
         pool.candidates.among(best),
         pool.features[best],
         pool.priors[best],

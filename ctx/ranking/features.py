@@ -13,10 +13,10 @@ import numpy.typing as npt
 from ctx.models.static_embedding import static_embedding
 from ctx.ranking.candidates import Candidates, MatchingRows
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.evidence import Evidence, Floats
 from ctx.ranking.path_words import Joined, PathWords, join, read_paths
 from ctx.ranking.query import Query
 from ctx.ranking.references import references
+from ctx.ranking.signals import Floats, Signals
 from ctx.ranking.similarity import similarity
 from ctx.ranking.spread import in_folder, language_share, spread
 from ctx.storage.records import TEST
@@ -109,29 +109,29 @@ GROUPS = {feature: _GROUP[feature.removesuffix("/best")] for feature in FEATURES
 
 
 def file_features(
-    corpus: Corpus, query: Query, evidence: Evidence, candidates: Candidates, matching: MatchingRows
+    corpus: Corpus, query: Query, signals: Signals, candidates: Candidates, matching: MatchingRows
 ) -> npt.NDArray[np.float32]:
     """Return the features of each candidate, (n, FEATURES), from the result of `read_candidates`."""
     documents, files, every = candidates.documents, candidates.files, candidates.groups
     groups, united = matching
     rows, similar = groups.rows, candidates.similar
-    words, names = evidence.row_words[rows], evidence.row_names[rows]
-    possible = max(1e-9, float(evidence.word_idf.sum()))
+    words, names = signals.row_words[rows], signals.row_names[rows]
+    possible = max(1e-9, float(signals.word_idf.sum()))
     defines = every.total(IS_DEFINITION.take(candidates.kinds))
     named = groups.total((names > 0).astype(np.float64))
     three = groups.best_three(united.text)
     anywhere = (united.peaks > 0) | united.in_path
     known = _paths(corpus, files)
     words_of_paths = join(known)
-    query_in_path, name_in_query = _soft_matches(query, evidence, words_of_paths)
+    query_in_path, name_in_query = _soft_matches(query, signals, words_of_paths)
     stem_named, path_named = _named(query, words_of_paths)
     kinds = corpus.kinds[rows] & (TEST - 1)
     is_type = IS_TYPE.take(kinds)
     of_rows = {
         "best_row": words,
-        "best_coverage": evidence.row_coverage[rows],
+        "best_coverage": signals.row_coverage[rows],
         "best_names": names,
-        "whole_name": evidence.row_whole[rows],
+        "whole_name": signals.row_whole[rows],
         "united_row": united.text,
         "defined_row": united.defined,
         "united_coverage": united.coverage,
@@ -139,20 +139,20 @@ def file_features(
     found = dict(zip(of_rows, groups.best(np.array(list(of_rows.values()))) / possible, strict=True))
     found |= {
         "three_rows": groups.best_three(words) / possible,
-        "whole_file": evidence.document_words[documents] / possible,
-        "coverage": evidence.document_coverage[documents] / possible,
-        "names": evidence.document_names[documents] / possible,
-        "path": evidence.file_path[files] / possible,
+        "whole_file": signals.document_words[documents] / possible,
+        "coverage": signals.document_coverage[documents] / possible,
+        "names": signals.document_names[documents] / possible,
+        "path": signals.file_path[files] / possible,
         "united_three": three / possible,
-        "any_coverage": evidence.word_idf @ anywhere / possible,
-        "missing": (evidence.word_idf[:, None] * ~anywhere).max(axis=0, initial=0.0) / possible,
+        "any_coverage": signals.word_idf @ anywhere / possible,
+        "missing": (signals.word_idf[:, None] * ~anywhere).max(axis=0, initial=0.0) / possible,
         "three_vectors": every.best_three(similar + 1.0),
         "best_vector": every.best(similar),
         "mean_vector": every.total(similar) / every.counts,
         "path_vector": similarity(corpus.view.path_vectors[files], query),
         "query_in_path": query_in_path,
         "name_in_query": name_in_query,
-        "defines": groups.best(evidence.row_defines[rows] * is_type),
+        "defines": groups.best(signals.row_defines[rows] * is_type),
         "named_share": named / np.maximum(defines, 1.0),
         "stem_named": stem_named,
         "path_named": path_named,
@@ -160,7 +160,7 @@ def file_features(
         "path_words": words_of_paths.counts,
         "query_words": len(query.words),
         "query_idf": possible,
-        "query_rarest": evidence.word_idf.max(initial=0.0),
+        "query_rarest": signals.word_idf.max(initial=0.0),
         "is_symbol": query.is_symbol,
         "is_question": query.is_question,
         "has_names": bool(query.names),
@@ -169,7 +169,7 @@ def file_features(
     }
     found |= references(corpus, documents, known, found["united_three"])
     found |= spread(
-        evidence, query, matching, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
+        signals, query, matching, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
     )
     found |= in_folder(known, found["united_three"])
     table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)
@@ -192,11 +192,11 @@ def _paths(corpus: Corpus, files: npt.NDArray[np.int64]) -> list[PathWords]:
     return [known[file] for file in numbers]
 
 
-def _soft_matches(query: Query, evidence: Evidence, words: Joined) -> tuple[Floats, Floats]:
+def _soft_matches(query: Query, signals: Signals, words: Joined) -> tuple[Floats, Floats]:
     """Return how well paths match the query's words, and file names are matched by the query, in 0..1."""
     if not len(query.words):
         return np.zeros(len(words.start)), np.zeros(len(words.start))
-    weights = evidence.word_idf[query.words]
+    weights = signals.word_idf[query.words]
     table = static_embedding()
     asked = np.array([table.row(query.terms[word].word) for word in query.words], dtype=np.int64)
     cosines = np.maximum(table.unit_vectors(asked) @ table.unit_vectors(words.rows).T, 0.0)

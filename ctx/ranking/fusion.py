@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.ranker import Ranked
+from ctx.ranking.ranker import RankedRow
 from ctx.types import Hit, by_score
 
 _K = 60
@@ -20,7 +20,7 @@ _FILE_SHARE = 0.5
 Item = TypeVar("Item", bound=Hashable)
 
 
-def fuse(corpus: Corpus, lists: Sequence[Sequence[tuple[int, int]]], limit: int) -> list[Ranked]:
+def fuse(corpus: Corpus, lists: Sequence[Sequence[tuple[int, int]]], limit: int) -> list[RankedRow]:
     """Fuse lists of (row, file), best first; scores in 0..1 compare only within this answer."""
     file_of: dict[int, int] = {}
     for ranking in lists:
@@ -28,7 +28,7 @@ def fuse(corpus: Corpus, lists: Sequence[Sequence[tuple[int, int]]], limit: int)
             file_of.setdefault(row, file)
     rows = [[row for row, _ in ranking] for ranking in lists]
     scores = _scores(rows, file_of.__getitem__)
-    found = [Ranked(row, file_of[row], score, 0.0) for row, score in scores.items()]
+    found = [RankedRow(row, file_of[row], score, 0.0) for row, score in scores.items()]
     found.sort(key=lambda one: (-one.score, corpus.view.path(one.file), one.row))
     return found[:limit]
 

@@ -29,7 +29,7 @@ UNIT = float(1 << 20)
 _FOLDER = os.path.dirname(__file__)
 
 
-class Trees:
+class Ensemble:
     """An ensemble of regression trees.
 
     `feature` uint8, `threshold` float32, `mask` uint8 and `mean` int32 are (trees, nodes), `value` int32
@@ -102,22 +102,22 @@ class Trees:
 
 
 @lru_cache(maxsize=1)
-def file_ranker() -> Trees:
+def file_ranker() -> Ensemble:
     """Return the packaged ranker of files."""
     return ranker_in(os.path.join(_FOLDER, "ranker-1.bin"))
 
 
 @lru_cache(maxsize=1)
-def row_ranker() -> Trees:
+def row_ranker() -> Ensemble:
     """Return the packaged ranker of the rows of one file."""
     return ranker_in(os.path.join(_FOLDER, "rows-1.bin"), ROW_FEATURES)
 
 
-def ranker_in(path: str, features: Sequence[str] = FEATURES) -> Trees:
+def ranker_in(path: str, features: Sequence[str] = FEATURES) -> Ensemble:
     """Read the trees in a file. Raises `Damaged` if their features differ, OSError if there is no file."""
     arrays, meta = map_file(path)
     with Decoding(f"the ranker in {path}"):
-        return Trees(arrays, list(meta["features"]), features)
+        return Ensemble(arrays, list(meta["features"]), features)
 
 
 _OF_A_TREE = ("feature", "mask", "mean", "value")

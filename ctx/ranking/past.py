@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.git.repository import Repository
-from ctx.ranking.evidence import idf
 from ctx.ranking.query import Query
+from ctx.ranking.signals import idf
 from ctx.storage.views import paths
 from ctx.text.query import terms_in
 from ctx.text.subjects import query_of
@@ -63,7 +63,7 @@ class Past(NamedTuple):
         """Return the features (files, FEATURES) of some files, by their paths and path flags."""
         place = _places(self.path, [path_hash(path) for path in found])
         folder = _places(self.folder, [path_hash(folder_of(path)) for path in found])
-        flags = flags & ~np.uint8(query.asked & 0xFF)
+        flags = flags & ~np.uint8(query.requested & 0xFF)
         return np.stack(
             [
                 _scaled(self.changed, place),

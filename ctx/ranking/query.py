@@ -49,7 +49,7 @@ _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\
 _QUESTION = re.compile(r"(how|what|where|why|which|when|who)\b", re.I)
 
 
-class Whole(NamedTuple):
+class WholeName(NamedTuple):
     """A definition whose whole name would consist of `size` neighbouring words of the query.
 
     Its hash, and the indices `words` of those words' terms, which may be fewer than `size`.
@@ -64,11 +64,11 @@ class Query(NamedTuple):
     """A prepared query, translated to English if it is in another known language.
 
     `hashes` and `weights` are those of `terms`, both (terms,). `words` are the indices of plain words, not
-    compounds. `wholes` are definitions that the words may mean. `names` are the hashes of the identifiers in
-    it with exact spelling. `asked` are the path flags that the words ask for; `alternatives` are the terms of
-    each translated word. `is_symbol` means one bare name, `is_question` a text that begins with a question
-    word; `tokens` is the number of words separated by white space. `pasted` are the tokens of each line of a
-    query that looks pasted, in lower case.
+    compounds. `whole_names` are definitions that the words may mean. `names` are the hashes of the
+    identifiers in it with exact spelling. `requested` are the path flags that the words ask for;
+    `alternatives` are the terms of each translated word. `is_symbol` means one bare name, `is_question` a
+    text that begins with a question word; `tokens` is the number of words separated by white space. `pasted`
+    are the tokens of each line of a query that looks pasted, in lower case.
     """
 
     terms: list[Term]
@@ -76,10 +76,10 @@ class Query(NamedTuple):
     weights: npt.NDArray[np.float64]
     words: list[int]
     names: list[int]
-    wholes: list[Whole]
+    whole_names: list[WholeName]
     vector: npt.NDArray[np.float32]
     bits: npt.NDArray[np.uint64]
-    asked: int
+    requested: int
     alternatives: list[Alternatives]
     is_symbol: bool
     is_question: bool
@@ -103,13 +103,13 @@ def prepare(text: str, embedder: StaticEmbedding) -> Query:
     vector = embedder.embed_query(embedded)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
-    asked = 0
+    requested = 0
     is_question = bool(_QUESTION.match(stripped))
     said = pasted(typed)
     # In a message such words are its topic, not what the user looks for.
     for flag, pattern in _ASKS_FOR if is_question or not said else ():
         if pattern.search(text):
-            asked |= flag
+            requested |= flag
     weights = np.array([term.weight for term in terms], dtype=np.float64)
     return Query(
         terms,
@@ -120,7 +120,7 @@ def prepare(text: str, embedder: StaticEmbedding) -> Query:
         _wholes(text, terms),
         vector,
         np.packbits(vector >= 0).view("<u8"),
-        asked,
+        requested,
         alternatives,
         is_symbol,
         is_question,
@@ -159,7 +159,7 @@ def _identifiers(text: str) -> list[str]:
     ]
 
 
-def _wholes(text: str, terms: list[Term]) -> list[Whole]:
+def _wholes(text: str, terms: list[Term]) -> list[WholeName]:
     """Return the names that one word of the query, up to four neighbouring words, or all would form.
 
     Only the name of all words may begin or end with a stop word: `is_open`, `url_for`.
@@ -178,7 +178,7 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
         spans.append(everything)
     cut = [ascii_words(word) for word in words]  # non-ASCII words may still contain digits
     found = [
-        Whole(
+        WholeName(
             compound_hash(chain.from_iterable(cut[start:end])),
             [at for at in known[start:end] if at >= 0],
             end - start,
@@ -186,7 +186,7 @@ def _wholes(text: str, terms: list[Term]) -> list[Whole]:
         for start, end in spans
     ]
     found += [
-        Whole(exact_hash(variant), [at], 1)
+        WholeName(exact_hash(variant), [at], 1)
         for word, at in dict(zip(words, known, strict=True)).items()
         for variant in (word, word.capitalize())
         if at >= 0

@@ -21,11 +21,11 @@ ORIGINS = (LITERAL, STEM, SYNONYM, IDENTIFIER, TRANSLATION)
 
 Literal, another form, a synonym, part of an identifier or a compound, or a translation.
 """
-NEAR = 0.4
+LEAST_SIMILAR = 0.4
 """Lowest cosine at which a word of a path or a text is near a word of the question."""
 _MOST_NEAR = 20
 
-Near = tuple[str, str, float]
+SimilarWord = tuple[str, str, float]
 """A word of a tree, the word of the query that it is near, and their cosine."""
 
 
@@ -44,13 +44,13 @@ class QueryTerm(NamedTuple):
 def query_terms(query: Query) -> tuple[QueryTerm, ...]:
     """Return the terms of a query that count, in order; pass a settled query for those of a tree."""
     return tuple(
-        QueryTerm(spelt(term), origin_of(term), term.source or term.word, weight)
+        QueryTerm(indexed_form(term), origin_of(term), term.source or term.word, weight)
         for term, weight in zip(query.terms, query.weights.tolist(), strict=True)
         if weight > 0
     )
 
 
-def near_terms(query: Query, near: Iterable[Near]) -> tuple[QueryTerm, ...]:
+def similar_terms(query: Query, near: Iterable[SimilarWord]) -> tuple[QueryTerm, ...]:
     """Return words of a tree that are near words of a query as terms, each once, the nearest first.
 
     The ranker counts them in paths and vectors; such a term has the weight of the query word times the
@@ -60,7 +60,7 @@ def near_terms(query: Query, near: Iterable[Near]) -> tuple[QueryTerm, ...]:
         term.source or term.word: weight
         for term, weight in zip(query.terms, query.weights.tolist(), strict=True)
     }
-    best: dict[str, Near] = {}
+    best: dict[str, SimilarWord] = {}
     for one in near:
         term = stem(one[0])
         if term not in best or one[2] > best[term][2]:
@@ -72,7 +72,7 @@ def near_terms(query: Query, near: Iterable[Near]) -> tuple[QueryTerm, ...]:
     )
 
 
-def near_in_paths(query: Query, paths: Iterable[bytes]) -> list[Near]:
+def similar_words_in_paths(query: Query, paths: Iterable[bytes]) -> list[SimilarWord]:
     """Return the words of some paths that are near a plain word of a query, except its own words."""
     own = set(query.hashes.tolist())
     named = (
@@ -99,11 +99,11 @@ def near_in_paths(query: Query, paths: Iterable[bytes]) -> list[Near]:
     return [
         (word, asked[at].source or asked[at].word, min(1.0, float(cosines[at, place])))
         for place, (word, at) in enumerate(zip(found, nearest, strict=True))
-        if cosines[at, place] >= NEAR
+        if cosines[at, place] >= LEAST_SIMILAR
     ]
 
 
-def spelt(term: Term) -> str:
+def indexed_form(term: Term) -> str:
     """Return the indexed form of a term: the stem of a word, the compound unchanged."""
     return term.word if term.origin == words.IDENTIFIER or "_" in term.word else stem(term.word)
 

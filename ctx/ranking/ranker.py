@@ -11,11 +11,11 @@ import numpy.typing as npt
 from ctx.models.logistic import logistic
 from ctx.ranking.candidates import Candidates, read_candidates
 from ctx.ranking.corpus import Corpus, begins
-from ctx.ranking.evidence import Evidence, Floats, gather
 from ctx.ranking.features import FEATURES, file_features
 from ctx.ranking.gbdt import file_ranker, row_ranker
 from ctx.ranking.query import Query, plain_words
 from ctx.ranking.rows import ROW_FEATURES, row_features
+from ctx.ranking.signals import Floats, Signals, read_signals
 from ctx.ranking.translated import settle
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.ranking.verbatim import verbatim_shares
@@ -64,7 +64,7 @@ _RULE = ROW_FEATURES.index("rule")
 """Index of a plain sum of the evidence, which selects the rows that the trees score."""
 
 
-class Ranked(NamedTuple):
+class RankedRow(NamedTuple):
     """One row of the answer: score in 0..1, agreement of the vectors in 0..1."""
 
     row: int
@@ -80,7 +80,7 @@ class Pool(NamedTuple):
     by its definitions and by verbatim text, the correction, and its score.
     """
 
-    evidence: Evidence
+    signals: Signals
     candidates: Candidates
     features: npt.NDArray[np.float32]
     priors: Floats
@@ -109,7 +109,7 @@ def rank(
     limit: int,
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
-) -> list[Ranked]:
+) -> list[RankedRow]:
     """Return the best rows.
 
     `allowed` (files,) and `only` (rows,) bool restrict the answer, not the statistics. Each allowed
@@ -139,71 +139,69 @@ def pool_of(
     tuning: Tuning = PLAIN,
 ) -> Pool:
     """Return the candidates and their scores, see `rank`; the query is `settled` after tuning."""
-    evidence = gather(corpus, query)
+    signals = read_signals(corpus, query)
     if only is not None:
-        evidence = evidence.among(only)
+        signals = signals.among(only)
     if allowed is None:
         shown = corpus.shown
     else:
         shown = corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     if tuning.text_of is not None and query.pasted:
-        evidence = evidence._replace(
-            row_verbatim=_verbatim_gain(corpus, query, evidence, shown, tuning.text_of)
-        )
+        signals = signals._replace(row_verbatim=_verbatim_gain(corpus, query, signals, shown, tuning.text_of))
     places = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
-    priors = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[places]]]
+    priors = _by_flags(query.requested, query.is_symbol)[corpus.view.file_flags[shown[places]]]
     called = np.zeros(corpus.documents, dtype=bool)
-    called[corpus.document_of[evidence.row_called]] = True
+    called[corpus.document_of[signals.row_called]] = True
     gains = np.where(called[places], NAME_GAIN, 0.0)
-    said = VERBATIM_GAIN * corpus.best_of_documents(evidence.row_verbatim)[places]
-    chosen = candidates_of(corpus, evidence, places, gains + said - priors, max(POOL, limit))
+    said = VERBATIM_GAIN * corpus.best_of_documents(signals.row_verbatim)[places]
+    chosen = candidates_of(corpus, signals, places, gains + said - priors, max(POOL, limit))
     documents, priors, gains, said = places[chosen], priors[chosen], gains[chosen], said[chosen]
     files = shown[documents]
-    candidates, matching = read_candidates(corpus, query, evidence, documents, files)
+    candidates, matching = read_candidates(corpus, query, signals, documents, files)
     if not len(documents):
         none = np.zeros(0)
-        return Pool(evidence, candidates, np.zeros((0, len(FEATURES)), np.float32), *[none] * 5)
-    table = file_features(corpus, query, evidence, candidates, matching)
-    plain = (tuning.trees or file_ranker()).margins(table) - priors + gains + said
+        return Pool(signals, candidates, np.zeros((0, len(FEATURES)), np.float32), *[none] * 5)
+    table = file_features(corpus, query, signals, candidates, matching)
+    plain = (tuning.ensemble or file_ranker()).margins(table) - priors + gains + said
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
-    return Pool(evidence, candidates, table, priors, gains, said, scores - plain, scores)
+    return Pool(signals, candidates, table, priors, gains, said, scores - plain, scores)
 
 
 def _verbatim_gain(
-    corpus: Corpus, query: Query, evidence: Evidence, shown: npt.NDArray[np.int64], text_of: TextOf
+    corpus: Corpus, query: Query, signals: Signals, shown: npt.NDArray[np.int64], text_of: TextOf
 ) -> Floats:
-    """Return `Evidence.row_verbatim`.
+    """Return `Signals.row_verbatim`.
 
     Tests and documents quote messages with the values filled in, and so match more than the code that emits
     them; their gain is limited to that of code, if there is some.
     """
     open_, lost = shown >= 0, np.full(len(shown), np.inf)
-    lost[open_] = _by_flags(query.asked, query.is_symbol)[corpus.view.file_flags[shown[open_]]]
+    lost[open_] = _by_flags(query.requested, query.is_symbol)[corpus.view.file_flags[shown[open_]]]
     of_row = lost[corpus.document_of]
     read = partial(text_of, corpus)
-    said = verbatim_shares(query, evidence, of_row == 0.0, read, _top, _TEXTS)
+    said = verbatim_shares(query, signals, of_row == 0.0, read, _top, _TEXTS)
     quotes = (of_row > 0.0) & np.isfinite(of_row)
-    quoted = verbatim_shares(query, evidence, quotes, read, _top, _QUOTING_TEXTS)
+    quoted = verbatim_shares(query, signals, quotes, read, _top, _QUOTING_TEXTS)
     most = float(said.max(initial=0.0))
     return np.maximum(said, np.minimum(quoted, most) if most else quoted)
 
 
-def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[Ranked]:
-    """Return the rows as `Ranked` values."""
+def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[RankedRow]:
+    """Return the rows as `RankedRow` values."""
     return [
-        Ranked(row, int(pool.candidates.files[own]), round(logistic(score), 6), float(agreement))
+        RankedRow(row, int(pool.candidates.files[own]), round(logistic(score), 6), float(agreement))
         for row, own, score, agreement in zip(
             placed.rows.tolist(),
             placed.candidates.tolist(),
             placed.scores.tolist(),
-            pool.evidence.row_agreement[placed.rows].tolist(),
+            pool.signals.row_agreement[placed.rows].tolist(),
             strict=True,
         )
     ]
 
 
 def candidates_of(
-    corpus: Corpus, evidence: Evidence, documents: npt.NDArray[np.int64], worth: Floats, count: int
+    corpus: Corpus, signals: Signals, documents: npt.NDArray[np.int64], worth: Floats, count: int
 ) -> npt.NDArray[np.int64]:
     """Return the indices of the `count` documents with the most evidence; `worth` (n,) is added to it.
 
@@ -211,14 +209,14 @@ def candidates_of(
     """
     best, strength = corpus.best_of_documents, np.zeros(len(documents))
     for weight, values in (
-        (1.0, evidence.document_words),
-        (0.5, evidence.document_names),
-        (0.5, evidence.document_path),
-        (1.0, best(evidence.row_words)),
-        (0.5, best(evidence.row_names)),
-        (1.0, best(evidence.row_defines)),
+        (1.0, signals.document_words),
+        (0.5, signals.document_names),
+        (0.5, signals.document_path),
+        (1.0, best(signals.row_words)),
+        (0.5, best(signals.row_names)),
+        (1.0, best(signals.row_defines)),
         # Half of the bits agree by chance.
-        (1.0, np.maximum(best(evidence.row_agreement) - 0.5, 0.0)),
+        (1.0, np.maximum(best(signals.row_agreement) - 0.5, 0.0)),
     ):
         own = values[documents]
         strength += own * (weight / max(1e-9, float(own.max(initial=0.0))))
@@ -253,13 +251,13 @@ def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArra
 
 
 def _fitting(
-    query: Query, evidence: Evidence, candidates: Candidates, limit: int, only: npt.NDArray[np.bool_] | None
+    query: Query, signals: Signals, candidates: Candidates, limit: int, only: npt.NDArray[np.bool_] | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
     """Return the rows to compare, the candidate index of each, and the score of each."""
     rows, owner = candidates.groups.rows, candidates.groups.owner
-    table = row_features(query, evidence, candidates).T
+    table = row_features(query, signals, candidates).T
     # Show the row that gave the file its gain.
-    gains = NAME_GAIN * evidence.row_called[rows] + VERBATIM_GAIN * evidence.row_verbatim[rows]
+    gains = NAME_GAIN * signals.row_called[rows] + VERBATIM_GAIN * signals.row_verbatim[rows]
     at = np.arange(len(rows)) if only is None else only[rows].nonzero()[0]
     at = at[_worthiest(owner[at], table[_RULE, at] + gains[at], max(ROWS, limit))]
     return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]
@@ -286,8 +284,8 @@ def place_rows(
         kept = np.flatnonzero(pool.scores >= np.partition(pool.scores, len(kept) - limit)[len(kept) - limit])
     if not len(kept):
         return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
-    candidates, evidence = pool.candidates.among(kept), pool.evidence
-    rows, owner, fit = _fitting(query, evidence, candidates, limit, only)
+    candidates, signals = pool.candidates.among(kept), pool.signals
+    rows, owner, fit = _fitting(query, signals, candidates, limit, only)
     of_file = pool.scores[kept]
     first = begins(owner).nonzero()[0]
     behind = np.maximum.reduceat(fit, first)[owner] - fit
@@ -303,10 +301,10 @@ def place_rows(
     losses = np.where(ordinal > 0, _NEXT_ROW * ordinal + behind, 0.0)
     # A file may match by its path alone: then only its first row is returned.
     matches = (
-        (evidence.row_words[rows] > 0)
-        | (evidence.row_names[rows] > 0)
-        | (evidence.row_defines[rows] > 0)
-        | (evidence.row_agreement[rows] > 0.5)
+        (signals.row_words[rows] > 0)
+        | (signals.row_names[rows] > 0)
+        | (signals.row_defines[rows] > 0)
+        | (signals.row_agreement[rows] > 0.5)
     )
     shown = np.flatnonzero(matches | (ordinal == 0))
     score = of_file[owner[shown]] - losses[shown]

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus, begins
-from ctx.ranking.evidence import Floats, idf
 from ctx.ranking.path_words import PathWords
+from ctx.ranking.signals import Floats, idf
 
 _UNIT = float(1 << 20)
 _SHARPNESS = 4

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.candidates import Candidates
-from ctx.ranking.evidence import Evidence
 from ctx.ranking.features import IS_DEFINITION, IS_TYPE
 from ctx.ranking.query import Query
+from ctx.ranking.signals import Signals
 from ctx.types import KINDS
 
 COMPARED = ("words", "united", "defined", "names", "whole", "defines", "coverage", "covered", "similar")
@@ -22,27 +22,27 @@ ROW_FEATURES = (*COMPARED, *(f"{name}/query" for name in COMPARED), *SINGLE)
 _IMPORTS = KINDS.index("imports")
 
 
-def row_features(query: Query, evidence: Evidence, candidates: Candidates) -> npt.NDArray[np.float32]:
+def row_features(query: Query, signals: Signals, candidates: Candidates) -> npt.NDArray[np.float32]:
     """Return the features of each row of the candidates, (rows, ROW_FEATURES)."""
     groups, kinds = candidates.groups, candidates.kinds
     rows, owner = groups.rows, groups.owner
     similar = np.maximum(candidates.similar, 0.0)
-    words, names = evidence.row_words[rows], evidence.row_names[rows]
-    defines = evidence.row_defines[rows] * IS_TYPE[kinds]
+    words, names = signals.row_words[rows], signals.row_names[rows]
+    defines = signals.row_defines[rows] * IS_TYPE[kinds]
     compared = np.array(
         (
             words,
             candidates.text,
             candidates.defined,
             names,
-            evidence.row_whole[rows],
+            signals.row_whole[rows],
             defines,
             candidates.coverage,
-            evidence.row_coverage[rows],
+            signals.row_coverage[rows],
             similar,
         )
     )
-    possible = max(1e-9, float(evidence.word_idf.sum()))
+    possible = max(1e-9, float(signals.word_idf.sum()))
     table = np.empty((len(ROW_FEATURES), len(rows)), dtype=np.float32)
     n = len(COMPARED)
     table[:n] = compared / np.maximum(groups.best(compared), 1e-9).repeat(groups.counts, axis=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ctx.ranking.evidence import Floats
 from ctx.ranking.query import Query
+from ctx.ranking.signals import Floats
 
 _UNIT = 4096.0
 _SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from ctx.ranking.candidates import MatchingRows
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.evidence import Evidence, Floats
 from ctx.ranking.path_words import PathWords
 from ctx.ranking.query import Query
 from ctx.ranking.references import weights
+from ctx.ranking.signals import Floats, Signals
 from ctx.ranking.united import weighted
 
 _HALF = 3.0
@@ -24,7 +24,7 @@ _MOST_PLACES = 10.0
 
 
 def spread(
-    evidence: Evidence,
+    signals: Signals,
     query: Query,
     matching: MatchingRows,
     counts: npt.NDArray[np.int64],
@@ -39,12 +39,12 @@ def spread(
     """
     groups, united = matching
     rows, start = groups.rows, groups.start
-    possible = max(1e-9, float(evidence.word_idf.sum()))
+    possible = max(1e-9, float(signals.word_idf.sum()))
     coverage = united.coverage / possible
     widest = groups.best(coverage)
     # First of the best rows of each file.
     best = groups.first_at(united.text == groups.best(united.text).repeat(groups.counts))
-    idf = evidence.word_idf[query.words]
+    idf = signals.word_idf[query.words]
     worth = np.minimum(idf[1:], idf[:-1])
     has = united.dense[query.words] > 0
     together = has[1:] & has[:-1]
@@ -53,7 +53,7 @@ def spread(
     second = np.partition(three, -2)[-2] if len(three) > 1 else 0.0
     lead = (three - second) / max(1e-9, float(three.max(initial=0.0)))
     return {
-        "match_share": groups.total((evidence.row_words[rows] > 0).astype(np.float64)) / counts,
+        "match_share": groups.total((signals.row_words[rows] > 0).astype(np.float64)) / counts,
         "half_share": groups.total((coverage > 0.5).astype(np.float64)) / counts,
         "best_is_type": is_type[best],
         "best_is_definition": is_definition[best],
@@ -62,11 +62,11 @@ def spread(
         # Sums of idf are exact, so that a matrix product may add them in any order.
         "pair_row": groups.best(worth @ together) / total,
         "pairs": worth @ np.logical_or.reduceat(together, start, axis=1) / total,
-        "flat": weighted(evidence.term_weight, sums / (sums + _HALF)) / possible,
-        "peaks": weighted(evidence.term_weight, united.peaks) / possible,
+        "flat": weighted(signals.term_weight, sums / (sums + _HALF)) / possible,
+        "peaks": weighted(signals.term_weight, united.peaks) / possible,
         "second_coverage": groups.best(np.where(coverage >= widest.repeat(groups.counts), 0.0, coverage)),
-        "named_coverage": evidence.word_idf @ united.in_names / possible,
-        "known_coverage": evidence.word_idf @ (united.in_names | united.in_path) / possible,
+        "named_coverage": signals.word_idf @ united.in_names / possible,
+        "known_coverage": signals.word_idf @ (united.in_names | united.in_path) / possible,
         "lead": lead,
     }
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.gbdt import Trees
+from ctx.ranking.gbdt import Ensemble
 from ctx.ranking.query import Query
 from ctx.storage.views.view import View
 
@@ -41,11 +41,11 @@ class TextOf(Protocol):
 class Tuning(NamedTuple):
     """Adjustments of the ranking.
 
-    `trees` of None are the packaged ones; `name` is shown in the answer. Without `text_of` no text is read.
+    `ensemble` of None is the packaged one; `name` is shown in the answer. Without `text_of` no text is read.
     """
 
     without: frozenset[str] = frozenset()
-    trees: Trees | None = None
+    ensemble: Ensemble | None = None
     correct: Correct | None = None
     name: str | None = None
     text_of: TextOf | None = None
@@ -67,12 +67,12 @@ class Tuning(NamedTuple):
                 hashes=query.hashes[:0],
                 weights=query.weights[:0],
                 words=[],
-                wholes=[],
+                whole_names=[],
                 alternatives=[],
                 pasted=[],
             )
         if NAMES in self.without:
-            query = query._replace(names=[], wholes=[])
+            query = query._replace(names=[], whole_names=[])
         return query
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.evidence import Evidence, Floats, Placed
 from ctx.ranking.groups import Groups
+from ctx.ranking.signals import Floats, Signals, TermValues
 
 _IN_PATH = 1.0
 """Value of a word in the path: that of one occurrence in a text of average length."""
@@ -39,26 +39,26 @@ class United(NamedTuple):
     in_path: npt.NDArray[np.bool_]
 
 
-def unite(corpus: Corpus, evidence: Evidence, groups: Groups, files: npt.NDArray[np.int64]) -> United:
+def unite(corpus: Corpus, signals: Signals, groups: Groups, files: npt.NDArray[np.int64]) -> United:
     """Return the sums for the rows of the groups, and for the files that represent their documents."""
-    weight, rows = evidence.term_weight, len(groups.rows)
+    weight, rows = signals.term_weight, len(groups.rows)
     number = np.full(corpus.rows, -1)
     number[groups.rows] = np.arange(rows)
-    text, at = _among(evidence.in_text, number)
+    text, at = _among(signals.in_text, number)
     in_text = np.zeros((len(weight), rows))
     in_text[text.term, at] = text.value
-    names, at = _among(evidence.in_names, number)
+    names, at = _among(signals.in_names, number)
     in_names = np.zeros((len(weight), len(files)), dtype=bool)
     in_names[names.term, groups.owner[at]] = True
     of_names = np.bincount(at, weight[names.term] * names.value, rows)
     number = np.full(corpus.view.files, -1)
     number[files] = np.arange(len(files))
-    path, at = _among(evidence.in_path, number)
+    path, at = _among(signals.in_path, number)
     in_path = np.zeros((len(weight), len(files)), dtype=bool)
     in_path[path.term, at] = True
     dense = np.maximum(in_text, in_path.repeat(groups.counts, axis=1) * _IN_PATH)
     values = weighted(weight, dense)
-    coverage = evidence.word_idf @ (dense > 0)  # idf values are multiples of one unit: the sum is exact
+    coverage = signals.word_idf @ (dense > 0)  # idf values are multiples of one unit: the sum is exact
     peaks = np.maximum.reduceat(in_text, groups.start, axis=1)
     return United(values, values + of_names, coverage, dense, in_text, peaks, in_names, in_path)
 
@@ -72,8 +72,8 @@ def weighted(weight: Floats, values: Floats) -> Floats:
     return total
 
 
-def _among(placed: Placed, number: npt.NDArray[np.int64]) -> tuple[Placed, npt.NDArray[np.int64]]:
+def _among(placed: TermValues, number: npt.NDArray[np.int64]) -> tuple[TermValues, npt.NDArray[np.int64]]:
     """Return the values at selected places, and their numbers; `number` (places,) is below zero elsewhere."""
     at = number[placed.place]
     inside = (at >= 0).nonzero()[0]
-    return Placed(placed.term[inside], placed.place[inside], placed.value[inside]), at[inside]
+    return TermValues(placed.term[inside], placed.place[inside], placed.value[inside]), at[inside]

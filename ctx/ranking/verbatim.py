@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ctx.ranking.evidence import Evidence, Floats
 from ctx.ranking.pasted import LEAST
 from ctx.ranking.query import Query
+from ctx.ranking.signals import Floats, Signals
 from ctx.text.query import tokens, words_of
 
 _OF_A_LINE = 2
@@ -27,7 +27,7 @@ Best = Callable[[Floats, npt.NDArray[np.bool_], int], npt.NDArray[np.int64]]
 
 def verbatim_shares(
     query: Query,
-    evidence: Evidence,
+    signals: Signals,
     open_rows: npt.NDArray[np.bool_],
     text_of: Callable[[int], str | None],
     best: Best,
@@ -40,9 +40,9 @@ def verbatim_shares(
     """
     share = np.zeros(len(open_rows))
     texts: dict[int, list[str]] = {}
-    term, row = evidence.in_text.term, evidence.in_text.place
+    term, row = signals.in_text.term, signals.in_text.place
     occurs = np.bincount(term[open_rows[row]], minlength=len(query.terms)) > 0
-    idf_of = np.where(occurs, evidence.word_idf, 0.0)
+    idf_of = np.where(occurs, signals.word_idf, 0.0)
     for line in query.pasted:
         own = {word for token in line for word in words_of(token)}
         idf = np.zeros(len(query.terms))

@@ -14,7 +14,7 @@ from ctx.git.repository import Repository
 from ctx.models.static_embedding import sign_bits, static_embedding
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query, prepare
-from ctx.ranking.ranker import Ranked, rank
+from ctx.ranking.ranker import RankedRow, rank
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.storage.records import decode_chunk
 from ctx.storage.views import paths as path_flags
@@ -28,7 +28,7 @@ Records = Callable[[bytes, Key], bytes]
 Mask = npt.NDArray[np.bool_] | None
 """Boolean selection; None selects all."""
 
-Refine = Callable[[Corpus, Query, Mask, Mask, list[Ranked], int], list[Ranked]]
+Refine = Callable[[Corpus, Query, Mask, Mask, list[RankedRow], int], list[RankedRow]]
 """Rerank the local ranking: return at most the given number of rows, among some files and rows.
 
 The masks are of the allowed files (files,) and the rows in the scope (rows,).
@@ -89,7 +89,7 @@ def search(
         return [], message
     query = prepare(text, static_embedding())
 
-    def best(most: int) -> list[Ranked]:
+    def best(most: int) -> list[RankedRow]:
         ranked = rank(corpus, query, allowed, most, only, tuning)
         if refine is not None:
             ranked = refine(corpus, query, allowed, only, ranked, most)
@@ -109,12 +109,12 @@ def nearest_chunks(view: View, records: Records, vector: npt.NDArray[np.float32]
     agreement = 1.0 - np.bitwise_count(corpus.bits ^ wanted).sum(axis=1, dtype=np.int64) / len(vector)
     rows = np.flatnonzero(corpus.live)
 
-    def best(most: int) -> list[Ranked]:
+    def best(most: int) -> list[RankedRow]:
         near = rows
         if len(near) > most:
             near = near[agreement[near] >= np.partition(agreement[near], len(near) - most)[len(near) - most]]
         found = [
-            Ranked(
+            RankedRow(
                 row, int(corpus.shown[corpus.document_of[row]]), float(agreement[row]), float(agreement[row])
             )
             for row in near.tolist()
@@ -133,7 +133,7 @@ def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
     return rows
 
 
-def _in_scope(corpus: Corpus, scope: Scope, ranked: Ranked) -> Ranked:
+def _in_scope(corpus: Corpus, scope: Scope, ranked: RankedRow) -> RankedRow:
     """Return the same row under a file whose chunk is in the scope; several files may have one blob."""
     chunk = _chunk(corpus, ranked)
     if chunk in scope.get(ranked.file, ()):
@@ -145,7 +145,7 @@ def _in_scope(corpus: Corpus, scope: Scope, ranked: Ranked) -> Ranked:
     return ranked._replace(file=min(others, key=corpus.view.path))
 
 
-def _chunk(corpus: Corpus, ranked: Ranked) -> int:
+def _chunk(corpus: Corpus, ranked: RankedRow) -> int:
     """Return the number of a row's chunk in its document."""
     return ranked.row - int(corpus.document_start[corpus.document_of[ranked.row]])
 
@@ -200,7 +200,7 @@ def _language(name: str) -> str:
 def _hits(
     corpus: Corpus,
     records: Records,
-    best: Callable[[int], list[Ranked]],
+    best: Callable[[int], list[RankedRow]],
     limit: int,
     scope: Scope | None = None,
 ) -> list[Hit]:
@@ -239,12 +239,12 @@ def texts_of_rows(records: Callable[[View], Records], text: Callable[[Hit], str 
 
     def text_of(corpus: Corpus, row: int) -> str | None:
         file = int(corpus.shown[corpus.document_of[row]])
-        return text(hit_of(corpus, records(corpus.view), Ranked(row, file, 0.0, 0.0)))
+        return text(hit_of(corpus, records(corpus.view), RankedRow(row, file, 0.0, 0.0)))
 
     return text_of
 
 
-def hit_of(corpus: Corpus, records: Records, ranked: Ranked) -> Hit:
+def hit_of(corpus: Corpus, records: Records, ranked: RankedRow) -> Hit:
     """Return the hit of a ranked row."""
     view = corpus.view
     document = int(corpus.document_of[ranked.row])

@@ -18,7 +18,7 @@ import numpy as np
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.quoting import unquoted_argument
 from ctx.ranking import code_similarity
-from ctx.ranking.ranker import Ranked
+from ctx.ranking.ranker import RankedRow
 from ctx.search.changes import compare, not_compared, open_ends
 from ctx.search.citations import look_up, read_citation, read_place
 from ctx.search.coverage import lacks_in_words
@@ -106,7 +106,7 @@ def related_changes(
             if change.state not in (ADDED, MODIFIED):
                 continue
             row = int(corpus.document_start[corpus.file_document[file]]) + number
-            hit = hit_of(corpus, records, Ranked(row, file, 0.0, 0.0))
+            hit = hit_of(corpus, records, RankedRow(row, file, 0.0, 0.0))
             hit = hit._replace(change=change, reader=new.about.reader)
             if hit.kind == "imports":
                 continue
@@ -213,7 +213,7 @@ def _similar_chunks(
         file = int(shown[corpus.document_of[row]])
         if file < 0:
             continue
-        hit = _elsewhere(hit_of(corpus, records, Ranked(row, file, 0.0, 0.0)), code)
+        hit = _elsewhere(hit_of(corpus, records, RankedRow(row, file, 0.0, 0.0)), code)
         hit = hit and hit._replace(reader=opened.about.reader)
         text = None if hit is None else session.text(hit)
         if hit is not None and text is not None:

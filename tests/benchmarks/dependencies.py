@@ -20,7 +20,7 @@ from ctx.search.dependencies.edges import Dependencies
 from ctx.search.dependencies.files import Files, as_bytes
 from ctx.search.dependencies.reading import LANGUAGES, read_uses
 from ctx.search.dependencies.resolving import golang, php, resolver_of
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 from ctx.search.hits import corpus_of
 
 DECLARED = {"java", "kotlin", "csharp"}

@@ -22,7 +22,7 @@ from figures import QUERIES, clone, git
 from revisions import growth, ranges
 
 import ctx
-from ctx.history.answer import Filters
+from ctx.history.answer import CommitFilters
 
 
 def commits(checkout: str) -> None:
@@ -30,10 +30,10 @@ def commits(checkout: str) -> None:
     with clone(checkout) as folder, ctx.open(folder) as index:
 
         def ask(query: str) -> Any:
-            return index.history(query, Filters(), limit=10)
+            return index.history(query, CommitFilters(), limit=10)
 
         wall, used, first = timed(lambda: ask(QUERIES[0]))
-        number = first.known.commits
+        number = first.coverage.commits
         answers, own = [], []
         for query in QUERIES * 5:
             before = time.process_time()

@@ -14,7 +14,7 @@ from repositories import Repo
 import ctx
 from ctx.errors import NothingCommitted, UsageError
 from ctx.git.commits import history_of
-from ctx.history.answer import FIRST, LAST, Filters, open_view, text_of
+from ctx.history.answer import FIRST, LAST, CommitFilters, open_view, text_of
 from ctx.history.blocks import runs
 from ctx.history.results import HistoryAnswer
 from ctx.maintenance.fsck import check
@@ -23,9 +23,9 @@ from ctx.maintenance.gc import collect
 CACHE = "def cached(key):\n    entry = cache_lookup(key)\n    return entry\n"
 
 
-def ask(path: Path, query: str, filters: Filters | None = None, **options: object) -> HistoryAnswer:
+def ask(path: Path, query: str, filters: CommitFilters | None = None, **options: object) -> HistoryAnswer:
     with ctx.open(path) as index:
-        return index.history(query, filters or Filters(), **options)  # type: ignore[arg-type]
+        return index.history(query, filters or CommitFilters(), **options)  # type: ignore[arg-type]
 
 
 def found(answer: HistoryAnswer) -> list[bytes]:
@@ -78,12 +78,12 @@ def test_a_concept_comes_and_goes(repo: Repo, told: dict[str, bytes]):
 def test_a_new_commit_alone_is_read(repo: Repo):
     for number in range(40):
         repo.commit({f"file{number}.py": f"value_{number} = {number}\n"}, f"Add number {number}")
-    assert ask(repo.path, "number").known.indexed == 40
-    assert ask(repo.path, "value").known.indexed == 0
+    assert ask(repo.path, "number").coverage.indexed == 40
+    assert ask(repo.path, "value").coverage.indexed == 0
     for word in ("amber", "birch", "cedar", "maple"):
         repo.commit({f"{word}.py": f"{word} = 1\n"}, "Add another")
         answer = ask(repo.path, word)
-        assert answer.known.indexed == 1
+        assert answer.coverage.indexed == 1
         assert answer.hits[0].commit == repo.id()
 
 
@@ -95,14 +95,14 @@ def test_amended_and_rebased_commits_cost_little(repo: Repo):
     repo.git("commit", "--amend", "--quiet", "--message", "Say umbrella instead")
     answer = ask(repo.path, "umbrella")
     # 20 commits are a block of 16 and one of 4, which is no longer what it was.
-    assert (answer.known.indexed, found(answer)[0]) == (4, repo.id())
+    assert (answer.coverage.indexed, found(answer)[0]) == (4, repo.id())
     assert old not in found(ask(repo.path, "number", limit=100))
     repo.branch("topic", "HEAD~3")
     repo.commit({"topic.py": "umbrella_topic = 1\n"}, "Work on the topic")
-    assert ask(repo.path, "topic").known.indexed <= 2
+    assert ask(repo.path, "topic").coverage.indexed <= 2
     repo.git("rebase", "--quiet", "main")
     answer = ask(repo.path, "topic work")
-    assert (answer.known.indexed, found(answer)[0]) == (1, repo.id())
+    assert (answer.coverage.indexed, found(answer)[0]) == (1, repo.id())
 
 
 def test_merges_have_their_message_and_no_lines(repo: Repo, told: dict[str, bytes]):
@@ -112,7 +112,7 @@ def test_merges_have_their_message_and_no_lines(repo: Repo, told: dict[str, byte
     repo.git("merge", "--quiet", "--no-ff", "--message", "Bring the lighthouse", "side")
     answer = ask(repo.path, "lighthouse")
     assert (answer.hits[0].commit, answer.hits[0].is_merge, answer.hits[0].places) == (repo.id(), True, [])
-    assert answer.known.merges == 1
+    assert answer.coverage.merges == 1
     assert repo.id() not in found(ask(repo.path, "lantern"))
 
 
@@ -121,16 +121,16 @@ def test_filters_come_before_the_cut(repo: Repo):
     repo.clock += 86_400 * 400
     for number in range(12):
         repo.commit({f"top{number}.py": f"apple_{number} = 1\n"}, f"apple apple {number}")
-    assert found(ask(repo.path, "apple", Filters(paths=["deep"]), limit=1)) == [wanted]
-    assert found(ask(repo.path, "apple", Filters(until="2020-12-31"), limit=1)) == [wanted]
-    assert wanted not in found(ask(repo.path, "apple", Filters(since="2020-12-31"), limit=50))
-    assert ask(repo.path, "apple", Filters(authors=["Nobody"])).hits == []
-    assert len(found(ask(repo.path, "apple", Filters(authors=["^Ada T.*r "]), limit=50))) == 13
+    assert found(ask(repo.path, "apple", CommitFilters(paths=["deep"]), limit=1)) == [wanted]
+    assert found(ask(repo.path, "apple", CommitFilters(until="2020-12-31"), limit=1)) == [wanted]
+    assert wanted not in found(ask(repo.path, "apple", CommitFilters(since="2020-12-31"), limit=50))
+    assert ask(repo.path, "apple", CommitFilters(authors=["Nobody"])).hits == []
+    assert len(found(ask(repo.path, "apple", CommitFilters(authors=["^Ada T.*r "]), limit=50))) == 13
     # What a commit did elsewhere is not shown where the filter leads away from it.
-    (hit,) = ask(repo.path, "pear", Filters(paths=["deep"]), limit=5).hits or [None]
+    (hit,) = ask(repo.path, "pear", CommitFilters(paths=["deep"]), limit=5).hits or [None]
     assert hit is None or all(place.path == b"deep/a.py" for place in hit.places)
     with pytest.raises(UsageError):
-        ask(repo.path, "apple", Filters(paths=[":(attr:x)a"]))
+        ask(repo.path, "apple", CommitFilters(paths=[":(attr:x)a"]))
 
 
 def test_an_answer_is_of_the_revision_that_is_named(repo: Repo, told: dict[str, bytes]):
@@ -158,7 +158,7 @@ def test_damaged_and_foreign_files_are_misses(repo: Repo, told: dict[str, bytes]
         path.write_bytes(data[: len(data) // 2] if number % 2 else b"\0" * len(data))
     again = ask(repo.path, "cache lookup")
     assert found(again) == found(whole)
-    assert again.known.indexed == 6
+    assert again.coverage.indexed == 6
     # Each under the name of the next.
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.parent.name != "views")
     contents = [path.read_bytes() for path in files]
@@ -168,7 +168,7 @@ def test_damaged_and_foreign_files_are_misses(repo: Repo, told: dict[str, bytes]
         path.write_bytes(b"")
     again = ask(repo.path, "cache lookup")
     assert found(again) == found(whole)
-    assert again.known.indexed == 6
+    assert again.coverage.indexed == 6
 
 
 def test_a_history_that_is_known_is_not_listed_again(
@@ -178,13 +178,13 @@ def test_a_history_that_is_known_is_not_listed_again(
     repo.commit({"side.py": "lantern = 1\n"}, "Light the cache")
     repo.git("checkout", "--quiet", "main")
     repo.git("merge", "--quiet", "--no-ff", "--message", "Bring the lighthouse", "side")
-    filters = Filters(since="1990-01-01")
+    filters = CommitFilters(since="1990-01-01")
     queries = [("cache lookup", None), ("lantern", FIRST), ("cache", LAST), ("lighthouse", None)]
 
     def answers() -> list[object]:
         every = [ask(repo.path, query, asks=asks, limit=50, timeline=True) for query, asks in queries]
         every.append(ask(repo.path, "cache", filters, limit=50))
-        return [one._replace(seconds=0.0, known=one.known._replace(indexed=0)) for one in every]
+        return [one._replace(seconds=0.0, coverage=one.coverage._replace(indexed=0)) for one in every]
 
     ask(repo.path, "cache")
     trace = tmp_path / "trace"
@@ -203,15 +203,15 @@ def test_a_history_that_is_known_is_not_listed_again(
 
 
 def test_where_a_history_is_cut_or_grafted_is_part_of_what_is_known(repo: Repo, told: dict[str, bytes]):
-    assert ask(repo.path, "cache").known.commits == 6
+    assert ask(repo.path, "cache").coverage.commits == 6
     (repo.path / ".git/info").mkdir(exist_ok=True)
     (repo.path / ".git/info/grafts").write_text(f"{told['other'].hex()}\n")
-    assert ask(repo.path, "cache").known.commits == 3
+    assert ask(repo.path, "cache").coverage.commits == 3
     (repo.path / ".git/info/grafts").unlink()
     (repo.path / ".git/shallow").write_text(f"{told['go'].hex()}\n")
-    assert (ask(repo.path, "cache").known.commits, ask(repo.path, "cache").known.edge) == (2, 1)
+    assert (ask(repo.path, "cache").coverage.commits, ask(repo.path, "cache").coverage.edge) == (2, 1)
     (repo.path / ".git/shallow").unlink()
-    assert ask(repo.path, "cache").known.commits == 6
+    assert ask(repo.path, "cache").coverage.commits == 6
 
 
 def test_a_view_of_another_commit_is_a_miss(repo: Repo, told: dict[str, bytes]):
@@ -222,8 +222,8 @@ def test_a_view_of_another_commit_is_a_miss(repo: Repo, told: dict[str, bytes]):
     (two,) = set(folder.iterdir()) - {one}
     two.write_bytes(one.read_bytes())
     again = ask(repo.path, "cache", limit=50)
-    assert again._replace(seconds=0.0) == whole._replace(seconds=0.0, known=again.known)
-    assert again.known.commits == 6
+    assert again._replace(seconds=0.0) == whole._replace(seconds=0.0, coverage=again.coverage)
+    assert again.coverage.commits == 6
 
 
 def test_no_text_is_stored(repo: Repo, told: dict[str, bytes]):
@@ -240,7 +240,7 @@ def test_a_shallow_clone_says_where_it_ends(repo: Repo, told: dict[str, bytes], 
     clone = tmp_path / "shallow"
     subprocess.run(["git", "clone", "--quiet", "--depth=3", f"file://{repo.path}", str(clone)], check=True)
     answer = ask(clone, "cache lookup", limit=9)
-    assert (answer.known.commits, answer.known.edge) == (3, 1)
+    assert (answer.coverage.commits, answer.coverage.edge) == (3, 1)
     assert "--unshallow" in (answer.message or "")
     # The commit at the edge did not add all that its tree has.
     assert told["other"] not in found(ask(clone, "cache lookup", asks=FIRST))
@@ -257,7 +257,7 @@ def test_missing_blobs_are_said_and_never_fetched(repo: Repo, told: dict[str, by
     for _ in range(2):
         answer = ask(clone, "retry requests")
         assert found(answer)[0] == told["other"]
-        assert answer.known.unread
+        assert answer.coverage.unread
         assert "not here" in (answer.message or "")
 
 
@@ -276,7 +276,7 @@ def test_sha256_repositories_answer(make_repo: Callable[..., Repo]):
     other = make_repo("sha256", "--object-format=sha256")
     wanted = other.commit({"a.py": "lantern = 1\n"}, "Light")
     assert found(ask(other.path, "lantern")) == [wanted]
-    assert ask(other.path, "lantern").known.indexed == 0
+    assert ask(other.path, "lantern").coverage.indexed == 0
 
 
 def test_odd_names_and_contents(repo: Repo):
@@ -299,8 +299,8 @@ def test_a_huge_commit_is_known_in_part_and_counted(repo: Repo):
     repo.commit({f"many/{number}.py": f"thing_{number} = 1\n" for number in range(70)}, "Import everything")
     repo.commit({"after.py": "lantern = 1\n"}, "Go on")
     answer = ask(repo.path, "lantern")
-    assert (answer.known.cut, found(answer)[0]) == (1, repo.id())
-    assert found(ask(repo.path, "import", Filters(paths=["many/69.py"]))) == [repo.id("HEAD~1")]
+    assert (answer.coverage.cut, found(answer)[0]) == (1, repo.id())
+    assert found(ask(repo.path, "import", CommitFilters(paths=["many/69.py"]))) == [repo.id("HEAD~1")]
 
 
 def test_a_timeline_has_every_month(repo: Repo, told: dict[str, bytes]):
@@ -334,7 +334,7 @@ def test_a_collection_keeps_what_branches_need(repo: Repo, told: dict[str, bytes
         removed = collect(index, "now").removed
         assert removed["commits"] >= 1
         assert check(index).findings == []
-    assert ask(repo.path, "cache lookup").known.indexed == 0
+    assert ask(repo.path, "cache lookup").coverage.indexed == 0
     with ctx.open(repo.path) as index:
         index.remove()
     assert not (repo.path / ".git/ctx/history").exists()

@@ -9,7 +9,7 @@ import pytest
 
 from ctx.errors import Damaged
 from ctx.ranking.features import FEATURES
-from ctx.ranking.gbdt import LEAVES, UNIT, Trees, file_ranker, row_ranker
+from ctx.ranking.gbdt import LEAVES, UNIT, Ensemble, file_ranker, row_ranker
 from ctx.ranking.rows import ROW_FEATURES
 from ctx.storage import arrays
 
@@ -73,7 +73,7 @@ def test_all_candidates_at_once_get_what_each_would_get_alone(seed: int) -> None
     chance = random.Random(seed)
     trees = [grow(chance, chance.randint(1, LEAVES)) for _ in range(20)]
     table = np.random.default_rng(seed).random((50, len(FEATURES)), dtype=np.float32)
-    found = Trees(packed(trees), list(FEATURES), FEATURES).margins(table)
+    found = Ensemble(packed(trees), list(FEATURES), FEATURES).margins(table)
     assert found.tolist() == [sum(walk(tree, row) for tree in trees) for row in table]
 
 
@@ -82,7 +82,7 @@ def test_contributions_add_up_and_name_only_features_on_the_way(seed: int) -> No
     chance = random.Random(seed)
     trees = [grow(chance, chance.randint(1, LEAVES)) for _ in range(20)]
     table = np.random.default_rng(seed).random((50, len(FEATURES)), dtype=np.float32)
-    ensemble = Trees(packed(trees), list(FEATURES), FEATURES)
+    ensemble = Ensemble(packed(trees), list(FEATURES), FEATURES)
     steps = ensemble.contributions(table)
     assert (steps.sum(axis=1) == np.rint(ensemble.margins(table) * UNIT)).all()
     for row, own in zip(table, steps, strict=True):
@@ -113,7 +113,7 @@ def test_the_packaged_rankers_fit_the_features(ranker, features) -> None:
 def test_a_ranker_made_for_other_features_is_refused() -> None:
     made = packed([0.5])
     with pytest.raises(Damaged):
-        Trees(made, [*FEATURES[1:], FEATURES[0]], FEATURES)
+        Ensemble(made, [*FEATURES[1:], FEATURES[0]], FEATURES)
     made["feature"][0, 0] = len(FEATURES)
     with pytest.raises(Damaged):
-        Trees(made, list(FEATURES), FEATURES)
+        Ensemble(made, list(FEATURES), FEATURES)

@@ -18,10 +18,10 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.history.answer import Filters
+from ctx.history.answer import CommitFilters
 from ctx.ranking import query_terms
 from ctx.search.evidence import answering
-from ctx.search.evidence.values import FileAnswer, FileHit
+from ctx.search.evidence.types import FileAnswer, FileHit
 
 SHOP = {
     "server/sessions.py": "from server.users import User\n\n\nclass SessionStore:\n"
@@ -223,7 +223,7 @@ def test_commits_are_told_where_the_history_is_indexed(repo: Repo) -> None:
     repo.commit(renewed, "Renew a session for half a minute more")
     assert said(hit(answer(repo, "renew the session"), "server/sessions.py"), "history") == []
     with ctx.open(repo.path) as index:
-        index.history("anything", Filters())
+        index.history("anything", CommitFilters())
     found = answer(repo, "renew the session")
     told, *others = said(hit(found, "server/sessions.py"), "history")
     assert (told["commit"], told["subject"]) == (

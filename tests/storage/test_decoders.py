@@ -24,7 +24,7 @@ from repositories import Repo
 import ctx
 from ctx.errors import CtxError, Damaged
 from ctx.git.formats import parse_commit, parse_tag, parse_tree
-from ctx.history.answer import Filters
+from ctx.history.answer import CommitFilters
 from ctx.history.block import check_block
 from ctx.maintenance.background import log, turn
 from ctx.maintenance.background.log import Run
@@ -346,7 +346,7 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
     with ctx.open(path) as index:
         index.index()
         index.search("come late")
-        index.history("come late", Filters())
+        index.history("come late", CommitFilters())
         packed = index.pack("come late")
         descriptor = index.descriptor
         key = max(index.clusters.keys(), key=lambda one: len(index.clusters.get(one) or b""))

@@ -9,8 +9,8 @@ from typing import Any
 from ctx.agents.mcp.replies import Form, Reply, listed, numbered, revision_values
 from ctx.agents.mcp.tools import HISTORY_LIMIT, MAX_TOKENS
 from ctx.errors import UsageError
-from ctx.history.answer import FIRST, LAST, Filters, text_of
-from ctx.history.results import CommitHit, Place
+from ctx.history.answer import FIRST, LAST, CommitFilters, text_of
+from ctx.history.results import ChangedLines, CommitHit
 from ctx.index import Index
 from ctx.text.escaping import escape_control, harmless
 from ctx.text.pluralize import pluralize
@@ -28,7 +28,7 @@ def history_search(index: Index, given: dict[str, Any], paths: list[str]) -> Rep
     asks = _ASKS[given.get("which", "best")]
     answer = index.history(
         given["text"],
-        Filters(
+        CommitFilters(
             given.get("since"), given.get("until"), [given["author"]] if "author" in given else (), paths
         ),
         limit=given.get("limit", HISTORY_LIMIT if asks is None else 1),
@@ -36,7 +36,7 @@ def history_search(index: Index, given: dict[str, Any], paths: list[str]) -> Rep
         revision=given.get("revision"),
         branch=given.get("branch"),
     )
-    known = answer.known
+    known = answer.coverage
     values: dict[str, Any] = {
         **revision_values(answer.revision, answer.commit, answer.tree),
         "commit": answer.commit.hex()[:12],
@@ -79,7 +79,7 @@ def _forms(index: Index, hit: CommitHit) -> Iterator[Form]:
     yield Form(value | {"changes": []}, head)
 
 
-def _changed(place: Place, text: str | None, most: int) -> Iterator[str]:
+def _changed(place: ChangedLines, text: str | None, most: int) -> Iterator[str]:
     sign = "-" if place.is_removed else "+"
     yield f"{sign} {escape_control(os.fsdecode(place.path))}:{place.first}-{place.last}"
     if text is None or not most:

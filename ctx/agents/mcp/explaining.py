@@ -14,7 +14,7 @@ from ctx.search.evidence.wording import explanation_in_words
 from ctx.text.escaping import escape_control
 
 if TYPE_CHECKING:
-    from ctx.search.dependencies.values import Edge
+    from ctx.search.dependencies.types import Edge
 
 _MOST_FILES = 20
 """Maximum number of files in each of `uses` and `usedBy`."""

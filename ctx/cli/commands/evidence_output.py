@@ -10,8 +10,8 @@ from ctx.cli.commands.answer_text import closing_line
 from ctx.cli.commands.json_output import path_fields, print_json
 from ctx.ranking.query_terms import QueryTerm
 from ctx.search.citations import citation
-from ctx.search.dependencies.values import Edge
-from ctx.search.evidence.values import Explanation, FileAnswer, FileHit
+from ctx.search.dependencies.types import Edge
+from ctx.search.evidence.types import Explanation, FileAnswer, FileHit
 from ctx.search.evidence.wording import described, explanation_in_words
 from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here, quoted

@@ -61,15 +61,15 @@ def command(
     text = query_text(query)
     import ctx
     from ctx.cli.commands.history_output import print_answer, print_json_answer
-    from ctx.history.answer import FIRST, LAST, Filters, text_of
-    from ctx.history.results import Place
+    from ctx.history.answer import FIRST, LAST, CommitFilters, text_of
+    from ctx.history.results import ChangedLines
 
     asks = FIRST if first else LAST if last else None
     with ctx.open(".") as index:
         index.on_commits = Counter() if sys.stderr.isatty() else announce
         answer = index.history(
             text,
-            Filters(since, until, authors, options.pathspecs(context, path_filters)),
+            CommitFilters(since, until, authors, options.pathspecs(context, path_filters)),
             limit=limit or (1 if asks else LIMIT),
             asks=asks,
             timeline=timeline,
@@ -77,7 +77,7 @@ def command(
             branch=branch,
         )
 
-        def content(commit: bytes, place: Place) -> str | None:
+        def content(commit: bytes, place: ChangedLines) -> str | None:
             return text_of(index.repository, commit, place)
 
         if json_output:

@@ -8,13 +8,13 @@ from typing import Any
 
 from ctx.cli.commands.json_output import path_fields, print_json, revision_fields
 from ctx.cli.commands.snippet import shown_lines
-from ctx.history.results import CommitHit, HistoryAnswer, Month, Place
+from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, Month
 from ctx.text.escaping import escape_control, harmless
 from ctx.text.paths import from_here, quoted
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import date_of
 
-TextOf = Callable[[bytes, Place], str | None]
+TextOf = Callable[[bytes, ChangedLines], str | None]
 """Returns the lines of a place in a commit, None if they cannot be read."""
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
@@ -38,7 +38,9 @@ def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, pref
     write(closing_line(answer) + "\n")
 
 
-def place_in_words(hit: CommitHit, place: Place, query: str, text_of: TextOf | None, prefix: bytes) -> str:
+def place_in_words(
+    hit: CommitHit, place: ChangedLines, query: str, text_of: TextOf | None, prefix: bytes
+) -> str:
     """Return `+ path:first-last` for added lines or `-` for removed ones, followed by the best lines."""
     sign = "-" if place.is_removed else "+"
     out = f"  {sign} {quoted(from_here(place.path, prefix))}:{place.first}-{place.last}\n"
@@ -70,7 +72,7 @@ def sparkline(months: list[Month]) -> str:
 
 def closing_line(answer: HistoryAnswer) -> str:
     """Return the last line: number of commits found and searched, and the revision."""
-    known = answer.known
+    known = answer.coverage
     count = len(answer.hits)
     tip = answer.commit.hex()[:12]
     commits = pluralize(count, "commit") if count else "no commits"
@@ -86,7 +88,7 @@ def closing_line(answer: HistoryAnswer) -> str:
 
 def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: bool) -> None:
     """Print the whole answer as one object."""
-    known = answer.known
+    known = answer.coverage
     print_json(
         {
             "type": "history_result",

@@ -18,8 +18,8 @@ from ctx.ranking.corpus import Corpus
 from ctx.search.dependencies.files import Files, Read, as_bytes, as_text, family_of
 from ctx.search.dependencies.reading import LANGUAGES, read_uses
 from ctx.search.dependencies.resolving import NOWHERE, Target, resolver_of
+from ctx.search.dependencies.types import IMPORTS, REFERENCES, TESTS, Edge, Import, Uses
 from ctx.search.dependencies.users import likely_users
-from ctx.search.dependencies.values import IMPORTS, REFERENCES, TESTS, Edge, Import, Uses
 from ctx.storage.records import decode_record
 from ctx.storage.views.segments import Key
 from ctx.text.terms import DEFINITION

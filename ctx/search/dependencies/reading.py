@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ctx.search.dependencies import statements
 from ctx.search.dependencies.statements import Read, line_of, text_of
-from ctx.search.dependencies.values import Import, Uses
+from ctx.search.dependencies.types import Import, Uses
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query

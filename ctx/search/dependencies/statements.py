@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.evidence import idf
 from ctx.ranking.path_words import read_paths
+from ctx.ranking.signals import idf
 from ctx.search.dependencies.files import Files, as_bytes, family_of
 from ctx.search.dependencies.reading import LANGUAGES
 from ctx.text.query import words_of

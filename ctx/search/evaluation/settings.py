@@ -38,7 +38,7 @@ def parse(text: str, fit_path: str) -> Setting:
                 tuning = tuning._replace(without=tuning.without | {name})
         elif name == "ranker" and value:
             try:
-                tuning = tuning._replace(trees=ranker_in(value))
+                tuning = tuning._replace(ensemble=ranker_in(value))
             except OSError as error:
                 raise UsageError(f"cannot read the ranker '{value}': {error.strerror}") from None
             except Damaged as error:

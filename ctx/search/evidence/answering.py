@@ -10,13 +10,13 @@ from ctx import text as words
 from ctx.models.static_embedding import static_embedding
 from ctx.ranking.explain import explain
 from ctx.ranking.query import Query, prepare
-from ctx.ranking.query_terms import near_terms, query_terms
+from ctx.ranking.query_terms import query_terms, similar_terms
 from ctx.ranking.ranker import settled
-from ctx.search.dependencies.values import Edge
+from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.case import Case
-from ctx.search.evidence.files import best_score, file_hit, near_of
-from ctx.search.evidence.past import past_of
-from ctx.search.evidence.values import FileAnswer, FileHit
+from ctx.search.evidence.commits import past_of
+from ctx.search.evidence.files import best_score, file_hit, similar_words_of
+from ctx.search.evidence.types import FileAnswer, FileHit
 from ctx.search.hits import Filters, allowed_files, corpus_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def answer_files(
         hit = file_hit(case, file, best, edges(file), budget if content else None, changed)
         budget -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
-    terms = query_terms(case.query) + near_terms(case.query, near_of(hits))
+    terms = query_terms(case.query) + similar_terms(case.query, similar_words_of(hits))
     return FileAnswer(about, text, terms, TOKENIZER, tuple(hits))
 
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from ctx.errors import Damaged
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.evidence import Evidence, gather
 from ctx.ranking.explain import Explained
 from ctx.ranking.query import Query
+from ctx.ranking.signals import Signals, read_signals
 from ctx.search.dependencies.edges import Dependencies
 from ctx.storage.records import Record, decode_record
 from ctx.storage.views.segments import Key
@@ -45,9 +45,9 @@ class Case:
         self.dependencies = Dependencies(corpus, read, records)
 
     @cached_property
-    def evidence(self) -> Evidence:
-        """Evidence of all rows of the tree, including rows that were not ranked."""
-        return gather(self.corpus, self.query)
+    def signals(self) -> Signals:
+        """Signals of all rows of the tree, including rows that were not ranked."""
+        return read_signals(self.corpus, self.query)
 
     def key(self, file: int) -> Key:
         """Return the blob id and language of an indexed file."""

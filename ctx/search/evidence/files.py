@@ -12,12 +12,21 @@ from ctx.models.logistic import logistic
 from ctx.models.static_embedding import static_embedding
 from ctx.ranking.explain import CORRECTION
 from ctx.ranking.query import words_that_ask
-from ctx.ranking.query_terms import IDENTIFIER, LITERAL, NEAR, STEM, SYNONYM, TRANSLATION, Near, spelt
-from ctx.search.dependencies.values import Edge
+from ctx.ranking.query_terms import (
+    IDENTIFIER,
+    LEAST_SIMILAR,
+    LITERAL,
+    STEM,
+    SYNONYM,
+    TRANSLATION,
+    SimilarWord,
+    indexed_form,
+)
+from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.case import Case
 from ctx.search.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
 from ctx.search.evidence.reasons import reasons
-from ctx.search.evidence.values import Excerpt, FileHit, Symbol
+from ctx.search.evidence.types import Excerpt, FileHit, Symbol
 from ctx.storage.records import Record
 from ctx.storage.views import paths as path_flags
 from ctx.text import query as words
@@ -63,7 +72,7 @@ def file_hit(
     if agreement:
         evidence.append({"kind": "vector", "agreement": round(agreement, 4)})
     evidence += _dependencies(case.corpus.view.path(file), edges)
-    asked = bool(case.query.asked & path_flags.TEST)
+    asked = bool(case.query.requested & path_flags.TEST)
     if is_test or asked:
         evidence.append(
             {
@@ -96,7 +105,7 @@ def file_hit(
     )
 
 
-def near_of(hits: Iterable[FileHit]) -> Iterator[Near]:
+def similar_words_of(hits: Iterable[FileHit]) -> Iterator[SimilarWord]:
     """Yield the words of some files that are near words of the question, as their evidence has them."""
     for hit in hits:
         for one in hit.evidence:
@@ -115,14 +124,14 @@ def _best_rows(case: Case, file: int) -> list[int]:
     document = int(case.corpus.file_document[file])
     start = int(case.corpus.document_start[document])
     rows = np.arange(start, start + int(case.corpus.document_rows[document]))
-    value = case.evidence.row_words[rows] + case.evidence.row_names[rows]
-    order = np.lexsort((rows, -case.evidence.row_agreement[rows], -value))
+    value = case.signals.row_words[rows] + case.signals.row_names[rows]
+    order = np.lexsort((rows, -case.signals.row_agreement[rows], -value))
     best: list[int] = rows[order][:_ROWS].tolist()
     return best
 
 
 def _agreement(case: Case, rows: Sequence[int]) -> float:
-    return max((float(case.evidence.row_agreement[row]) for row in rows), default=0.0)
+    return max((float(case.signals.row_agreement[row]) for row in rows), default=0.0)
 
 
 def _text(case: Case, file: int, record: Record, chunk: int) -> str | None:
@@ -144,7 +153,7 @@ def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[Fo
 def _lexical(found: Found) -> dict[str, Any]:
     return {
         "kind": "lexical",
-        "term": spelt(found.term),
+        "term": indexed_form(found.term),
         "word": found.term.word,
         "origin": found.origin,
         "source": found.term.source or found.term.word,
@@ -169,7 +178,9 @@ def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -
     items = []
     for term, cosine in zip(missing, cosines, strict=True):
         nearest = [
-            at for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist() if cosine[at] >= NEAR
+            at
+            for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist()
+            if cosine[at] >= LEAST_SIMILAR
         ]
         if nearest:
             lines = sorted({line for at in nearest for line in places[words[at]]})
@@ -198,7 +209,7 @@ def _symbols(
                 "kind": "symbol",
                 "symbol": name,
                 "origin": origin,
-                "terms": [spelt(term) for term, _ in matched],
+                "terms": [indexed_form(term) for term, _ in matched],
                 "line": record.positions[chunk].start_line,
             }
     return list(items.values())[:_MOST_SYMBOLS]
@@ -230,7 +241,7 @@ def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
         cosines = _unit([term.word for term in left]) @ _unit(others).T
         for term, cosine in zip(left, cosines, strict=True):
             near = int(cosine.argmax())
-            if cosine[near] >= NEAR:
+            if cosine[near] >= LEAST_SIMILAR:
                 similar = {"similarity": round(float(cosine[near]), 3)}
                 items.append({**_path_word(term, SYNONYM, others[near]), **similar})
     return items
@@ -247,7 +258,7 @@ def _unit(words_: Sequence[str]) -> npt.NDArray[np.float64]:
 def _path_word(term: Term, origin: str, word: str) -> dict[str, Any]:
     return {
         "kind": "path",
-        "term": spelt(term),
+        "term": indexed_form(term),
         "word": term.word,
         "origin": origin,
         "source": term.source or term.word,

@@ -21,7 +21,7 @@ _MOST_DISTINCT = 800
 
 
 class Found(NamedTuple):
-    """Occurrences of a term: `origin` as in `ctx.search.evidence.values`, words as written, lines from 1."""
+    """Occurrences of a term: `origin` as in `ctx.search.evidence.types`, words as written, lines from 1."""
 
     term: Term
     origin: str

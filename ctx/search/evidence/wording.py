@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ctx.search.citations import SHORT, citation
-from ctx.search.dependencies.values import Edge
-from ctx.search.evidence.values import NOT_IN_TREE, SKIPPED, Explanation, FileHit
+from ctx.search.dependencies.types import Edge
+from ctx.search.evidence.types import NOT_IN_TREE, SKIPPED, Explanation, FileHit
 from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here, quoted
 from ctx.text.pluralize import pluralize

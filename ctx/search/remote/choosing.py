@@ -15,7 +15,7 @@ from ctx.models.http import NoAnswer, TimeBudget
 from ctx.models.ledger import host_of
 from ctx.models.precision import is_absolute
 from ctx.models.previous import former_models, unreachable_models
-from ctx.ranking.nearness import Nearness, Span
+from ctx.ranking.vector_search import VectorRange, VectorSearch
 from ctx.search.hits import corpus_of
 from ctx.session import take_shared
 from ctx.storage.views.view import View
@@ -52,7 +52,7 @@ class Choice(NamedTuple):
     """The chosen model, the location of its vectors for each view, and a message."""
 
     model: RemoteModel | None
-    near: list[Nearness]
+    near: list[VectorSearch]
     said: list[str]
 
 
@@ -109,7 +109,7 @@ def name_beside(model: RemoteModel, other: RemoteModel) -> str:
 
 def _near(
     session: SearchSession, model: RemoteModel, searched: Sequence[Searched], budget: TimeBudget
-) -> list[Nearness]:
+) -> list[VectorSearch]:
     """Return the vectors of the views. Raises `_UnusableError`."""
     try:
         return [_of_view(session, model, one, budget) for one in searched]
@@ -117,15 +117,15 @@ def _near(
         raise _UnusableError(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
-def _of_view(session: SearchSession, model: RemoteModel, one: Searched, budget: TimeBudget) -> Nearness:
-    def make() -> Nearness:
+def _of_view(session: SearchSession, model: RemoteModel, one: Searched, budget: TimeBudget) -> VectorSearch:
+    def make() -> VectorSearch:
         where = []
         for part in one.parts:
             own = model if part.home is session else _same_model(model, part.home)
             where += _of_part(own, part, one.only, budget)
             if own is not model and not _agree(own, model):
                 raise _UnusableError(f"{model.settings.model} is not known to be the same in every submodule")
-        return Nearness(corpus_of(one.view), where, model.settings.precision)
+        return VectorSearch(corpus_of(one.view), where, model.settings.precision)
 
     return model.kept_for(one.view, make) if one.only is None else make()
 
@@ -148,7 +148,7 @@ def _agree(one: RemoteModel, other: RemoteModel) -> bool:
 
 def _of_part(
     own: RemoteModel, part: Part, only: Collection[bytes] | None, budget: TimeBudget
-) -> list[Span | None]:
+) -> list[VectorRange | None]:
     """Return the vectors of each cluster of a tree, None for those not in `only`. Raises `_UnusableError`."""
     keys = [key.tobytes() for key in part.view.cluster_keys]
     wanted = [key for key in keys if only is None or key in only]
@@ -158,7 +158,7 @@ def _of_part(
         _complete(own, part, lost, budget, whole=only is None)
         found = own.files.find(wanted)
     spans = {
-        key: Span(own.files.vectors(rows.file), rows.start, rows.end)
+        key: VectorRange(own.files.vectors(rows.file), rows.start, rows.end)
         for key, rows in zip(wanted, found, strict=True)
         if rows is not None
     }

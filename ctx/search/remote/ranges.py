@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.fusion import fuse_hits, place_of
 from ctx.ranking.query import Query
-from ctx.ranking.ranker import Ranked
+from ctx.ranking.ranker import RankedRow
 from ctx.search.changes import Changed, local_hits
 from ctx.search.hits import Filters, Mask, search
 from ctx.search.remote.choosing import Part, Searched
@@ -70,14 +70,14 @@ def _near(
             prepared: Query,
             allowed: Mask,
             only: Mask,
-            _: list[Ranked],
+            _: list[RankedRow],
             most: int,
             find: Find = find,
-        ) -> list[Ranked]:
+        ) -> list[RankedRow]:
             nonlocal has_words
             has_words |= bool(len(corpus.find(prepared.hashes).row))
             return [
-                Ranked(one.row, one.file, round(one.similarity, 6), one.similarity)
+                RankedRow(one.row, one.file, round(one.similarity, 6), one.similarity)
                 for one in find(allowed, most, only)
             ]
 

@@ -30,9 +30,9 @@ from ctx.models.settings import (
 )
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.fusion import fuse, merged
-from ctx.ranking.nearness import Near
 from ctx.ranking.query import Query
-from ctx.ranking.ranker import Ranked
+from ctx.ranking.ranker import RankedRow
+from ctx.ranking.vector_search import VectorMatch
 from ctx.search.hits import Filters, Mask, search
 from ctx.search.remote.choosing import Searched, choose, name_beside
 from ctx.storage.views.view import View
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 POOL = 50
 """Nearest chunks that are considered for the answer."""
 
-Find = Callable[[Mask, int, Mask], list[Near]]
+Find = Callable[[Mask, int, Mask], list[VectorMatch]]
 """Return the chunks of a view nearest to the query: the files, the number, the rows; None for all."""
 
 Retrieve = Callable[[str, int, "list[Find] | None"], tuple[list[Hit], "str | None"]]
@@ -206,8 +206,8 @@ def of_view(session: SearchSession, view: View, filters: Filters) -> Retrieve:
         (find,) = finds
 
         def refine(
-            corpus: Corpus, prepared: Query, allowed: Mask, only: Mask, local: list[Ranked], most: int
-        ) -> list[Ranked]:
+            corpus: Corpus, prepared: Query, allowed: Mask, only: Mask, local: list[RankedRow], most: int
+        ) -> list[RankedRow]:
             near = find(allowed, max(most, POOL), only)
             agreement = {one.row: max(0.0, one.similarity) for one in near}
             lists = [[(one.row, one.file) for one in near]]

@@ -12,7 +12,7 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.search.dependencies.values import Edge
+from ctx.search.dependencies.types import Edge
 
 TEXT = (Path(__file__).parent / "projects.txt").read_text(encoding="utf-8")
 PROJECTS = dict(re.findall(r"^##### (\w+)\n(.*?)(?=^#####|\Z)", TEXT, re.MULTILINE | re.DOTALL))

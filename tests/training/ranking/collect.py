@@ -25,11 +25,11 @@ from ctx.index import Index
 from ctx.models.static_embedding import static_embedding
 from ctx.ranking.candidates import read_candidates
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.evidence import gather
 from ctx.ranking.features import FEATURES, file_features
 from ctx.ranking.query import prepare
 from ctx.ranking.ranker import candidates_of
 from ctx.ranking.rows import ROW_FEATURES, row_features
+from ctx.ranking.signals import read_signals
 from ctx.storage.records import Record, decode_record
 from ctx.storage.views import paths
 from ctx.text.subjects import question_of
@@ -168,21 +168,19 @@ def collect(project: Project) -> dict[str, Any]:
     columns: dict[str, list[Any]] = defaultdict(list)
     for place, (example, wanted_paths, shown, narrow) in enumerate(asked):
         query = prepare(example.text, static_embedding())
-        evidence = gather(corpus, query)
+        signals = read_signals(corpus, query)
         documents = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
-        documents = documents[
-            candidates_of(corpus, evidence, documents, np.zeros(len(documents)), CANDIDATES)
-        ]
+        documents = documents[candidates_of(corpus, signals, documents, np.zeros(len(documents)), CANDIDATES)]
         files = shown[documents]
-        candidates, speaking = read_candidates(corpus, query, evidence, documents, files)
+        candidates, speaking = read_candidates(corpus, query, signals, documents, files)
         wanted = {int(corpus.file_document[project.number[path]]) for path in wanted_paths}
         for name, value in {
-            "features": file_features(corpus, query, evidence, candidates, speaking),
+            "features": file_features(corpus, query, signals, candidates, speaking),
             "label": np.isin(documents, list(wanted)),
             "flags": view.file_flags[files],
             "query": np.full(len(documents), place),
             "narrow": narrow,
-            "asked": query.asked,
+            "asked": query.requested,
             "targets": len(wanted),
             "test_targets": sum(
                 1 for path in wanted_paths if view.file_flags[project.number[path]] & paths.TEST
@@ -206,15 +204,15 @@ def collect_rows(project: Project, examples: list[history.Example]) -> dict[str,
     columns: dict[str, list[Any]] = defaultdict(list)
     for example in examples:
         queries = [prepare(text, static_embedding()) for text in project.wordings(example)]
-        gathered = [(query, gather(corpus, query)) for query in queries]
+        gathered = [(query, read_signals(corpus, query)) for query in queries]
         for path in example.paths:
             label = project.row_labels(example, path)
             if not label.any() or label.all():
                 continue
             file = np.array([project.number[path]])
-            for query, evidence in gathered:
-                candidates, _ = read_candidates(corpus, query, evidence, corpus.file_document[file], file)
-                columns["row_features"].append(row_features(query, evidence, candidates))
+            for query, signals in gathered:
+                candidates, _ = read_candidates(corpus, query, signals, corpus.file_document[file], file)
+                columns["row_features"].append(row_features(query, signals, candidates))
                 columns["row_label"].append(label)
                 columns["row_group"].append(len(label))
                 columns["row_source"].append(example.source)

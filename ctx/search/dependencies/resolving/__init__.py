@@ -7,7 +7,7 @@ from importlib import import_module
 
 from ctx.search.dependencies.files import Files
 from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 Resolve = Callable[[Files, str, Import], Target]
 """Resolve an import of the file at a path."""

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 from ctx.search.dependencies.files import Files
 from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 _folders: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ctx.search.dependencies.files import Files, joined
 from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 _EXTENSIONS = tuple(".ts .tsx .mts .cts .js .jsx .mjs .cjs .d.ts .vue .svelte .json".split())
 _SOURCES_OF = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}

@@ -7,7 +7,7 @@ import re
 
 from ctx.search.dependencies.files import Files
 from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 _EXTENSIONS = (".java", ".kt")
 _PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)", re.MULTILINE)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ctx.search.dependencies.files import Files, joined
 from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 _MOST_MANIFESTS = 200
 _prefixes: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()

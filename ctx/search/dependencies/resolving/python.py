@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ctx.search.dependencies.files import Files, joined
 from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 _ROOTS = ("", "src", "lib", "python")
 

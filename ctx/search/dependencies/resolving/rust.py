@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ctx.search.dependencies.files import Files
 from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.values import Import
+from ctx.search.dependencies.types import Import
 
 _PACKAGE = re.compile(rb"^\[package\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL)
 _MOST_CRATES = 300

@@ -24,7 +24,7 @@ Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-class Span(NamedTuple):
+class VectorRange(NamedTuple):
     """The vectors of one cluster: rows `start` to `end` of an array."""
 
     rows: Vectors
@@ -32,7 +32,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Near(NamedTuple):
+class VectorMatch(NamedTuple):
     """A chunk near the query: its row in the corpus, its file, the similarity in -1..1."""
 
     row: int
@@ -49,10 +49,10 @@ class _Part(NamedTuple):
     row: Numbers
 
 
-class Nearness:
+class VectorSearch:
     """The vectors of a view; chunks of clusters without vectors are never found."""
 
-    def __init__(self, corpus: Corpus, where: Sequence[Span | None], precision: str) -> None:
+    def __init__(self, corpus: Corpus, where: Sequence[VectorRange | None], precision: str) -> None:
         """Initialize; `where` has the vectors of each cluster of the view.
 
         Raises `Damaged` if they do not fit it.
@@ -64,7 +64,7 @@ class Nearness:
         ends = np.append(starts[1:], len(file_of))
         if len(where) != len(starts):
             raise Damaged("there are vectors of other clusters than those of this tree")
-        together: dict[int, list[tuple[Span, int]]] = {}
+        together: dict[int, list[tuple[VectorRange, int]]] = {}
         for span, start, end in zip(where, starts.tolist(), ends.tolist(), strict=True):
             if span is None:
                 continue
@@ -82,7 +82,7 @@ class Nearness:
 
     def find(
         self, query: npt.NDArray[np.float32], allowed: Mask | None, count: int, only: Mask | None = None
-    ) -> list[Near]:
+    ) -> list[VectorMatch]:
         """Return the chunks nearest to a query (dimensions,), best first, among some files and rows.
 
         A blob at several paths is represented by the nearest path.
@@ -99,17 +99,17 @@ class Nearness:
             rows = part.rows[here if part.chosen is None else part.chosen[here]]
             found.append((part.row[here], part.file[here], similarities(rows, query, self._precision)))
         rows_, files, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        best: dict[int, Near] = {}
+        best: dict[int, VectorMatch] = {}
         for row, file, value in zip(rows_.tolist(), files.tolist(), values.tolist(), strict=True):
             known = best.get(row)
-            one = Near(row, file, value)
+            one = VectorMatch(row, file, value)
             if known is None or self._order(one) < self._order(known):
                 best[row] = one
         return sorted(best.values(), key=lambda one: (-one.similarity, self._view.path(one.file), one.row))[
             :count
         ]
 
-    def _order(self, near: Near) -> tuple[float, bytes]:
+    def _order(self, near: VectorMatch) -> tuple[float, bytes]:
         return -near.similarity, self._view.path(near.file)
 
 

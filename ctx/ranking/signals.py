@@ -1,4 +1,4 @@
-"""Evidence for each row and each document of a corpus, given a query.
+"""Ranking signals of each row and each document of a corpus, given a query.
 
 BM25 is that of Robertson and Zaragoza (2009) with the idf of Lucene, which is never negative. All sums run
 over the terms in query order, so they do not depend on the order of rows in segments.
@@ -28,7 +28,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 Floats = npt.NDArray[np.float64]
 
 
-class Placed(NamedTuple):
+class TermValues(NamedTuple):
     """Values of terms in rows or files, each (n,): the term, the row or file, the value."""
 
     term: npt.NDArray[np.int64]
@@ -36,8 +36,8 @@ class Placed(NamedTuple):
     value: Floats
 
 
-class Evidence(NamedTuple):
-    """Evidence arrays (rows,), (documents,) or (files,) float64, zero without evidence.
+class Signals(NamedTuple):
+    """Arrays (rows,), (documents,) or (files,) float64, zero without evidence.
 
     `*_words` are BM25 of the text; `*_names` the summed idf of the query's terms in the names defined there;
     `*_coverage` the summed idf of the words found there; `row_defines` the number of identifiers of the query
@@ -66,11 +66,11 @@ class Evidence(NamedTuple):
     file_path: Floats
     word_idf: Floats
     term_weight: Floats
-    in_text: Placed
-    in_names: Placed
-    in_path: Placed
+    in_text: TermValues
+    in_names: TermValues
+    in_path: TermValues
 
-    def among(self, rows: npt.NDArray[np.bool_]) -> Evidence:
+    def among(self, rows: npt.NDArray[np.bool_]) -> Signals:
         """Return the evidence with all rows outside a mask zeroed; sums over documents stay."""
         return self._replace(
             row_words=np.where(rows, self.row_words, 0.0),
@@ -84,7 +84,7 @@ class Evidence(NamedTuple):
         )
 
 
-def gather(corpus: Corpus, query: Query) -> Evidence:
+def read_signals(corpus: Corpus, query: Query) -> Signals:
     """Score everything; the cost is a few passes over the rows."""
     rows, documents = corpus.rows, corpus.documents
     terms, weight = query.hashes, query.weights
@@ -94,7 +94,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
             terms,
             terms ^ DEFINITION,
             np.array(query.names, dtype=np.int64) ^ DEFINITION,
-            np.array([whole.hash for whole in query.wholes], dtype=np.int64) ^ DEFINITION,
+            np.array([whole.hash for whole in query.whole_names], dtype=np.int64) ^ DEFINITION,
         ]
     )
     found = corpus.find(sought)
@@ -108,7 +108,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     rarity = idf(corpus.live_rows, np.bincount(term, minlength=count))
     length = corpus.live_length / max(1, corpus.live_rows)
     saturation = _saturation(found.times[text], corpus.lengths[row], length)
-    in_text = Placed(term, row, saturation)
+    in_text = TermValues(term, row, saturation)
     value = (weight * rarity)[term] * saturation
     word_idf = np.where(weight >= 1.0, rarity, 0.0)
     row_words = _summed(row, value, rows)
@@ -126,7 +126,7 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
     document_coverage = _summed(owner, word_idf[term], documents)
 
     term, row = found.term[named] - count, found.row[named]
-    in_names = Placed(term, row, np.ones(len(term)))
+    in_names = TermValues(term, row, np.ones(len(term)))
     of_name = weight * idf(corpus.live_rows, np.bincount(term, minlength=count))
     row_names = _summed(row, of_name[term], rows)
     owner = corpus.document_of[row]
@@ -135,15 +135,19 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
 
     row_whole = np.zeros(rows)
     of_words = word_idf.tolist()  # exact, so that the order of addition does not matter
-    worth = np.array([sum(of_words[word] for word in one.words) for one in query.wholes], dtype=np.float64)
+    worth = np.array(
+        [sum(of_words[word] for word in one.words) for one in query.whole_names], dtype=np.float64
+    )
     number = found.term[whole] - exact_end
     np.maximum.at(row_whole, found.row[whole], worth[number])
-    says_all = (worth > _NEARLY_ALL * word_idf.sum()) & np.array([one.size > 1 for one in query.wholes], bool)
+    says_all = (worth > _NEARLY_ALL * word_idf.sum()) & np.array(
+        [one.size > 1 for one in query.whole_names], bool
+    )
     row_called = np.zeros(rows, dtype=bool)
     row_called[found.row[whole][says_all[number]]] = True
 
     file_path, document_path, in_path = _path_evidence(corpus, terms, weight)
-    return Evidence(
+    return Signals(
         row_words,
         row_names,
         np.bincount(found.row[exact], minlength=rows).astype(np.float64),
@@ -168,14 +172,14 @@ def gather(corpus: Corpus, query: Query) -> Evidence:
 
 def _path_evidence(
     corpus: Corpus, terms: npt.NDArray[np.int64], weight: Floats
-) -> tuple[Floats, Floats, Placed]:
+) -> tuple[Floats, Floats, TermValues]:
     view = corpus.view
     places = [np.flatnonzero(view.path_terms == term) for term in terms.tolist()]
     counts = [len(place) for place in places]
     files = np.searchsorted(view.path_term_end, np.concatenate([*places, _NONE]), side="right")
     term = np.repeat(np.arange(len(terms)), counts)
     value = (weight * idf(view.files, np.array(counts, dtype=np.int64)))[term]
-    in_path = Placed(term, files, np.ones(len(term)))
+    in_path = TermValues(term, files, np.ones(len(term)))
     of_files = _summed(files, value, view.files)
     of_documents = np.zeros(corpus.documents)
     files = np.flatnonzero((of_files > 0) & (corpus.file_document >= 0))

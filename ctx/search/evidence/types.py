@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ctx.ranking.query_terms import QueryTerm
-from ctx.search.dependencies.values import Edge
+from ctx.search.dependencies.types import Edge
 from ctx.types import Answer
 
 INDEXED, SKIPPED, NOT_IN_TREE = "indexed", "skipped", "not_in_tree"

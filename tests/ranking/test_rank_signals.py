@@ -1,4 +1,4 @@
-"""Evidence is counted over live rows, in bulk as one by one."""
+"""Signals are summed over live rows, in bulk as one by one."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ def test_odd_paths_are_read() -> None:
 
 def test_a_query_means_whole_names() -> None:
     query = prepare("where does the session store expire", static_embedding())
-    hashes = {whole.hash for whole in query.wholes}
+    hashes = {whole.hash for whole in query.whole_names}
     assert compound_hashes(["SessionStore"])[0] in hashes
     assert compound_hashes(["session_store_expire"])[0] in hashes
