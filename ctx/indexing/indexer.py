@@ -19,8 +19,7 @@ from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, document_key
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.partition import Cluster, Node
-from ctx.storage.provenance import log_snapshot
-from ctx.storage.snapshots import Partial, Snapshots
+from ctx.storage.snapshots import Partial, Snapshots, log_snapshot
 from ctx.storage.store import Store
 from ctx.storage.views.catalog import Catalog
 from ctx.storage.views.segments import Key

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from ctx.errors import StoreUnusable
+from ctx.storage.regular_files import remove_file
 from ctx.storage.store import Store, unusable
 
 _Parameters = ParamSpec("_Parameters")
@@ -150,7 +151,7 @@ class TreeLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._handle >= 0:
-            self._store.remove_file(self._path)
+            remove_file(self._path)
             os.close(self._handle)
 
     def touch(self) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from ctx.indexing.lock import IndexLock
 from ctx.session import take_shared
-from ctx.storage.provenance import log_snapshot
 from ctx.storage.sharing import storage
-from ctx.storage.snapshots import Totals
+from ctx.storage.snapshots import Totals, log_snapshot
 from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS, IndexReport, Progress, RemoteReport
 
 if TYPE_CHECKING:

@@ -47,11 +47,6 @@ class ClusterStore:
         except Damaged:
             return None
 
-    def put(self, key: bytes, payload: bytes) -> None:
-        """Store a cluster from another store. Raises `Damaged` unless the payload matches the key."""
-        self.decoded(key, payload)
-        self.write(key, payload)
-
     def write(self, key: bytes, payload: bytes, partial: bool = False) -> None:
         """Store a new cluster, `partial` if blobs are missing. Raises `StoreUnusable`."""
         self._store.write(self._partial if partial else self._area, key.hex(), payload)
@@ -98,12 +93,8 @@ class ClusterStore:
         self._records.clear()
 
     def keys(self) -> Iterator[bytes]:
-        """Yield the keys of all stored clusters, in no order."""
-        for name in self._store.names(self._area):
-            try:
-                yield bytes.fromhex(name)
-            except ValueError:
-                continue
+        """Return the keys of all stored clusters, in no order."""
+        return self._store.keys(self._area)
 
     def size(self, key: bytes) -> int:
         """Return the size of a cluster's file in bytes. Raises OSError if there is none."""

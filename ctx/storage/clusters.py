@@ -5,7 +5,7 @@ Its bytes are a function of the cluster key alone. docs/format.md describes them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgpack
@@ -60,28 +60,15 @@ def encode_cluster(
     descriptor: str,
     members: Sequence[Member],
     skips: Sequence[str | None],
-    documents: dict[Key, Document],
+    documents: Mapping[Key, Document] | Sequence[Document],
 ) -> bytes:
-    """Return the payload of a cluster; `documents` has one for every member that is not skipped."""
-    wanted = dict.fromkeys(
-        document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None
-    )
-    return _packed(descriptor, members, skips, [documents[key] for key in wanted])
+    """Return the payload of a cluster; `documents` has one for every member that is not skipped.
 
-
-def encode_members(
-    descriptor: str, members: Sequence[Member], skips: Sequence[str | None], kept: Sequence[Document]
-) -> bytes:
-    """Return the payload of a cluster with a document for each member that is not skipped.
-
-    For models that read the path too (`Descriptor.by_member`).
+    They are by key, or for models that read the path too (`Descriptor.by_member`), one for each such member.
     """
-    return _packed(descriptor, members, skips, kept)
-
-
-def _packed(
-    descriptor: str, members: Sequence[Member], skips: Sequence[str | None], kept: Sequence[Document]
-) -> bytes:
+    if isinstance(documents, Mapping):
+        used = (document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None)
+        documents = [documents[key] for key in dict.fromkeys(used)]
     packed: bytes = msgpack.packb(
         (
             descriptor,
@@ -89,9 +76,9 @@ def _packed(
                 (member.path, member.mode, member.oid, member.language, skip)
                 for member, skip in zip(members, skips, strict=True)
             ],
-            [document.record for document in kept],
-            b"".join(document.hashes for document in kept),
-            b"".join(document.vectors for document in kept),
+            [document.record for document in documents],
+            b"".join(document.hashes for document in documents),
+            b"".join(document.vectors for document in documents),
         )
     )
     return packed
@@ -120,26 +107,22 @@ def decode_cluster(
         raise Damaged("a cluster is not what its name says")
     kept = [document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None]
     found: list[Document] = []
+    documents: dict[Key, Document] = {}
     at = 0
-    for _, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
+    for of, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
         end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
-        found.append(
-            Document(
-                record,
-                hashes[at * HASH_BYTES : end * HASH_BYTES],
-                vectors[at * vector_bytes : end * vector_bytes],
-            )
+        document = Document(
+            record,
+            hashes[at * HASH_BYTES : end * HASH_BYTES],
+            vectors[at * vector_bytes : end * vector_bytes],
         )
+        found.append(document)
+        documents.setdefault(of, document)
         at = end
     if len(hashes) != at * HASH_BYTES or len(vectors) != at * vector_bytes:
         raise Damaged("a cluster's vectors do not fit its chunks")
-    documents = dict(zip(dict.fromkeys(kept), found, strict=True)) if not by_member else {}
     each = iter(found if by_member else [documents[key] for key in kept])
-    of_members = [None if skip is not None else next(each) for skip in skips]
-    if by_member:
-        for key_, document in zip(kept, found, strict=True):
-            documents.setdefault(key_, document)
-    return Stored(members, skips, documents, of_members)
+    return Stored(members, skips, documents, [None if skip is not None else next(each) for skip in skips])
 
 
 def _is_file(found: Any) -> bool:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ctx.errors import Damaged, StoreUnusable
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import contents
-from ctx.storage.regular_files import open_regular, without_waiting
+from ctx.storage.regular_files import open_regular, read_regular, remove_file, without_waiting
 from ctx.storage.store import Store
 from ctx.storage.views.segments import Key
 
@@ -82,7 +82,7 @@ class DocumentIndex:
 
     def drop(self) -> None:
         """Remove the index."""
-        self._store.remove_file(self._path)
+        remove_file(self._path)
 
 
 def _of_clusters(clusters: ClusterStore) -> bytes:
@@ -117,12 +117,8 @@ def _is_whole(path: str) -> bool:
 
 
 def _read(path: str) -> Records | None:
-    try:
-        with open_regular(path) as file:
-            data = file.read()
-    except OSError:
-        return None
-    if not data.startswith(_HEAD):
+    data = read_regular(path)
+    if data is None or not data.startswith(_HEAD):
         return None
     # Another process may be writing the last record.
     count = len(data) // len(_HEAD) - 1

@@ -1,11 +1,18 @@
-"""Safe opening of regular files, where the path may be a pipe or another special file."""
+"""Safe reading of regular files, where the path may be a pipe or another special file."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
-from typing import BinaryIO
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, BinaryIO, TypeVar
+
+from ctx.errors import Damaged, Decoding
+
+T = TypeVar("T")
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -17,6 +24,28 @@ def open_regular(path: str) -> BinaryIO:
     return file
 
 
+def read_regular(path: str, limit: int = -1) -> bytes | None:
+    """Return the content of a regular file, at most `limit` bytes; None if it cannot be read."""
+    with suppress(OSError), open_regular(path) as file:
+        return file.read(limit)
+    return None
+
+
+def read_json_lines(path: str, parse: Callable[[Any], T]) -> list[T]:
+    """Return the parsed JSON values of a file's lines; skip unreadable ones. A missing file has no lines."""
+    found = []
+    for line in (read_regular(path) or b"").splitlines():
+        with suppress(Damaged), Decoding("a line of a log"):
+            found.append(parse(json.loads(line.decode("utf-8", "replace"))))
+    return found
+
+
 def without_waiting(path: str, flags: int) -> int:
     """Open a file without waiting for the other end of a pipe; an opener for `open`."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+
+
+def remove_file(path: str) -> None:
+    """Remove a file, if possible; errors are ignored."""
+    with suppress(OSError):
+        os.unlink(path)

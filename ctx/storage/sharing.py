@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from ctx.errors import StoreUnusable, UsageError
 from ctx.git.repository import Repository
-from ctx.storage.regular_files import open_regular
+from ctx.storage.regular_files import read_regular
 from ctx.storage.store import Store
 
 AUTO, LOCAL, SHARED = "auto", "local", "shared"
@@ -33,11 +33,8 @@ def storage(repository: Repository, store: Store) -> str:
     value = setting(repository)
     if value != AUTO:
         return value
-    try:
-        with open_regular(_note(store)) as file:
-            return SHARED if file.read(16).strip() == SHARED.encode() else LOCAL
-    except OSError:
-        return LOCAL
+    note = read_regular(_note(store), 16) or b""
+    return SHARED if note.strip() == SHARED.encode() else LOCAL
 
 
 def may_fetch(repository: Repository, *, indexing: bool) -> bool:
@@ -59,13 +56,10 @@ def asked_lately(store: Store, tree: bytes) -> bool:
     Vectors that a remote does not have stay missing for long, and a search must not request them each time.
     """
     path = os.path.join(store.path, "asked")
-    try:
-        if time.time() - os.stat(path).st_mtime < _ASKED_AGAIN:
-            with open_regular(path) as file:
-                if file.read(200).strip() == tree.hex().encode():
-                    return True
-    except OSError:
-        pass  # no request was recorded, or the file is not readable
+    with suppress(OSError):  # no request was recorded
+        recent = time.time() - os.stat(path).st_mtime < _ASKED_AGAIN
+        if recent and (read_regular(path, 200) or b"").strip() == tree.hex().encode():
+            return True
     with suppress(StoreUnusable):
         store.write_file(path, f"{tree.hex()}\n".encode())
     return False

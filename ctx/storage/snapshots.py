@@ -10,24 +10,25 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
+from ctx._version import __version__
 from ctx.errors import Damaged, Decoding, StoreUnusable
 from ctx.storage.partition import PARTITION_VERSION
-from ctx.storage.regular_files import open_regular, without_waiting
+from ctx.storage.regular_files import read_json_lines, without_waiting
 from ctx.storage.store import Store, unusable
 from ctx.types import Provenance
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
+    from ctx.git.revisions import Resolution
 
 _KEY_BYTES = 20
-
-
 TREE_BYTES = 21
 """Size of the payload of a tree file: the key of the root node, and PARTITION_VERSION."""
 
@@ -174,8 +175,8 @@ class Snapshots:
 
     def forget_partial(self) -> None:
         """Remove the state of all trees with missing blobs, after clusters were fetched."""
-        for name in list(self._store.names(self._partial)):
-            self._store.remove(self._partial, name)
+        for tree in list(self._store.keys(self._partial)):
+            self._store.remove(self._partial, tree.hex())
 
     def still_lacks(self, tree: bytes, repository: Repository) -> Partial | None:
         """Return the state of a tree with missing blobs, or None if some are present now.
@@ -205,22 +206,14 @@ class Snapshots:
         return record if record is not None and self._store.touch(self._trees, tree.hex()) else None
 
     def trees(self) -> Iterator[bytes]:
-        """Yield the covered trees, in no order."""
-        for name in self._store.names(self._trees):
-            try:
-                yield bytes.fromhex(name)
-            except ValueError:
-                continue
+        """Return the covered trees, in no order."""
+        return self._store.keys(self._trees)
 
     def latest(self) -> tuple[bytes, bytes | None] | None:
         """Return tree and commit of the snapshot with the latest committer time, or None."""
-        best: tuple[int, bytes, bytes | None] | None = None
-        for tree in self.trees():
-            for entry in self.log(tree):
-                found = (entry.committer_time or 0, tree, entry.commit)
-                if best is None or found[:2] > best[:2]:
-                    best = found
-        return best and (best[1], best[2])
+        lines = ((tree, line) for tree in self.trees() for line in self.log(tree))
+        found = [(line.committer_time or 0, tree, line.commit) for tree, line in lines]
+        return max(found, key=lambda one: one[:2])[1:] if found else None
 
     def cluster_keys(self, root: bytes) -> list[bytes]:
         """Return the clusters below a node in the order of the manifest.
@@ -242,16 +235,7 @@ class Snapshots:
 
     def log(self, tree: bytes) -> list[Provenance]:
         """Return the log of a snapshot, oldest line first; unreadable lines are skipped."""
-        found: list[Provenance] = []
-        try:
-            with open_regular(os.path.join(self._log, tree.hex())) as file:
-                lines = file.read().decode("utf-8", "replace").splitlines()
-        except OSError:
-            return found
-        for line in lines:
-            with suppress(Damaged):
-                found.append(_provenance(line))
-        return found
+        return read_json_lines(os.path.join(self._log, tree.hex()), _provenance)
 
     def add_to_log(self, tree: bytes, entry: Provenance) -> None:
         """Append one line; the same commit and trigger are logged once."""
@@ -270,26 +254,49 @@ class Snapshots:
             raise unusable(self._store.path, error) from error
 
 
-@Decoding("a line of a snapshot's log")
-def _provenance(line: str) -> Provenance:
-    entry = json.loads(line)
-    commit = bytes.fromhex(entry["commit"]) if entry["commit"] else None
-    committed = None if entry["committer_time"] is None else int(entry["committer_time"])
+def log_snapshot(
+    repository: Repository,
+    snapshots: Snapshots,
+    asked: Resolution,
+    trigger: str,
+    totals: Totals,
+    made: tuple[int, int] = (0, 0),
+) -> None:
+    """Add a line to the log of a tree's snapshot, unless it is in an alternate. Raises `StoreUnusable`.
+
+    `totals` are those of the tree, of which `made` clusters and chunks are new.
+    """
+    if not snapshots.owns(asked.tree):
+        return
+    clusters, chunks = made
+    entry = Provenance(
+        asked.commit,
+        asked.revision,
+        repository.commit_info(asked.commit).committer_time if asked.commit else None,
+        int(time.time()),
+        __version__,
+        trigger,
+        repository.settings.user_name or None,
+        totals.files,
+        clusters,
+        chunks,
+        totals.chunks - chunks,
+    )
+    snapshots.add_to_log(asked.tree, entry)
+
+
+def _provenance(entry: Any) -> Provenance:
     user = entry.get("user")
     return Provenance(
-        commit,
+        bytes.fromhex(entry["commit"]) if entry["commit"] else None,
         str(entry["revision"]),
-        committed,
+        None if entry["committer_time"] is None else int(entry["committer_time"]),
         int(entry["created_at"]),
         str(entry["tool_version"]),
         str(entry["trigger"]),
         user if isinstance(user, str) else None,
-        *(_count(entry.get(name)) for name in Provenance._fields[7:]),
+        *(value if isinstance(value := entry.get(name), int) else None for name in Provenance._fields[7:]),
     )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 def _sum(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:

@@ -13,13 +13,14 @@ import secrets
 import struct
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 
 import zstandard
 
 from ctx.errors import Damaged, Decoding, StoreFull, StoreUnusable
 from ctx.git.permissions import UMASK, Permissions
-from ctx.storage.regular_files import open_regular, without_waiting
+from ctx.storage.regular_files import open_regular, read_regular, remove_file, without_waiting
 
 LAYOUT = 1
 DIRECTORY = "ctx"
@@ -32,7 +33,7 @@ _RAW, _ZSTD = 0, 1
 _NAME_LETTERS = (40, 64)
 _WORTH_COMPRESSING = 200
 _LEVEL = 9
-_ABANDONED = 3600.0
+ABANDONED = 3600.0
 """Seconds after which a temporary file counts as abandoned."""
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -159,7 +160,7 @@ class Store:
                 os.replace(temporary, path)
         except BaseException as error:
             if temporary:
-                _remove(temporary)
+                remove_file(temporary)
             if isinstance(error, OSError):
                 raise unusable(self.path, error) from error
             raise
@@ -180,21 +181,20 @@ class Store:
 
     def remove(self, area: str, name: str) -> None:
         """Remove a payload, if there is one."""
-        _remove(self.file(area, name))
+        remove_file(self.file(area, name))
 
-    def remove_file(self, path: str) -> None:
-        """Remove a file of `write_file`, if there is one."""
-        _remove(path)
-
-    def names(self, area: str) -> Iterator[str]:
-        """Yield the names stored in an area, 20 or 32 bytes each in hex, in no order; skip other files."""
+    def keys(self, area: str) -> Iterator[bytes]:
+        """Yield the names stored in an area, 20 or 32 bytes each, in no order; skip other files."""
         for folder, _, files in os.walk(os.path.join(self.path, area)):
             spread = os.path.basename(folder) if len(os.path.basename(folder)) == 2 else ""
-            yield from (spread + file for file in files if len(spread + file) in _NAME_LETTERS)
+            for name in (spread + file for file in files):
+                if len(name) in _NAME_LETTERS:
+                    with suppress(ValueError):
+                        yield bytes.fromhex(name)
 
     def file(self, area: str, name: str) -> str:
         """Return the path of a name. Names are spread over 256 directories by their first two letters."""
-        return os.path.join(self.path, area, name[:2], name[2:])
+        return next(self._files(area, name))
 
     def _files(self, area: str, name: str) -> Iterator[str]:
         for path in (self.path, *self.alternates):
@@ -216,14 +216,10 @@ class Store:
 
     def sweep(self) -> None:
         """Remove abandoned temporary files of killed processes."""
-        folder = os.path.join(self.path, "tmp")
-        try:
-            for name in os.listdir(folder):
-                path = os.path.join(folder, name)
-                if time.time() - os.lstat(path).st_mtime > _ABANDONED:
-                    _remove(path)
-        except OSError:
-            pass
+        with suppress(OSError), os.scandir(os.path.join(self.path, "tmp")) as entries:
+            for entry in entries:
+                if time.time() - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
+                    remove_file(entry.path)
 
     def check_layout(self) -> None:
         """Raise `StoreUnusable` if the directory has the layout of another version."""
@@ -240,19 +236,14 @@ class Store:
         total = 0
         for folder, _, files in os.walk(self.path):
             for name in files:
-                try:
+                with suppress(OSError):
                     total += os.lstat(os.path.join(folder, name)).st_size
-                except OSError:
-                    continue
         return total
 
 
 def _layout(path: str) -> str:
-    try:
-        with open_regular(os.path.join(path, "version")) as file:
-            return file.read(32).decode("ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    version = read_regular(os.path.join(path, "version"), 32) or b""
+    return version.decode("ascii", "replace").strip()
 
 
 def unusable(path: str, error: OSError) -> StoreUnusable:
@@ -268,10 +259,3 @@ def unusable(path: str, error: OSError) -> StoreUnusable:
 def _for_everybody(path: str, flags: int) -> int:
     # The kernel applies the umask; reading it requires setting it, which affects other threads.
     return os.open(path, flags | os.O_CLOEXEC, 0o666)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -91,7 +91,7 @@ def test_anything_else_is_damaged(data: bytes) -> None:
 def test_nothing_is_made_before_the_first_write(store: Store) -> None:
     assert store.read("objects", NAME) is None
     assert not store.has("objects", NAME)
-    assert list(store.names("objects")) == []
+    assert list(store.keys("objects")) == []
     store.check_layout()
     store.sweep()
     assert store.size() == 0
@@ -104,7 +104,7 @@ def test_write_read_list_remove(store: Store) -> None:
     store.write("objects/d", "cd" * 20, b"three")
     assert store.read("objects/d", NAME) == b"two"
     assert store.has("objects/d", NAME)
-    assert sorted(store.names("objects/d")) == [NAME, "cd" * 20]
+    assert sorted(store.keys("objects/d")) == [bytes.fromhex(NAME), b"\xcd" * 20]
     assert os.listdir(os.path.join(store.path, "tmp")) == []
     store.remove("objects/d", NAME)
     store.remove("objects/d", NAME)

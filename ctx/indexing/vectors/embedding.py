@@ -21,7 +21,7 @@ from ctx.models.centre import Reference, centred
 from ctx.models.embedder import EmbeddingService, tokens_of
 from ctx.models.precision import encode_vectors
 from ctx.models.texts import text_hash, texts_of
-from ctx.storage.clusters import Document, encode_members
+from ctx.storage.clusters import Document, encode_cluster
 from ctx.storage.records import decode_record
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class Embedding:
             kept.append(Document(document.record, hashes, every[at * width : end * width]))
             at = end
         stored = waiting.stored
-        payload = encode_members(str(self._model.descriptor), stored.members, stored.skips, kept)
+        payload = encode_cluster(str(self._model.descriptor), stored.members, stored.skips, kept)
         self._model.clusters.write(waiting.pair.remote, payload)
         self._ready[waiting.pair.local] = np.frombuffer(every, dtype=np.uint8).reshape(-1, width)
         self._done += 1
