@@ -9,11 +9,9 @@ import os
 from collections.abc import Iterator, Sequence
 
 from ctx.errors import NotARepository
-from ctx.git.place import Place, locate
+from ctx.git.location import locate
 from ctx.git.process import OF_ONE_REPOSITORY
 from ctx.git.quoting import unquoted
-
-ALTERNATES = "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 
 _DEEPEST = 5
 """Depth to which git follows alternates of alternates."""
@@ -56,21 +54,6 @@ def alternates_with(alternates: Sequence[str], holding: str) -> list[str]:
             if place.common_dir == os.path.realpath(common_dir):
                 found.append(common_dir)
     return found
-
-
-def with_alternate(known: str, directory: str) -> str:
-    """Return the value of the variable with one more directory in front."""
-    if os.pathsep in directory or directory.startswith('"'):
-        directory = '"' + directory.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return os.pathsep.join(filter(None, [directory, known]))
-
-
-def variables_of(place: Place) -> dict[str, str | None]:
-    """Return variables that make git read this repository and no other, and its scratch objects too."""
-    variables: dict[str, str | None] = dict.fromkeys(place.without)
-    if place.scratch:
-        variables[ALTERNATES] = with_alternate(place.variable(ALTERNATES) or "", place.scratch)
-    return variables
 
 
 def _borrowed(objects: str) -> list[str]:

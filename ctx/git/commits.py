@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import IO, NamedTuple
 
 from ctx.git import process
-from ctx.git.alternates import variables_of
 from ctx.git.formats import seconds
 from ctx.git.quoting import unquoted
 from ctx.git.repository import Repository
@@ -72,40 +71,25 @@ def read_changes(
     Ends early at a commit that git cannot compare, because objects are missing or damaged.
     """
     # Comparing a commit with itself prints only its message.
-    asked = b"".join(
+    lines = b"".join(
         (f"{oid.hex()} {oid.hex()}\n" if oid in messages else f"{oid.hex()}\n").encode() for oid in commits
     )
-    words = process.command(repository.place.directory, _COMMAND)
-    try:
-        running = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=process.environment(variables_of(repository.place)),
-            bufsize=1 << 16,
-        )
-    except FileNotFoundError:
-        raise process.no_git() from None
+    location = repository.location
+    running, stdout = process.start(location.directory, _COMMAND, location.variables, stdin=True)
     assert running.stdin is not None
-    assert running.stdout is not None
-    feeder = threading.Thread(target=_feed, args=(running.stdin, asked), daemon=True)
+    feeder = threading.Thread(target=_feed, args=(running.stdin, lines), daemon=True)
     feeder.start()
     try:
-        yield from _Parser(running.stdout).commits()
+        yield from _Parser(stdout).commits()
     finally:
         running.kill()
         feeder.join()
-        running.stdout.close()
-        running.wait()
+        process.end(running)
 
 
-def _feed(stdin: IO[bytes], asked: bytes) -> None:
-    try:
-        with stdin:
-            stdin.write(asked)
-    except OSError:  # git has ended
-        pass
+def _feed(stdin: IO[bytes], lines: bytes) -> None:
+    with suppress(OSError), stdin:  # OSError: git has ended
+        stdin.write(lines)
 
 
 class _Parser:
@@ -241,7 +225,7 @@ def edges(repository: Repository) -> bytes:
 
     See gitrepository-layout(5), `shallow` and `info/grafts`.
     """
-    grafts = repository.place.variable("GIT_GRAFT_FILE")
+    grafts = repository.location.variable("GIT_GRAFT_FILE")
     names = ("shallow", grafts or os.path.join("info", "grafts"))
     return b"\0".join(_content(os.path.join(repository.common_dir, name)) for name in names)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from ctx.errors import UsageError
-from ctx.git import process
 from ctx.git.repository import Repository
 
 GRACE = "2.weeks.ago"
@@ -24,10 +23,7 @@ def cutoff(repository: Repository, grace: str | None) -> float:
     if requested.isascii() and requested.isdigit():
         requested = f"{requested}.days.ago"
     # No other command parses dates as git does.
-    done = process.run(
-        repository.place.directory,
-        ["-c", f"ctx.gcgrace={requested}", "config", "--type=expiry-date", "ctx.gcgrace"],
-    )
+    done = repository.run("-c", f"ctx.gcgrace={requested}", "config", "--type=expiry-date", "ctx.gcgrace")
     if done.returncode:
         raise UsageError(
             f"the grace period {requested!r} is not valid: give a number of days, or a date as git reads it, "

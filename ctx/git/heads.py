@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ctx.git import process
+from ctx.git.location import Location
 
 
 class Head(NamedTuple):
@@ -17,13 +18,14 @@ class Head(NamedTuple):
     branch: str | None
 
 
-def heads(directory: str) -> list[Head]:
+def heads(location: Location) -> list[Head]:
     """Return the HEAD of every existing work tree that has a commit, the main one first. Raises GitFailed."""
-    listing = process.run(directory, ["worktree", "list", "--porcelain", "-z"])
+    listing = location.run("worktree", "list", "--porcelain", "-z")
     if listing.returncode == 0:
         lines = listing.stdout.split(b"\0")
     else:  # git before 2.36 knows no -z, and quotes nothing
-        lines = process.output(directory, ["worktree", "list", "--porcelain"]).split(b"\n")
+        command = ["worktree", "list", "--porcelain"]
+        lines = process.output(location.directory, command, variables=location.variables).split(b"\n")
     return [head for record in _records(lines) if (head := _head(record))]
 
 

@@ -7,11 +7,11 @@ import selectors
 import subprocess
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from ctx.git import process
-from ctx.git.alternates import variables_of
 from ctx.git.formats import seconds
+from ctx.git.location import Location
 from ctx.git.repository import Repository
 from ctx.types import Evolution, LineChange
 
@@ -38,35 +38,32 @@ def line_histories(
     The histories are read in parallel, since git may have to walk all of a history for each.
     """
     running: list[subprocess.Popen[bytes]] = []
+    outputs: list[IO[bytes]] = []
     try:
-        running.extend(_start(repository, question, most) for question in questions)
-        collected, ended = _read(running, seconds)
-    except BaseException:
+        for question in questions:
+            git, stdout = _start(repository.location, question, most)
+            running.append(git)
+            outputs.append(stdout)
+        collected, ended = _read(outputs, seconds)
+        statuses = [git.wait() if done else None for git, done in zip(running, ended, strict=True)]
+    finally:
         for git in running:
-            git.kill()
-            git.communicate()
-        raise
+            process.end(git)
     found = []
-    for git, output, done in zip(running, collected, ended, strict=True):
-        if not done:
-            git.kill()
-        assert git.stdout is not None
-        git.stdout.close()
-        status = git.wait()
+    for output, status in zip(collected, statuses, strict=True):
         commits = [_changed(entry) for entry in output.split(b"\1\n")[:-1]]
-        found.append(Evolution(commits, False, done and status == 0 and len(commits) < most))
+        found.append(Evolution(commits, False, status == 0 and len(commits) < most))
     return found
 
 
-def _read(running: Sequence[subprocess.Popen[bytes]], seconds: float) -> tuple[list[bytes], list[bool]]:
-    """Read the output of each process within `seconds`; the second list is True for those that ended."""
-    collected: list[bytes] = [b""] * len(running)
-    ended = [False] * len(running)
+def _read(outputs: Sequence[IO[bytes]], seconds: float) -> tuple[list[bytes], list[bool]]:
+    """Read each output within `seconds`; the second list is True for those that ended."""
+    collected = [b""] * len(outputs)
+    ended = [False] * len(outputs)
     until = time.monotonic() + seconds
     with selectors.DefaultSelector() as waiting:
-        for number, git in enumerate(running):
-            assert git.stdout is not None
-            waiting.register(git.stdout, selectors.EVENT_READ, number)
+        for number, output in enumerate(outputs):
+            waiting.register(output, selectors.EVENT_READ, number)
         while waiting.get_map() and (left := until - time.monotonic()) > 0:
             for key, _ in waiting.select(left):
                 piece = os.read(key.fd, 1 << 16)
@@ -77,23 +74,13 @@ def _read(running: Sequence[subprocess.Popen[bytes]], seconds: float) -> tuple[l
     return collected, ended
 
 
-def _start(repository: Repository, question: Question, most: int) -> subprocess.Popen[bytes]:
+def _start(location: Location, question: Question, most: int) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
     lines = b"-L%d,%d:%s" % (question.first, question.last, question.path)
-    place = repository.place
     # In the git directory: a path of -L is relative to where git runs.
     arguments: list[str | bytes] = [*_SETTINGS, "log", *_OPTIONS, _FORMAT, f"--max-count={most}"]
     arguments += [lines, question.commit.hex()]
-    variables = {**variables_of(place), "GIT_DIR": place.git_dir, "GIT_WORK_TREE": None, "GIT_PREFIX": None}
-    try:
-        return subprocess.Popen(
-            process.command(place.common_dir, arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=process.environment(variables),
-        )
-    except FileNotFoundError:
-        raise process.no_git() from None
+    elsewhere = {"GIT_DIR": location.git_dir, "GIT_WORK_TREE": None, "GIT_PREFIX": None}
+    return process.start(location.common_dir, arguments, location.variables | elsewhere)
 
 
 def _changed(entry: bytes) -> LineChange:

@@ -1,4 +1,4 @@
-"""Reading objects by id or by name, with two implementations of one protocol.
+"""Reading objects by id or by name, with two implementations of one interface.
 
 `CatFileObjects` uses one long-lived `git cat-file`, which reads every repository that git reads (SHA-256,
 reftable), resolves names as git does, and starts in two milliseconds, while importing pygit2 takes a tenth of
@@ -10,22 +10,23 @@ Neither fetches or follows replace refs. An object that is missing or damaged is
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 from ctx.git import process
-from ctx.git.alternates import variables_of
-from ctx.git.place import Place
+from ctx.git.location import Location
 
 WINDOW = 32
 """Number of objects requested before the first is read: bounds memory, and fits into any pipe."""
 
 _KINDS = frozenset((b"blob", b"tree", b"commit", b"tag"))
+_KINDS_BY_NUMBER = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+"""Kinds of objects by their numbers in libgit2."""
 EMPTY_TREES = {
     "sha1": bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
     "sha256": bytes.fromhex("6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
@@ -51,77 +52,78 @@ class Header(NamedTuple):
     size: int
 
 
-class Objects(Protocol):
+class Objects(ABC):
     """Source of objects."""
 
-    def read(self, oid: bytes) -> Object:
-        """Return the object with this raw id. Raises KeyError."""
-
+    @abstractmethod
     def read_many(self, oids: Sequence[bytes]) -> Iterator[Object | None]:
         """Yield the objects in the order given, None for a missing one; at most WINDOW are held."""
 
+    @abstractmethod
     def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
         """Return kind and size of each, None for a missing one; no content is unpacked."""
 
-    def absent(self, oids: Sequence[bytes]) -> list[bytes]:
-        """Return those that are missing."""
-
+    @abstractmethod
     def find(self, name: bytes) -> Object | None:
         """Return the object that a revision names, by the rules of gitrevisions(7)."""
 
+    @abstractmethod
     def find_header(self, name: bytes) -> Header | None:
         """Return the header of the object that a revision names, without its content, which may be large."""
 
+    @abstractmethod
+    def absent(self, oids: Sequence[bytes]) -> list[bytes]:
+        """Return those that are missing."""
+
+    @abstractmethod
     def close(self) -> None:
         """End the processes started; a later call starts them again."""
 
-
-class CatFileObjects:
-    """Objects from `git cat-file --batch`, and their headers from `--batch-check`."""
-
-    __slots__ = ("_contents", "_headers")
-
-    def __init__(self, place: Place) -> None:
-        self._contents = _Batch(place, "--batch")
-        self._headers = _Batch(place, "--batch-check")
-
     def read(self, oid: bytes) -> Object:
-        found = self.find(oid.hex().encode())
+        """Return the object with this raw id. Raises KeyError."""
+        found = next(self.read_many([oid]))
         if found is None:
             raise KeyError(oid)
         return found
 
+
+class CatFileObjects(Objects):
+    """Objects from `git cat-file --batch`, and their headers from `--batch-check`."""
+
+    def __init__(self, location: Location) -> None:
+        self._contents = _Batch(location, "--batch")
+        self._headers = _Batch(location, "--batch-check")
+
     def read_many(self, oids: Sequence[bytes]) -> Iterator[Object | None]:
         for start in range(0, len(oids), WINDOW):
-            names = [oid.hex().encode() for oid in oids[start : start + WINDOW]]
-            for answer in self._contents.ask(names):
+            for answer in self._contents.ask_for(oids[start : start + WINDOW]):
                 yield answer and Object(answer[0].oid, answer[0].kind, answer[1])
 
     def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
-        found: list[Header | None] = []
-        for start in range(0, len(oids), WINDOW):
-            names = [oid.hex().encode() for oid in oids[start : start + WINDOW]]
-            found.extend(answer and answer[0] for answer in self._headers.ask(names))
-        return found
+        return [
+            answer and answer[0]
+            for start in range(0, len(oids), WINDOW)
+            for answer in self._headers.ask_for(oids[start : start + WINDOW])
+        ]
+
+    def find(self, name: bytes) -> Object | None:
+        answer = self._contents.ask_by_name(name)
+        return answer and Object(answer[0].oid, answer[0].kind, answer[1])
+
+    def find_header(self, name: bytes) -> Header | None:
+        answer = self._headers.ask_by_name(name)
+        return answer and answer[0]
 
     def absent(self, oids: Sequence[bytes]) -> list[bytes]:
         return [oid for oid, found in zip(oids, self.headers(oids), strict=True) if found is None]
 
-    def find(self, name: bytes) -> Object | None:
-        if not name or b"\n" in name or b"\0" in name:
-            return None
-        answer = self._contents.ask([name])[0]
-        return answer and Object(answer[0].oid, answer[0].kind, answer[1])
-
-    def find_header(self, name: bytes) -> Header | None:
-        if not name or b"\n" in name or b"\0" in name:
-            return None
-        answer = self._headers.ask([name])[0]
-        return answer and answer[0]
-
     def close(self) -> None:
         self._contents.close()
         self._headers.close()
+
+
+Answer = tuple[Header, bytes] | None
+"""Header and content of an object; None if it is missing."""
 
 
 class _Batch:
@@ -131,19 +133,27 @@ class _Batch:
     on an object (it does on some damaged ones), that object is missing and the rest is requested again.
     """
 
-    __slots__ = ("__weakref__", "_finish", "_lock", "_mode", "_owner", "_place", "_process")
+    __slots__ = ("__weakref__", "_finish", "_location", "_lock", "_mode", "_owner", "_process")
 
-    def __init__(self, place: Place, mode: str) -> None:
-        self._place = place
+    def __init__(self, location: Location, mode: str) -> None:
+        self._location = location
         self._mode = mode
         self._lock = threading.Lock()
         self._owner = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._finish: Callable[[], object] = int
 
-    def ask(self, names: Sequence[bytes]) -> list[tuple[Header, bytes] | None]:
+    def ask_by_name(self, name: bytes) -> Answer:
+        """Return the answer for one name."""
+        return self._ask([name])[0] if name and b"\n" not in name and b"\0" not in name else None
+
+    def ask_for(self, oids: Sequence[bytes]) -> list[Answer]:
+        """Return one answer for each of at most WINDOW objects."""
+        return self._ask([oid.hex().encode() for oid in oids])
+
+    def _ask(self, names: Sequence[bytes]) -> list[Answer]:
         """Return one answer for each name; the names must fit into a pipe (16 kB on some systems)."""
-        answers: list[tuple[Header, bytes] | None] = []
+        answers: list[Answer] = []
         with self._lock:
             while len(answers) < len(names):
                 rest = names[len(answers) :]
@@ -162,7 +172,7 @@ class _Batch:
         with self._lock:
             self._end()
 
-    def _answer(self, stdout: IO[bytes]) -> tuple[Header, bytes] | None:
+    def _answer(self, stdout: IO[bytes]) -> Answer:
         line = stdout.readline()
         if not line.endswith(b"\n"):
             raise EOFError
@@ -182,19 +192,11 @@ class _Batch:
             _of_parents.append(self._process)
             self._process = None
         if self._process is None:
-            try:
-                self._process = subprocess.Popen(
-                    process.command(self._place.directory, ["cat-file", self._mode]),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    env=process.environment(variables_of(self._place)),
-                    bufsize=1 << 16,
-                )
-            except FileNotFoundError:
-                raise process.no_git() from None
+            location = self._location
+            command = ["cat-file", self._mode]
+            self._process, _ = process.start(location.directory, command, location.variables, stdin=True)
             self._owner = os.getpid()
-            self._finish = weakref.finalize(self, _kill, self._process, self._owner)
+            self._finish = weakref.finalize(self, _end, self._process, self._owner)
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -205,95 +207,64 @@ class _Batch:
         self._process = None
 
 
-def _kill(running: subprocess.Popen[bytes], owner: int) -> None:
-    """Kill a git process that only reads.
-
-    Closing its pipe is not enough: a forked worker may hold the end too.
-    """
+def _end(running: subprocess.Popen[bytes], owner: int) -> None:
     if owner != os.getpid():
         _of_parents.append(running)
-        return
-    running.kill()
-    for stream in (running.stdin, running.stdout):
-        if stream is not None:
-            with contextlib.suppress(BrokenPipeError):  # input buffered for an exited git
-                stream.close()
-    running.wait()
+    else:
+        process.end(running)
 
 
-class Libgit2Objects:
+class Libgit2Objects(Objects):
     """Objects from libgit2, which reads SHA-1 object directories and their alternates."""
 
-    __slots__ = ("_odb", "_place", "_pygit2")
-
-    def __init__(self, place: Place, alternates: Sequence[str] = ()) -> None:
+    def __init__(self, location: Location, alternates: Sequence[str] = ()) -> None:
         """Initialize; `alternates` are further object directories: libgit2 does not find all of git's."""
         import pygit2
 
         self._pygit2: Any = pygit2
-        self._place = place
-        self._odb = pygit2.Odb(place.objects)
-        for alternate in filter(None, [place.scratch, *alternates]):
+        self._location = location
+        self._odb = pygit2.Odb(location.objects)
+        for alternate in filter(None, [location.scratch, *alternates]):
             self._odb.add_disk_alternate(alternate)
 
-    def read(self, oid: bytes) -> Object:
+    def _read(self, oid: bytes) -> Object | None:
         try:
             kind, data = self._odb.read(self._pygit2.Oid(raw=oid))
         except (KeyError, self._pygit2.GitError, ValueError):  # ValueError: raised for a broken object
-            if oid == EMPTY_TREES["sha1"]:
-                return Object(oid, "tree", b"")
-            raise KeyError(oid) from None
-        return Object(oid, _kind(kind), data)
+            return Object(oid, "tree", b"") if oid == EMPTY_TREES["sha1"] else None
+        return Object(oid, _KINDS_BY_NUMBER[kind], data)
 
     def read_many(self, oids: Sequence[bytes]) -> Iterator[Object | None]:
-        for oid in oids:
-            try:
-                yield self.read(oid)
-            except KeyError:
-                yield None
+        return map(self._read, oids)
 
     def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
-        found: list[Header | None] = []
-        for oid in oids:
-            try:
-                found.append(self._header(oid))
-            except KeyError:
-                found.append(None)
-        return found
+        return list(map(self._header, oids))
 
-    def _header(self, oid: bytes) -> Header:
+    def _header(self, oid: bytes) -> Header | None:
         # The last pygit2 for Python 3.10 does not have it.
         if hasattr(self._odb, "read_header"):
             try:
                 kind, size = self._odb.read_header(self._pygit2.Oid(raw=oid))
-                return Header(oid, _kind(kind), size)
+                return Header(oid, _KINDS_BY_NUMBER[kind], size)
             except (KeyError, self._pygit2.GitError, ValueError):
                 pass  # it is missing, damaged, or the empty tree
-        read = self.read(oid)
-        return Header(oid, read.kind, len(read.data))
+        found = self._read(oid)
+        return found and Header(oid, found.kind, len(found.data))
 
     def absent(self, oids: Sequence[bytes]) -> list[bytes]:
         return [oid for oid in oids if self._pygit2.Oid(raw=oid) not in self._odb]
 
     def find(self, name: bytes) -> Object | None:
-        oid = self._named(name)
-        try:
-            return None if oid is None else self.read(oid)
-        except KeyError:
-            return None
+        oid = self._resolved(name)
+        return None if oid is None else self._read(oid)
 
     def find_header(self, name: bytes) -> Header | None:
-        oid = self._named(name)
-        return None if oid is None else self.headers([oid])[0]
+        oid = self._resolved(name)
+        return None if oid is None else self._header(oid)
 
-    def _named(self, name: bytes) -> bytes | None:
-        question: list[str | bytes] = ["rev-parse", "--quiet", "--verify", "--end-of-options", name]
-        done = process.run(self._place.directory, question, variables=variables_of(self._place))
+    def _resolved(self, name: bytes) -> bytes | None:
+        done = self._location.run("rev-parse", "--quiet", "--verify", "--end-of-options", name)
         return None if done.returncode else bytes.fromhex(done.stdout.decode().strip())
 
     def close(self) -> None:
         pass
-
-
-def _kind(number: int) -> str:
-    return {1: "commit", 2: "tree", 3: "blob", 4: "tag"}[int(number)]

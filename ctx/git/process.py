@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from ctx.errors import CtxError, GitFailed
@@ -25,10 +25,7 @@ READ_ONLY = {
     "LC_ALL": "C",
 }
 
-
-_READ_AT_ONCE = 1 << 20
-
-OFFLINE = ("GIT_ALLOW_PROTOCOL", "GIT_TERMINAL_PROMPT")
+_OFFLINE = ("GIT_ALLOW_PROTOCOL", "GIT_TERMINAL_PROMPT")
 """Variables not set for a git that may contact a remote."""
 
 OF_ONE_REPOSITORY = (
@@ -57,20 +54,20 @@ receiving git sets for its hooks. The user's `-c` settings (`GIT_CONFIG_PARAMETE
 passed on, as git does for submodules.
 """
 
-
 Variables = Mapping[str, str | None]
 """Variables to set, or to remove if None."""
 
+_READ_AT_ONCE = 1 << 20
+
 
 def environment(variables: Variables | None = None, *, online: bool = False) -> dict[str, str]:
-    """Return the user's variables, those for a read-only git, and `variables`.
+    """Return the user's variables, changed by `variables`, and those for a read-only git.
 
     It can contact a remote only with `online`.
     """
-    given = variables or {}
-    ours = {name: value for name, value in READ_ONLY.items() if not (online and name in OFFLINE)}
-    wanted = {name: value for name, value in given.items() if value is not None}
-    return {**without(given.keys() - wanted.keys()), **ours, **wanted}
+    changed = {**os.environ, **(variables or {})}
+    changed |= {name: value for name, value in READ_ONLY.items() if not (online and name in _OFFLINE)}
+    return {name: value for name, value in changed.items() if value is not None}
 
 
 def without(names: Container[str] = OF_ONE_REPOSITORY) -> dict[str, str]:
@@ -115,8 +112,47 @@ def output(
     """Return the standard output of a git command. Raises GitFailed with git's message."""
     done = run(directory, arguments, stdin, variables)
     if done.returncode:
-        raise GitFailed(complaint(done))
+        raise GitFailed(error_message(done))
     return done.stdout
+
+
+def start(
+    directory: str,
+    arguments: Sequence[str | bytes],
+    variables: Variables | None = None,
+    *,
+    stdin: bool = False,
+) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """Start git; return the process and its standard output. With `stdin`, its input is a pipe too.
+
+    Raises CtxError without git.
+    """
+    try:
+        running = subprocess.Popen(
+            command(directory, arguments),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment(variables),
+            bufsize=1 << 16,
+        )
+    except FileNotFoundError:
+        raise no_git() from None
+    assert running.stdout is not None
+    return running, running.stdout
+
+
+def end(running: subprocess.Popen[bytes]) -> None:
+    """Kill a git process that only reads, and close its pipes.
+
+    Closing its input is not enough: a forked worker may hold the end too.
+    """
+    running.kill()
+    for stream in (running.stdin, running.stdout):
+        if stream is not None:
+            with suppress(BrokenPipeError):  # input buffered for an exited git
+                stream.close()
+    running.wait()
 
 
 @contextmanager
@@ -127,28 +163,16 @@ def printing(
 
     Raises GitFailed if git fails before that, and CtxError if git is not installed.
     """
+    running, stdout = start(directory, arguments, variables)
     try:
-        running = subprocess.Popen(
-            command(directory, arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment(variables),
-        )
-    except FileNotFoundError:
-        raise no_git() from None
-    assert running.stdout is not None
-    try:
-        yield running.stdout
+        yield stdout
         if running.wait():
             raise GitFailed(f"git {os.fsdecode(arguments[0])} failed")
     finally:
-        running.kill()
-        running.stdout.close()
-        running.wait()
+        end(running)
 
 
-def pieces(stream: IO[bytes]) -> Iterator[bytes]:
+def records(stream: IO[bytes]) -> Iterator[bytes]:
     """Yield the records of git's `-z` output; a last one without its null byte too."""
     rest = b""
     while data := stream.read(_READ_AT_ONCE):
@@ -158,10 +182,10 @@ def pieces(stream: IO[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+def error_message(done: subprocess.CompletedProcess[bytes]) -> str:
     """Return git's message on standard error, without its leading `fatal: `."""
-    said = os.fsdecode(done.stderr).strip()
-    return said.removeprefix("fatal: ") or f"git ended with status {done.returncode} and said nothing"
+    message = os.fsdecode(done.stderr).strip()
+    return message.removeprefix("fatal: ") or f"git ended with status {done.returncode} and said nothing"
 
 
 def no_git() -> CtxError:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from ctx.errors import GitFailed
 from ctx.git import process
-from ctx.git.alternates import variables_of
 from ctx.git.repository import Repository
 from ctx.text.pluralize import pluralize
 
@@ -30,22 +29,16 @@ def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
     Raises CtxError if the user is offline, and GitFailed, with the messages of the remotes, unless all of
     them are here afterwards.
     """
-    left, said = list(oids), "no remote has promised them; `git fsck` looks for damage"
+    left, reason = list(oids), "no remote has promised them; `git fsck` looks for damage"
     repository.settings.refuse_offline("who has promised them")
     for remote in repository.settings.promisors:
         lines = b"".join(oid.hex().encode() + b"\n" for oid in left)
-        done = process.run(
-            repository.place.directory,
-            [*_FETCH, remote],
-            lines,
-            variables_of(repository.place),
-            online=True,
-        )
+        done = repository.location.run(*_FETCH, remote, stdin=lines, online=True)
         left = repository.objects.absent(left)
         if not left:
             return
-        said = process.complaint(done) if done.returncode else f"'{remote}' does not have them"
+        reason = process.error_message(done) if done.returncode else f"'{remote}' does not have them"
     raise GitFailed(
-        f"{pluralize(len(left), 'object')} of this tree could not be fetched: {said}\n"
+        f"{pluralize(len(left), 'object')} of this tree could not be fetched: {reason}\n"
         "Without --fetch, `git ctx index` and `git ctx search` use only the objects that are here."
     )

@@ -12,13 +12,7 @@ from typing import NamedTuple
 
 from ctx.errors import CtxError, UnknownRevision, UsageError
 from ctx.git.repository import Repository
-from ctx.git.revisions import REVISION, Resolution, resolve
-
-_EMPTY_TREE = {
-    20: bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
-    32: bytes.fromhex("6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),
-}
-"""Empty trees by the number of bytes of an id; the first commit is compared with it."""
+from ctx.git.revisions import Resolution, resolve
 
 
 class Ends(NamedTuple):
@@ -51,7 +45,7 @@ def _of_one_commit(repository: Repository, name: str) -> Ends:
         raise UnknownRevision(f"'{name}' is a tree, which has no parent: name two trees, as in A..B")
     parents = repository.commit_info(new.commit).parents
     if not parents:
-        return Ends(Resolution(_EMPTY_TREE[repository.id_size], None, "nothing", REVISION), new)
+        return Ends(Resolution(repository.empty_tree, None, "nothing"), new)
     # By name, not by id: the error for a shallow clone explains missing history.
     return Ends(resolve(repository, f"{name}^"), new)
 

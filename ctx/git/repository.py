@@ -11,32 +11,22 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from types import TracebackType
-from typing import NamedTuple
 
 from ctx.errors import CtxError, Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
-from ctx.git.alternates import ALTERNATES, alternates, alternates_with, variables_of
+from ctx.git.alternates import alternates, alternates_with
 from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
 from ctx.git.heads import heads
+from ctx.git.location import ALTERNATES, Location, locate
 from ctx.git.objects import EMPTY_TREES, CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.permissions import Permissions
-from ctx.git.place import Place, locate
+from ctx.git.revisions import HEAD, Resolution
 from ctx.git.settings import Settings
 from ctx.git.unknown import why_unknown
 
 _ID_SIZE = {"sha1": 20, "sha256": 32}
 
-
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
-
-
-class Resolved(NamedTuple):
-    """A resolved revision: its tree, its commit unless it is a bare tree, and the name as given."""
-
-    commit: bytes | None
-    tree: bytes
-    name: str
 
 
 def open_repository(path: str | os.PathLike[str] = ".") -> Repository:
@@ -55,23 +45,21 @@ def open_repository(path: str | os.PathLike[str] = ".") -> Repository:
 class Repository:
     """An open repository. Use it in a `with` block, or call `close()`, to end its git processes."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.git_dir = place.git_dir
-        self.common_dir = place.common_dir
-        self.work_tree = place.work_tree
-        self.is_bare = place.is_bare
-        self.object_format = place.object_format
-        self.prefix = place.prefix
-        self.id_size = _ID_SIZE[place.object_format]
-        self.empty_tree = EMPTY_TREES[place.object_format]
+    def __init__(self, location: Location) -> None:
+        self.location = location
+        self.git_dir = location.git_dir
+        self.common_dir = location.common_dir
+        self.work_tree = location.work_tree
+        self.is_bare = location.is_bare
+        self.object_format = location.object_format
+        self.prefix = location.prefix
+        self.id_size = _ID_SIZE[location.object_format]
+        self.empty_tree = EMPTY_TREES[location.object_format]
 
     def __enter__(self) -> Repository:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -82,11 +70,11 @@ class Repository:
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> bytes:
         """Return the standard output of a git command that reads. Raises GitFailed with git's message."""
-        return process.output(self.place.directory, arguments, stdin, variables_of(self.place))
+        return process.output(self.location.directory, arguments, stdin, self.location.variables)
 
     def run(self, *arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
         """Run a git command that reads and return the completed process, whatever its status."""
-        return process.run(self.place.directory, arguments, variables=variables_of(self.place))
+        return self.location.run(*arguments)
 
     # -- objects
 
@@ -94,18 +82,18 @@ class Repository:
     def objects(self) -> Objects:
         """Reader of this repository's objects."""
         if self.object_format == "sha1" and self.settings.is_partial_clone:
-            return Libgit2Objects(self.place, self.alternates)
-        return CatFileObjects(self.place)
+            return Libgit2Objects(self.location, self.alternates)
+        return CatFileObjects(self.location)
 
     @cached_property
     def alternates(self) -> list[str]:
         """Alternate object directories of this repository, see gitrepository-layout(5)."""
-        return alternates(self.place.objects, self.place.variable(ALTERNATES))
+        return alternates(self.location.objects, self.location.variable(ALTERNATES))
 
     def packs(self) -> bytes:
         """Return a digest of the names of all packs: objects that come in a pack change it."""
         digest = blake2b(digest_size=16)
-        for folder in (self.place.objects, *self.alternates):
+        for folder in (self.location.objects, *self.alternates):
             try:
                 names = sorted(
                     name for name in os.listdir(os.path.join(folder, "pack")) if name.endswith(".idx")
@@ -117,7 +105,7 @@ class Repository:
 
     def any_loose(self, oids: Sequence[bytes]) -> bool:
         """Return True if one of these objects is loose."""
-        folders = (self.place.objects, *self.alternates)
+        folders = (self.location.objects, *self.alternates)
         return any(
             os.path.exists(os.path.join(folder, name[:2], name[2:]))
             for name in map(bytes.hex, oids)
@@ -201,7 +189,7 @@ class Repository:
 
     # -- names
 
-    def resolve_tree(self, revision: str) -> Resolved:
+    def resolve_tree(self, revision: str) -> Resolution:
         """Resolve a revision to a tree, see gitrevisions(7): a commit, a tag of one, or a tree.
 
         Raises UnknownRevision, and NothingCommitted for a HEAD without a commit.
@@ -215,11 +203,11 @@ class Repository:
         if found is None:
             if revision in ("HEAD", "@"):
                 raise NothingCommitted("HEAD has no commit yet; make one, or name a revision with --revision")
-            raise UnknownRevision(why_unknown(self.place, revision))
+            raise UnknownRevision(why_unknown(self.location, revision))
         if found.kind == "commit":
-            return Resolved(found.oid, commit_tree(found.data), revision)
+            return Resolution(commit_tree(found.data), found.oid, revision)
         if found.kind == "tree":
-            return Resolved(None, found.oid, revision)
+            return Resolution(found.oid, None, revision)
         raise UnknownRevision(f"'{revision}' names a file; a commit or a directory is needed")
 
     def commit_of(self, revision: str) -> bytes | None:
@@ -231,19 +219,16 @@ class Repository:
         """Return the full name of HEAD's branch (None: detached) and its commit (None: no commit yet)."""
         return self._head_name(), self.commit_of("HEAD")
 
-    def checked_out(self) -> Resolved | None:
+    def checked_out(self) -> Resolution | None:
         """Return HEAD with the short name of its branch, or "HEAD" if detached; None without a commit."""
         found = self._find("HEAD")
         if found is None or found.kind != "commit":
             return None
-        name = self._head_name()
-        return Resolved(
-            found.oid, commit_tree(found.data), name.removeprefix("refs/heads/") if name else "HEAD"
-        )
+        return Resolution(commit_tree(found.data), found.oid, self.current_branch() or "HEAD", HEAD)
 
     def current_branch(self) -> str | None:
         """Return the short name of HEAD's branch, even without a commit; None if HEAD is detached."""
-        name = self.head()[0]
+        name = self._head_name()
         return name.removeprefix("refs/heads/") if name else None
 
     def default_branch(self) -> str | None:
@@ -285,7 +270,7 @@ class Repository:
         """Return the commits of branches and of the HEADs of work trees, without reading them."""
         listing = self.git("for-each-ref", "--format=%(objectname)", "refs/heads").split()
         return {bytes.fromhex(oid.decode()) for oid in listing} | {
-            head.commit for head in heads(self.place.directory)
+            head.commit for head in heads(self.location)
         }
 
     def ancestors(self, oid: bytes, limit: int) -> Iterator[tuple[bytes, bytes]]:
@@ -312,7 +297,7 @@ class Repository:
         return found
 
     def _head_name(self) -> str | None:
-        storage = self.place.variable("GIT_REFERENCE_BACKEND") or self.config("extensions.refStorage")
+        storage = self.location.variable("GIT_REFERENCE_BACKEND") or self.config("extensions.refStorage")
         if storage in (None, "files"):
             # With loose references HEAD is this file (gitrepository-layout(5)); leave a link to git.
             path = os.path.join(self.git_dir, "HEAD")

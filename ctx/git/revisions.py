@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import NothingCommitted, UnknownRevision, UsageError
-from ctx.git.repository import Repository, Resolved
+
+if TYPE_CHECKING:
+    from ctx.git.repository import Repository
 
 REVISION = "revision"
 BRANCH = "branch"
@@ -31,7 +33,7 @@ class Resolution(NamedTuple):
     tree: bytes
     commit: bytes | None
     revision: str
-    resolved_by: str
+    resolved_by: str = REVISION
 
 
 def resolve(
@@ -49,27 +51,22 @@ def resolve(
     if revision is not None and branch is not None:
         raise UsageError("--revision and --branch cannot be given together; name one of them")
     if revision is not None:
-        return _resolution(repository.resolve_tree(revision), REVISION)._replace(
-            revision=_qualified(repository, revision)
-        )
+        return repository.resolve_tree(revision)._replace(revision=_qualified(repository, revision))
     if branch is not None:
-        return _resolution(_branch(repository, branch), BRANCH)
+        return _branch(repository, branch)
     if configured := repository.config("ctx.revision"):
         try:
-            return _resolution(repository.resolve_tree(configured), CONFIG)
+            return repository.resolve_tree(configured)._replace(resolved_by=CONFIG)
         except UnknownRevision as error:
             raise UnknownRevision(
                 f"{error} (set by ctx.revision; `git config --unset ctx.revision`)"
             ) from None
-    head = _head(repository)
-    if head is not None:
+    if (head := repository.checked_out()) is not None:
         return head
-    default = repository.default_branch()
-    if default is not None:
+    if (default := repository.default_branch()) is not None:
         name = default.removeprefix("refs/heads/").removeprefix("refs/remotes/")
-        return _resolution(repository.resolve_tree(default), DEFAULT_BRANCH)._replace(revision=name)
-    latest = latest_snapshot()
-    if latest is not None:
+        return repository.resolve_tree(default)._replace(revision=name, resolved_by=DEFAULT_BRANCH)
+    if (latest := latest_snapshot()) is not None:
         tree, commit = latest
         return Resolution(tree, commit, (commit or tree).hex(), LATEST_SNAPSHOT)
     raise NothingCommitted(
@@ -82,25 +79,19 @@ def resolve_head(repository: Repository) -> Resolution:
 
     Raises NothingCommitted if there is no work tree either.
     """
-    head = _head(repository)
-    if head is not None:
+    if (head := repository.checked_out()) is not None:
         return head
     if repository.work_tree is None:
         raise NothingCommitted(f"HEAD of {repository.git_dir} has no commit yet; commit something first")
     return Resolution(repository.empty_tree, None, repository.current_branch() or "HEAD", HEAD)
 
 
-def _head(repository: Repository) -> Resolution | None:
-    found = repository.checked_out()
-    return None if found is None else _resolution(found, HEAD)
-
-
-def _branch(repository: Repository, name: str) -> Resolved:
+def _branch(repository: Repository, name: str) -> Resolution:
     """Return a branch of this repository, else one of a remote; never another kind of name."""
     places = ("",) if name.startswith(("refs/heads/", "refs/remotes/")) else ("refs/heads/", "refs/remotes/")
     for place in places:
         if _IS_EXPRESSION.search(name) is None and repository.commit_of(place + name) is not None:
-            return repository.resolve_tree(place + name)._replace(name=name)
+            return repository.resolve_tree(place + name)._replace(revision=name, resolved_by=BRANCH)
     raise UnknownRevision(
         f"there is no branch '{name}'; `git branch --all` lists them, `git fetch` brings new ones"
     )
@@ -116,7 +107,3 @@ def _qualified(repository: Repository, name: str) -> str:
     places = ("", "tags/", "heads/", "remotes/")
     meant = [place for place in places if repository.commit_of(f"refs/{place}{name}") is not None]
     return name if len(meant) < 2 else meant[0] + name
-
-
-def _resolution(found: Resolved, rule: str) -> Resolution:
-    return Resolution(found.tree, found.commit, found.name, rule)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ctx.errors import GitFailed, NotARepository
 from ctx.git import process
-from ctx.git.place import Place, locate
+from ctx.git.location import Location, locate
 from ctx.git.repository import Repository
 from ctx.git.settings import Settings
 
@@ -60,7 +60,7 @@ def listed(repository: Repository, tree: bytes) -> Iterator[tuple[str, bytes]]:
                 yield name, os.fsencode(path).rstrip(b"/")
 
 
-def _places(repository: Repository, one: Pinned) -> Iterator[Place]:
+def _places(repository: Repository, one: Pinned) -> Iterator[Location]:
     if (place := _checked_out(repository, one)) is not None:
         yield place
     # A name is a path below `modules`; git validates it too.
@@ -72,7 +72,7 @@ def _places(repository: Repository, one: Pinned) -> Iterator[Place]:
                 yield place
 
 
-def _checked_out(repository: Repository, one: Pinned) -> Place | None:
+def _checked_out(repository: Repository, one: Pinned) -> Location | None:
     if repository.work_tree is None:
         return None
     top = os.path.realpath(repository.work_tree)
@@ -86,7 +86,7 @@ def _checked_out(repository: Repository, one: Pinned) -> Place | None:
     )
 
 
-def _place(directory: str) -> Place | None:
+def _place(directory: str) -> Location | None:
     if not os.path.isdir(directory):
         return None
     try:

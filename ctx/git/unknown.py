@@ -6,8 +6,7 @@ import os
 import re
 
 from ctx.git import process
-from ctx.git.alternates import variables_of
-from ctx.git.place import Place
+from ctx.git.location import Location
 
 FETCH_ALL = "git fetch --refetch --no-filter"
 """Fetches every object again, in a partial clone also those that its filter leaves out."""
@@ -21,46 +20,44 @@ _STEPS = "~^0123456789"
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-def why_unknown(place: Place, revision: str) -> str:
+def why_unknown(location: Location, revision: str) -> str:
     """Return a sentence about a revision whose object cannot be read."""
     if "\0" in revision or "\n" in revision:
         return f"{revision!r} is not a revision: it contains a line break or null byte"
     if ".." in revision and ":" not in revision:
         return f"'{revision}' is a range; search what differs in it with --in {revision}"
-    said = _git_message(place, revision)
-    if candidates := _CANDIDATE.findall(said):
+    message = _git_message(location, revision)
+    if candidates := _CANDIDATE.findall(message):
         named = ", ".join(f"{kind} {name}" for name, kind in candidates)
         return f"'{revision}' is ambiguous: it begins the ids of {named}; write more digits"
-    if name := _id_of(place, revision):
+    if name := _id_of(location, revision):
         return (
             f"the object {name} ('{revision}') is not in this clone, or damaged: "
             "`git fetch <remote> <id>` brings it, `git fsck` looks for damage"
         )
     base = _without_steps(revision)
-    if base and base != revision and _id_of(place, f"{base}^{{commit}}"):
-        if os.path.isfile(os.path.join(place.common_dir, "shallow")):
+    if base and base != revision and _id_of(location, f"{base}^{{commit}}"):
+        if os.path.isfile(os.path.join(location.common_dir, "shallow")):
             return (
                 f"'{revision}' lies beyond the end of this shallow clone: `git fetch --deepen=<n>` brings "
                 "<n> more commits, `git fetch --unshallow` all of them"
             )
         return f"'{revision}' goes beyond the history of '{base}', which `git log {base}` shows"
-    because = "" if said.startswith(_GENERIC_MESSAGE) else f" ({said})"
+    because = "" if message.startswith(_GENERIC_MESSAGE) else f" ({message})"
     return (
-        f"'{revision}' names no commit and no tree in {place.git_dir}{because}; "
+        f"'{revision}' names no commit and no tree in {location.git_dir}{because}; "
         "`git branch --all` and `git tag` list names, `git fetch` brings new ones"
     )
 
 
-def _git_message(place: Place, revision: str) -> str:
+def _git_message(location: Location, revision: str) -> str:
     """Return git's message for a name that it cannot find."""
-    arguments = ["cat-file", "-e", "--end-of-options", revision]
-    return process.complaint(process.run(place.directory, arguments, variables=variables_of(place)))
+    return process.error_message(location.run("cat-file", "-e", "--end-of-options", revision))
 
 
-def _id_of(place: Place, revision: str) -> str | None:
+def _id_of(location: Location, revision: str) -> str | None:
     """Return the id that a name stands for, even if that object is not here."""
-    arguments = ["rev-parse", "--verify", "--end-of-options", revision]
-    done = process.run(place.directory, arguments, variables=variables_of(place))
+    done = location.run("rev-parse", "--verify", "--end-of-options", revision)
     name = os.fsdecode(done.stdout).strip()
     return name if _ID.fullmatch(name) else None
 

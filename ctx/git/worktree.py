@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ctx.errors import GitFailed
 from ctx.git import process, stages
-from ctx.git.alternates import ALTERNATES, variables_of, with_alternate
+from ctx.git.location import ALTERNATES, with_alternate
 from ctx.git.repository import Repository
 
 MOST_UNTRACKED = 5_000
@@ -115,11 +115,11 @@ class WorkTree:
         os.mkdir(objects)
         if os.path.exists(_index_file(repository)):
             _copy_with_time(_index_file(repository), os.path.join(scratch, "index"))
-        known = repository.place.variable(ALTERNATES) or ""
+        listed = repository.location.variable(ALTERNATES)
         variables = variables | {
             "GIT_INDEX_FILE": os.path.join(scratch, "index"),
             "GIT_OBJECT_DIRECTORY": objects,
-            ALTERNATES: with_alternate(known, repository.place.objects),
+            ALTERNATES: with_alternate(listed, repository.location.objects),
         }
         # git would write a split index beside the real one.
         update = ["-c", "core.splitIndex=false", "update-index", "-z", "--stdin"]
@@ -137,7 +137,7 @@ class WorkTree:
             self.changed = _differing(repository, root, variables)
         written = process.output(root, ["write-tree", "--missing-ok"], None, variables)
         self.tree = bytes.fromhex(written.decode().strip())
-        self.repository = Repository(repository.place._replace(scratch=objects))
+        self.repository = Repository(repository.location._replace(scratch=objects))
 
     def close(self) -> None:
         """Remove the scratch objects."""
@@ -165,7 +165,7 @@ def open_work_tree(
     assert root is not None, "a bare repository has no work tree"
     # Absolute paths: relative ones set by the user would be resolved from another directory here.
     variables = {
-        **variables_of(repository.place),
+        **repository.location.variables,
         "GIT_DIR": repository.git_dir,
         "GIT_WORK_TREE": root,
     }
@@ -219,7 +219,7 @@ def _in_memory() -> str | None:
 
 def _index_file(repository: Repository) -> str:
     """Return the path of the index; git reads a relative GIT_INDEX_FILE from the top of the work tree."""
-    named = repository.place.variable("GIT_INDEX_FILE")
+    named = repository.location.variable("GIT_INDEX_FILE")
     return (
         os.path.join(repository.work_tree or "", named)
         if named

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ctx.errors import Damaged
 from ctx.indexing.batch import Made, cluster_totals, missing_of
 from ctx.indexing.lock import at_work
-from ctx.indexing.worker import Place, Task, Worker
+from ctx.indexing.worker import Task, Worker, WorkerSetup
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, Stored, contents, document_key
 from ctx.storage.descriptor import Descriptor
@@ -45,11 +45,11 @@ class _Directory(NamedTuple):
 class Coverer:
     """Covers trees of one repository under one descriptor."""
 
-    def __init__(self, store: Store, descriptor: Descriptor, catalog: Catalog, place: Place) -> None:
+    def __init__(self, store: Store, descriptor: Descriptor, catalog: Catalog, setup: WorkerSetup) -> None:
         self._store = store
         self._snapshots = Snapshots(store, str(descriptor))
         self._catalog = catalog
-        self._place = place
+        self._setup = setup
         self._clusters = ClusterStore(store, descriptor)
         self._documents = DocumentIndex(store, str(descriptor))
         self._worker: Worker | None = None
@@ -58,7 +58,7 @@ class Coverer:
     def worker(self) -> Worker:
         """Worker of this process, created on first use."""
         if self._worker is None:
-            self._worker = Worker(self._place, self._store)
+            self._worker = Worker(self._setup, self._store)
         return self._worker
 
     def missing(
@@ -208,7 +208,7 @@ class Coverer:
         if jobs > 1 and len(lacking) >= _ALONE:
             from ctx.indexing.workers import in_processes
 
-            yield from in_processes(tasks(), self._place, jobs, background)
+            yield from in_processes(tasks(), self._setup, jobs, background)
         else:
             for one in tasks():
                 yield one, self.worker.run(one)

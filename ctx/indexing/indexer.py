@@ -14,7 +14,7 @@ from ctx.indexing.cover import Covered, Coverer
 from ctx.indexing.lock import IndexLock, TreeLock, at_work
 from ctx.indexing.prepare import Located, prepare_view
 from ctx.indexing.tree_walk import Trees
-from ctx.indexing.worker import Place
+from ctx.indexing.worker import WorkerSetup
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, document_key
 from ctx.storage.descriptor import Descriptor
@@ -59,7 +59,7 @@ class Indexer:
         self._snapshots = Snapshots(store, str(descriptor))
         self.trees = Trees(repository, str(descriptor))
         self.coverer = Coverer(
-            store, descriptor, catalog, Place(repository.place, descriptor, store.permissions)
+            store, descriptor, catalog, WorkerSetup(repository.location, descriptor, store.permissions)
         )
 
     def cover(

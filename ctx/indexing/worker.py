@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ctx.git.location import Location
 from ctx.git.permissions import Permissions
-from ctx.git.place import Place as RepositoryPlace
 from ctx.git.repository import Repository
 from ctx.indexing.batch import Made, make_batch
 from ctx.indexing.documents import Maker
@@ -29,10 +29,10 @@ class Task(NamedTuple):
     known: Mapping[Key, Document | str]
 
 
-class Place(NamedTuple):
+class WorkerSetup(NamedTuple):
     """Location of the repository and the store of a worker."""
 
-    repository: RepositoryPlace
+    location: Location
     descriptor: Descriptor
     permissions: Permissions
 
@@ -40,11 +40,11 @@ class Place(NamedTuple):
 class Worker:
     """Builder of batches in this process."""
 
-    def __init__(self, place: Place, store: Store) -> None:
-        repository = Repository(place.repository)
+    def __init__(self, setup: WorkerSetup, store: Store) -> None:
+        repository = Repository(setup.location)
         self.maker = Maker(repository, static_embedding())
-        self._clusters = ClusterStore(store, place.descriptor)
-        self._descriptor = str(place.descriptor)
+        self._clusters = ClusterStore(store, setup.descriptor)
+        self._descriptor = str(setup.descriptor)
 
     def run(self, task: Task) -> Made:
         """Build and store the clusters of a batch."""

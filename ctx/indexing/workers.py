@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import CtxError
 from ctx.indexing.batch import Made
-from ctx.indexing.worker import Place, Task, Worker
+from ctx.indexing.worker import Task, Worker, WorkerSetup
 from ctx.storage.store import Store
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ _PATIENCE = 5.0
 class _Child:
     """A worker process with its own pipe, which reports end of file if the process is killed."""
 
-    def __init__(self, context: ForkContext | SpawnContext, place: Place, background: bool) -> None:
+    def __init__(self, context: ForkContext | SpawnContext, setup: WorkerSetup, background: bool) -> None:
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, place, background), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, setup, background), daemon=True)
         self.process.start()
         theirs.close()
 
 
-def _serve(connection: Connection, place: Place, background: bool) -> None:
+def _serve(connection: Connection, setup: WorkerSetup, background: bool) -> None:
     """Run tasks from the connection until it sends None: the main function of a worker process."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # a terminal sends these to the whole group; the parent decides
@@ -51,7 +51,7 @@ def _serve(connection: Connection, place: Place, background: bool) -> None:
     worker: Worker | None = None
     while (task := connection.recv()) is not None:
         try:
-            worker = worker or Worker(place, Store(place.repository.common_dir, (), place.permissions))
+            worker = worker or Worker(setup, Store(setup.location.common_dir, (), setup.permissions))
             answer: Made | Exception = worker.run(task)
         except Exception as error:
             answer = error
@@ -70,7 +70,7 @@ def _end_with_parent() -> None:
 
 
 def in_processes(
-    tasks: Iterable[Task], place: Place, jobs: int, background: bool
+    tasks: Iterable[Task], setup: WorkerSetup, jobs: int, background: bool
 ) -> Iterator[tuple[Task, Made]]:
     """Run tasks in several processes; yield results in the order of the tasks, a few tasks ahead at most.
 
@@ -88,7 +88,7 @@ def in_processes(
     try:
         with _signals_wait():
             for _ in range(jobs):
-                children.append(_Child(context, place, background))
+                children.append(_Child(context, setup, background))
         yield from _share_out(tasks, [child.connection for child in children])
         for child in children:
             child.connection.send(None)

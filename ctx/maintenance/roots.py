@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ctx.errors import GitFailed, NothingCommitted, UnknownRevision
-from ctx.git import process
+from ctx.errors import NothingCommitted, UnknownRevision
 from ctx.git.formats import commit_tree, parse_tag
 from ctx.git.repository import Repository
 
@@ -35,10 +34,7 @@ def _configured(repository: Repository) -> Iterator[bytes]:
 
 def _heads(repository: Repository) -> Iterator[bytes]:
     """Yield the HEAD of each work tree, even if its directory is missing: it may be on an unmounted disk."""
-    listing = process.run(repository.place.directory, ["worktree", "list", "--porcelain"])
-    if listing.returncode:
-        raise GitFailed(process.complaint(listing))
-    for line in listing.stdout.splitlines():
+    for line in repository.git("worktree", "list", "--porcelain").splitlines():
         name, _, value = line.partition(b" ")
         if name == b"HEAD" and value.strip(b"0"):
             yield bytes.fromhex(value.decode())

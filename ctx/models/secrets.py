@@ -58,7 +58,7 @@ def _sendable(key: str, source: str) -> str:
 
 def remember(repository: Repository, url: str, key: str) -> None:
     """Store a key with the credential helpers. Raises CtxError if there are none, or they refuse it."""
-    helpers = process.run(repository.place.directory, ["config", "--get-urlmatch", "credential.helper", url])
+    helpers = process.run(repository.location.directory, ["config", "--get-urlmatch", "credential.helper", url])
     if helpers.returncode or not helpers.stdout.strip():
         raise CtxError(
             "git has no credential helper that could keep the key: set one (`git config --global "
@@ -84,4 +84,4 @@ def _credential(
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": ""}
     text = "\n".join(lines) + "\n\n"
     command = ["-c", "core.askPass=", "credential", action]
-    return process.run(repository.place.directory, command, text.encode(), quiet)
+    return process.run(repository.location.directory, command, text.encode(), quiet)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError, GitFailed, NothingCommitted, UnknownRevision, UsageError
 from ctx.git import process
-from ctx.git.alternates import variables_of
 from ctx.git.formats import DIRECTORY_MODE
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
@@ -176,8 +175,8 @@ def paths_of(repository: Repository, tree: bytes, blob: bytes) -> list[bytes]:
     mark = blob.hex().encode() + b"\t"
     found: list[bytes] = []
     words = ("ls-tree", "-r", "-z", "--full-tree", tree.hex())
-    with process.printing(repository.place.directory, words, variables_of(repository.place)) as stream:
-        for number, entry in enumerate(process.pieces(stream)):
+    with process.printing(repository.location.directory, words, repository.location.variables) as stream:
+        for number, entry in enumerate(process.records(stream)):
             if mark in entry[:80]:
                 found.append(entry.partition(b"\t")[2])
             if number > MOST_ENTRIES or len(found) > _MOST_PATHS:

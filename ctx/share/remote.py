@@ -8,7 +8,6 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from ctx.errors import UsageError
-from ctx.git import process
 from ctx.git.repository import Repository
 
 _SECTIONS = ("http.", "https.", "credential.", "url.", "ssh.", "protocol.", "user.", "committer.", "gpg.")
@@ -68,7 +67,7 @@ def _taken_over(repository: Repository, remote: str) -> tuple[tuple[str, str], .
     if repository.settings.get_bool("extensions.worktreeConfig", False):
         scopes.append(["--worktree"])
     for scope in scopes:
-        done = process.run(repository.place.directory, ["config", "--null", "--list", "--includes", *scope])
+        done = repository.run("config", "--null", "--list", "--includes", *scope)
         for entry in done.stdout.split(b"\0")[:-1]:
             name, has_value, value = os.fsdecode(entry).partition("\n")
             section, _, rest = name.partition(".")

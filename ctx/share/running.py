@@ -84,7 +84,7 @@ class ShareGit:
         """Return the output of git. Raises `Unsound` if it fails."""
         done = self.run(*arguments, stdin=stdin, index=index)
         if done.returncode:
-            raise Unsound(f"git failed in {self._path} ({process.complaint(done)})")
+            raise Unsound(f"git failed in {self._path} ({process.error_message(done)})")
         return done.stdout
 
     @contextmanager
@@ -124,7 +124,7 @@ class ShareGit:
 
     def _identity(self) -> dict[str, str]:
         """Return variables that name a committer, if git knows none."""
-        known = process.run(self._repository.place.directory, ["var", "GIT_COMMITTER_IDENT"])
+        known = self._repository.run("var", "GIT_COMMITTER_IDENT")
         if known.returncode == 0:
             return {}
         names = ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
@@ -133,6 +133,6 @@ class ShareGit:
     def failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
         """Return the error for a remote that could not be read or written."""
         name = self._remote.name
-        lines = dict.fromkeys(" ".join(line.split()) for line in process.complaint(done).splitlines())
+        lines = dict.fromkeys(" ".join(line.split()) for line in process.error_message(done).splitlines())
         # git may repeat a line for each object.
         return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_SAID:])}")

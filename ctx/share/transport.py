@@ -98,7 +98,7 @@ class ShareRepository:
         options = ["--quiet", "--bare", "--template=", *([f"--shared={shared}"] if shared else [])]
         created = self._git.run("init", *options, at_home=False)
         if created.returncode:
-            raise StoreUnusable(f"{self.path} cannot be made: {process.complaint(created)}")
+            raise StoreUnusable(f"{self.path} cannot be made: {process.error_message(created)}")
 
     def _has_grown(self) -> bool:
         """Return True if pushes and fetches have left too many objects here.
@@ -233,7 +233,7 @@ class ShareRepository:
         found: dict[str, str] = {}
         size = 0
         with self._git.started("ls-tree", "-r", "-z", "--full-tree", commit) as (_, back):
-            for line in process.pieces(back):
+            for line in process.records(back):
                 size += len(line)
                 if len(found) >= MOST_FILES or size > _MOST_LISTED:
                     raise _Endless(
@@ -280,7 +280,7 @@ class ShareRepository:
     def signature(self, commit: str) -> str | None:
         """Return None if git accepts the signature of a commit, else its message."""
         done = self._git.run("verify-commit", commit)
-        return None if done.returncode == 0 else process.complaint(done)
+        return None if done.returncode == 0 else process.error_message(done)
 
     def commit(
         self,
@@ -299,7 +299,7 @@ class ShareRepository:
         arguments = ["commit-tree", tree, *(["-p", parent] if parent else []), *(["-S"] if sign else [])]
         done = self._git.run(*arguments, stdin=message.encode(), identity=True)
         if done.returncode:
-            raise CtxError(f"the commit for {REF} cannot be made: {process.complaint(done)}")
+            raise CtxError(f"the commit for {REF} cannot be made: {process.error_message(done)}")
         return done.stdout.decode().strip()
 
     def _tree(self, parent: str | None, files: Mapping[str, bytes]) -> str:

@@ -62,7 +62,7 @@ def make(path: Path, files: int) -> Path:
 TURN = """
 import ctx.cli.main
 from ctx.maintenance.background.run import take_turns
-from ctx.git.place import locate
+from ctx.git.location import locate
 from ctx.storage.store import Store
 place = locate(".")
 take_turns(Store(place.common_dir), place, "post-commit")

@@ -12,9 +12,9 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.git.alternates import alternates, with_alternate
+from ctx.git.alternates import alternates
+from ctx.git.location import locate, with_alternate
 from ctx.git.objects import Libgit2Objects
-from ctx.git.place import locate
 from ctx.types import Answer
 
 MakeRepo = Callable[..., Repo]

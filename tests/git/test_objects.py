@@ -11,8 +11,8 @@ import pytest
 from repositories import Repo
 
 from ctx.errors import Damaged
+from ctx.git.location import locate
 from ctx.git.objects import CatFileObjects, Libgit2Objects, Objects
-from ctx.git.place import locate
 from ctx.git.repository import Repository, open_repository
 
 MakeRepo = Callable[..., Repo]

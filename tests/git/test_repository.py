@@ -121,7 +121,7 @@ def test_revisions(repo: Repo, revision: str, expected: str) -> None:
     repo.git("stash")
     found = open_repository(repo.path).resolve_tree(revision)
     assert (found.commit, found.tree) == (repo.id(f"{expected}^{{commit}}"), repo.id(f"{expected}^{{tree}}"))
-    assert found.name == revision
+    assert found.revision == revision
     short = open_repository(repo.path).resolve_tree(repo.id(expected).hex()[:12])
     assert short.commit == found.commit
 
@@ -131,7 +131,7 @@ def test_trees_as_revisions(repo: Repo, opened: Repository) -> None:
     tree = repo.id("HEAD:dir")
     repo.git("tag", "-a", "-m", "of a tree", "frozen", tree.hex())
     for revision in (tree.hex(), "HEAD:dir", "main:dir", "frozen"):
-        assert opened.resolve_tree(revision) == (None, tree, revision)
+        assert opened.resolve_tree(revision) == (tree, None, revision, "revision")
 
 
 @pytest.mark.parametrize(

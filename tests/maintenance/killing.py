@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import ctx
-from ctx.git.place import locate
+from ctx.git.location import locate
 from ctx.indexing.lock import IndexLock
 from ctx.maintenance.background.run import take_turns
 from ctx.maintenance.fsck import check

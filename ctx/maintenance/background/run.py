@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
-from ctx.git.place import Place, locate
+from ctx.git.location import Location, locate
 from ctx.git.repository import Repository
 from ctx.maintenance.background import log
 from ctx.maintenance.background.detach import detach, forget_surroundings, settle
@@ -51,19 +51,19 @@ def run_detached_for(trigger: str) -> None:
     detach()
     forget_surroundings()
     try:
-        place = locate(".")
-        with Repository(place) as repository:
-            store = Store(place.common_dir, (), repository.permissions)
+        location = locate(".")
+        with Repository(location) as repository:
+            store = Store(location.common_dir, (), repository.permissions)
         store.check_layout()
         store.prepare()
-        settle(place.common_dir)
-        take_turns(store, place, trigger)
+        settle(location.common_dir)
+        take_turns(store, location, trigger)
     except (CtxError, OSError):
         # Not a repository, or not writable: there is no log either.
         return
 
 
-def take_turns(store: Store, place: Place, trigger: str) -> None:
+def take_turns(store: Store, location: Location, trigger: str) -> None:
     """Record an event and handle all recorded ones, unless another run does. Raises OSError."""
     turn = Turn(store.path, store.permissions)
     turn.note()
@@ -73,13 +73,13 @@ def take_turns(store: Store, place: Place, trigger: str) -> None:
             left = turn.begin(start)
             if left is not None:
                 log.write(store.path, log.killed(left), store.permissions)
-            log.write(store.path, answer(turn, place, start), store.permissions)
+            log.write(store.path, answer(turn, location, start), store.permissions)
         finally:
             turn.end()
             turn.give_back()
 
 
-def answer(turn: Turn, place: Place, start: log.Start) -> log.Run:
+def answer(turn: Turn, location: Location, start: log.Start) -> log.Run:
     """Index all HEADs until there are no new events."""
     began, events = time.monotonic(), 0
     covered: dict[bytes, log.Covered] = {}
@@ -87,7 +87,7 @@ def answer(turn: Turn, place: Place, start: log.Start) -> log.Run:
     try:
         while noted := turn.take_notes():
             events += noted
-            cover_heads(place, start.trigger, covered, errors)
+            cover_heads(location, start.trigger, covered, errors)
     except Exception as error:
         errors.append(in_words(error))
     outcome = log.FAILED if errors else log.DONE
@@ -96,7 +96,9 @@ def answer(turn: Turn, place: Place, start: log.Start) -> log.Run:
     return log.Run(start.time, seconds, start.trigger, events, outcome, trees, "; ".join(errors) or None)
 
 
-def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], errors: list[str]) -> None:
+def cover_heads(
+    location: Location, trigger: str, covered: dict[bytes, log.Covered], errors: list[str]
+) -> None:
     """Index each HEAD that is not in `covered`; skip trees that are no longer a HEAD.
 
     While another process indexes, wait and check again: it may be a search, or be killed. An unreadable HEAD
@@ -107,9 +109,9 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
 
     tried = set(covered)
     end = time.monotonic() + WAITS
-    with SearchSession(place.common_dir) as index:
+    with SearchSession(location.common_dir) as index:
         index.on_miss = fetch_on_miss
-        while (head := next_head(place, tried)) is not None:
+        while (head := next_head(location, tried)) is not None:
             revision = head.branch.removeprefix("refs/heads/") if head.branch else None
             try:
                 report = index.index(
@@ -128,10 +130,12 @@ def cover_heads(place: Place, trigger: str, covered: dict[bytes, log.Covered], e
         collect_if_due(index)
 
 
-def next_head(place: Place, tried: set[bytes]) -> Head | None:
+def next_head(location: Location, tried: set[bytes]) -> Head | None:
     """Return a HEAD that was not tried yet, first that of the work tree of the event."""
-    found = [head for head in heads(place.common_dir) if head.commit not in tried]
-    found.sort(key=lambda head: head.path != place.work_tree)
+    found = [
+        head for head in heads(location._replace(directory=location.common_dir)) if head.commit not in tried
+    ]
+    found.sort(key=lambda head: head.path != location.work_tree)
     return found[0] if found else None
 
 

@@ -33,7 +33,7 @@ class Owner(NamedTuple):
 def hook_directory(repository: Repository) -> str:
     """Return the directory in which git looks for hooks; respects `core.hooksPath`."""
     named = repository.git("rev-parse", "--git-path", "hooks").removesuffix(b"\n")
-    return os.path.join(repository.place.directory, os.fsdecode(named))
+    return os.path.join(repository.location.directory, os.fsdecode(named))
 
 
 def owner_of_directory(repository: Repository, directory: str, event: str) -> Owner | None:

@@ -11,7 +11,6 @@ import shutil
 import sys
 
 from ctx.errors import CtxError, GitFailed
-from ctx.git import process
 from ctx.git.repository import Repository
 from ctx.git.settings import Settings
 from ctx.maintenance.hooks import shims
@@ -97,4 +96,4 @@ def _command_in(found: Settings) -> bool:
 
 
 def _write(repository: Repository, *arguments: str | bytes) -> None:
-    process.output(repository.place.directory, ["config", "--local", *arguments])
+    repository.git("config", "--local", *arguments)

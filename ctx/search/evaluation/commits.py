@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ctx.git import process
 from ctx.git.formats import seconds
 from ctx.git.repository import Repository
 from ctx.text.subjects import query_of
@@ -120,13 +119,10 @@ def _commit(repository: Repository, commit: Commit) -> Commit:
     """Return the commit with its changes, or with the reason why it is not a task."""
     if None in repository.objects.headers([commit.parent]):
         return commit._replace(left_out=UNKNOWN)
-    diff = process.run(
-        repository.place.directory,
-        [
-            "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M", f"-l{10 * MOST_CHANGES}", "-p", "-U0",
-            "--no-ext-diff", "--no-textconv", "--no-color", "--no-commit-id", "--diff-algorithm=histogram",
-            "--diff-filter=AMRD", commit.parent.hex(), commit.oid.hex(), "--",
-        ],
+    diff = repository.run(
+        "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M", f"-l{10 * MOST_CHANGES}", "-p", "-U0",
+        "--no-ext-diff", "--no-textconv", "--no-color", "--no-commit-id", "--diff-algorithm=histogram",
+        "--diff-filter=AMRD", commit.parent.hex(), commit.oid.hex(), "--",
     )  # fmt: skip
     if diff.returncode:
         return commit._replace(left_out=UNKNOWN)
