@@ -58,7 +58,7 @@ def _sendable(key: str, source: str) -> str:
 
 def remember(repository: Repository, url: str, key: str) -> None:
     """Store a key with the credential helpers. Raises CtxError if there are none, or they refuse it."""
-    helpers = process.run(repository.location.directory, ["config", "--get-urlmatch", "credential.helper", url])
+    helpers = repository.run("config", "--get-urlmatch", "credential.helper", url)
     if helpers.returncode or not helpers.stdout.strip():
         raise CtxError(
             "git has no credential helper that could keep the key: set one (`git config --global "
