@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
     from ctx.history.answer import CommitFilters
     from ctx.history.results import HistoryAnswer
-    from ctx.pack.making import Made
-    from ctx.pack.shelf import Shelf
-    from ctx.pack.updating import Wishes as PackWishes
-    from ctx.pack.values import Options as PackOptions
-    from ctx.pack.values import Pack
+    from ctx.pack.making import PackResult
+    from ctx.pack.store import PackStore
+    from ctx.pack.types import Pack, PackOptions
+    from ctx.pack.updating import UpdateOptions
     from ctx.search.evidence.types import Explanation, FileAnswer
     from ctx.search.remote.searching import Wishes
 
@@ -244,10 +243,10 @@ class Index(SearchSession):
     ) -> Explanation:
         """Explain why a file is part of the context for a task, or not. See `ctx.pack.explaining`."""
         from ctx.pack.explaining import explain_file
-        from ctx.pack.values import Options
+        from ctx.pack.types import PackOptions
 
         self.forget_submodules()
-        return explain_file(self, path, task, options or Options())
+        return explain_file(self, path, task, options or PackOptions())
 
     def pack(
         self,
@@ -255,36 +254,36 @@ class Index(SearchSession):
         options: PackOptions | None = None,
         *,
         log: str | None = None,
-    ) -> Made:
+    ) -> PackResult:
         """Return a pack of excerpts for a task, and its text; `packs` keeps it.
 
         See `ctx.pack.making.make`.
         """
         from ctx.pack.making import make
-        from ctx.pack.values import Options
+        from ctx.pack.types import PackOptions
 
         self.forget_submodules()
-        return make(self, task, options or Options(), log)
+        return make(self, task, options or PackOptions(), log)
 
     def update_pack(
         self,
         parent: Pack,
-        wishes: PackWishes | None = None,
+        options: UpdateOptions | None = None,
         *,
         log: str | None = None,
-    ) -> Made:
+    ) -> PackResult:
         """Return the changes since a pack was made, as another pack. See `ctx.pack.updating.update`."""
-        from ctx.pack.updating import Wishes, update
+        from ctx.pack.updating import UpdateOptions, update
 
         self.forget_submodules()
-        return update(self, self.packs, parent, wishes or Wishes(), log)
+        return update(self, self.packs, parent, options or UpdateOptions(), log)
 
     @cached_property
-    def packs(self) -> Shelf:
+    def packs(self) -> PackStore:
         """The packs kept in this repository."""
-        from ctx.pack.shelf import Shelf
+        from ctx.pack.store import PackStore
 
-        return Shelf(self.store)
+        return PackStore(self.store)
 
     def search_vector(
         self, vector: npt.NDArray[np.float32], *, limit: int = 10, revision: str | None = None

@@ -11,7 +11,7 @@ from ctx.errors import CtxError, Damaged
 from ctx.indexing.cost import plan
 from ctx.maintenance.models import models_of
 from ctx.maintenance.pins import pins
-from ctx.pack.shelf import Shelf
+from ctx.pack.store import PackStore
 from ctx.storage.sharing import storage
 from ctx.text.pluralize import pluralize
 from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
@@ -39,7 +39,7 @@ def status(session: SearchSession) -> Status:
         _catch_up(session),
         storage(session.repository, session.store),
         session.store.alternates,
-        tuple(KeptPack(one.slug, one.made // 10**9, one.size) for one in Shelf(session.store).list()),
+        tuple(KeptPack(one.slug, one.created // 10**9, one.size) for one in PackStore(session.store).list()),
         tuple(models_of(session)),
         "; ".join(_warnings(session)) or None,
     )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctx.pack.hints import find_paths
-from ctx.pack.values import EXAMPLE, Hint
+from ctx.pack.types import EXAMPLE, Hint
 from ctx.pack.worth import Place, chance, log_odds
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.explain import COMMON, FURTHER_ROW, Explained
@@ -73,7 +73,7 @@ class Candidate(NamedTuple):
         return round(sum(parts.values()), 6), parts
 
 
-class Shelves:
+class RecordCache:
     """Cache of document records; turns rows into candidates."""
 
     def __init__(self, corpus: Corpus, record: Callable[[bytes, Key], bytes]) -> None:
@@ -147,34 +147,34 @@ class Shelves:
 
 
 def candidates(
-    shelves: Shelves,
+    records: RecordCache,
     query: Query,
     explained: Sequence[Explained],
     hints: Sequence[Hint],
     changes: Mapping[int, Mapping[int, Change]],
 ) -> list[Candidate]:
     """Return the rows of a ranking and those that hints and changes name, likeliest first."""
-    corpus = shelves.corpus
-    boosts, evidence = _boosts(shelves, query.requested, hints, changes)
+    corpus = records.corpus
+    boosts, evidence = _boosts(records, query.requested, hints, changes)
     found = []
-    places = _places(shelves, query, explained)
+    places = _places(records, query, explained)
     for one, place in zip(explained, places, strict=True):
         row, file = one.hit.row, one.hit.file
         said = [_ranked(one), *evidence.get(row, ())]
-        found.append(_boosted(shelves, row, file, log_odds(place), one.parts, boosts, said))
+        found.append(_boosted(records, row, file, log_odds(place), one.parts, boosts, said))
     seen = {one.hit.row for one in explained}
     for row in sorted(boosts.keys() - seen):
         file = int(corpus.shown[corpus.document_of[row]])
         if file < 0:
             continue
-        found.append(_boosted(shelves, row, file, _UNRANKED, {}, boosts, evidence.get(row, [])))
+        found.append(_boosted(records, row, file, _UNRANKED, {}, boosts, evidence.get(row, [])))
     found.sort(key=lambda one: (-one.odds, one.path, one.row))
     return found
 
 
-def _places(shelves: Shelves, query: Query, explained: Sequence[Explained]) -> list[Place]:
+def _places(records: RecordCache, query: Query, explained: Sequence[Explained]) -> list[Place]:
     """Return the features of each ranked row."""
-    corpus = shelves.corpus
+    corpus = records.corpus
     ranks: dict[int, int] = {}
     ordinals: dict[int, int] = {}
     best = max((one.margin for one in explained), default=0.0)
@@ -184,7 +184,7 @@ def _places(shelves: Shelves, query: Query, explained: Sequence[Explained]) -> l
     for one in explained:
         row, file = one.hit.row, one.hit.file
         document = int(corpus.document_of[row])
-        record = shelves.record(document, file)[1]
+        record = records.record(document, file)[1]
         chunk = row - int(corpus.document_start[document])
         flags = int(corpus.view.file_flags[file]) & ~query.requested
         ordinals[file] = ordinals.get(file, -1) + 1
@@ -205,7 +205,7 @@ def _places(shelves: Shelves, query: Query, explained: Sequence[Explained]) -> l
 
 
 def _boosted(
-    shelves: Shelves,
+    records: RecordCache,
     row: int,
     file: int,
     odds: float,
@@ -216,7 +216,7 @@ def _boosted(
     added = boosts.get(row, {})
     if len(added.keys() - {"named file", "in a named type"}):
         odds = max(odds, _NAMED_AT_LEAST)
-    return shelves.candidate(row, file, odds + sum(added.values()), {**parts, **added}, evidence)
+    return records.candidate(row, file, odds + sum(added.values()), {**parts, **added}, evidence)
 
 
 def _ranked(one: Explained) -> dict[str, Any]:
@@ -227,10 +227,10 @@ def _ranked(one: Explained) -> dict[str, Any]:
 
 
 def _boosts(
-    shelves: Shelves, asked: int, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, Change]]
+    records: RecordCache, asked: int, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, Change]]
 ) -> tuple[dict[int, dict[str, float]], dict[int, list[dict[str, Any]]]]:
     """Return the additions of hints and changes for each row, by name, and the evidence for them."""
-    corpus = shelves.corpus
+    corpus = records.corpus
     boosts: dict[int, dict[str, float]] = {}
     evidence: dict[int, list[dict[str, Any]]] = {}
 
@@ -252,7 +252,7 @@ def _boosts(
             part = _IN_EXAMPLE if hint.origin == EXAMPLE else 1.0
             for row in range(start, start + int(corpus.document_rows[document])):
                 add(row, "named file", part * _NAMED_FILE, said)
-            if hint.line is not None and (at := shelves.row_at(file, hint.line)) is not None:
+            if hint.line is not None and (at := records.row_at(file, hint.line)) is not None:
                 add(at, "named line", part * _NAMED_LINE, {**said, "line": hint.line})
     for symbol, origin, rows in _definers(corpus, hints):
         for row in rows:
@@ -264,7 +264,7 @@ def _boosts(
             if file >= 0 and int(corpus.view.file_flags[file]) & _BESIDE & ~asked:
                 part *= _NAMED_BESIDE
             said = {"kind": "named", "origin": origin, "symbol": symbol}
-            pieces, members = shelves.parts_of(row, file) if file >= 0 else ([row], [])
+            pieces, members = records.parts_of(row, file) if file >= 0 else ([row], [])
             for piece in pieces:
                 add(piece, "named symbol", round(part * value, 6), said)
             if origin != EXAMPLE:

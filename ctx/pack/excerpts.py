@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ctx.pack.outline import Item, Outline
-from ctx.pack.values import Lines
+from ctx.pack.types import Lines
 
 LONGEST_LINE = 2_000
 """Maximum characters of a line; longer ones are not written by hand."""

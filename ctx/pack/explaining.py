@@ -14,7 +14,7 @@ from ctx.indexing.path_rules import IGNORED, MISSING, PathRules
 from ctx.pack.hints import read_task
 from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
 from ctx.pack.report import read_report
-from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
+from ctx.pack.types import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, PackOptions
 from ctx.ranking.query_terms import query_terms, similar_terms
 from ctx.search.evidence.answering import case_of, edges_among
 from ctx.search.evidence.commits import past_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ctx.git.repository import Repository
-    from ctx.pack.values import Pack
+    from ctx.pack.types import Pack
     from ctx.ranking.query import Query
     from ctx.search.session import SearchSession
 
@@ -49,7 +49,7 @@ def explain_file(
     session: SearchSession,
     path: str,
     task: str,
-    options: Options,
+    options: PackOptions,
 ) -> Explanation:
     """Explain a file, named relative to the current directory or the root, for a task.
 
@@ -66,7 +66,7 @@ def explain_file(
 
 
 def _with_selection(
-    session: SearchSession, opened: Opened, path: str, task: str, options: Options
+    session: SearchSession, opened: Opened, path: str, task: str, options: PackOptions
 ) -> Explanation:
     """Return the explanation of a file with its selection in a pack of the same tree."""
     query = query_of_task(task)
@@ -95,7 +95,7 @@ def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
 
 
 def _explained(
-    session: SearchSession, opened: Opened, path: str, task: str, query: Query, options: Options
+    session: SearchSession, opened: Opened, path: str, task: str, query: Query, options: PackOptions
 ) -> Explanation:
     case = case_of(session, opened, task, rows_for(options), query=query)
     number = {name: file for file, name in enumerate(opened.view.paths)}

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from ctx.git.quoting import unquoted_argument
 from ctx.pack.report import read_report
-from ctx.pack.values import ERROR_LOG, EXAMPLE, TASK, Hint
+from ctx.pack.types import ERROR_LOG, EXAMPLE, TASK, Hint
 
 MOST = 200
 """Maximum hints of one text; the frames nearest to the fault are at either end of a trace."""

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import UsageError
 from ctx.models.static_embedding import static_embedding
-from ctx.pack.candidates import Candidate, Shelves, candidates
+from ctx.pack.candidates import Candidate, RecordCache, candidates
 from ctx.pack.hints import find_paths, read_log, read_task
 from ctx.pack.links import Links, edges_between
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, is_user, users
 from ctx.pack.render import FORMS, prompt
 from ctx.pack.report import read_report
 from ctx.pack.selection import Selection, in_order
-from ctx.pack.shelf import slug_for
 from ctx.pack.sources import Source, Sources, text_of
-from ctx.pack.values import (
+from ctx.pack.store import slug_for
+from ctx.pack.types import (
     BUDGET_MAX,
     FILES_MAX,
     FORMATS,
@@ -27,9 +27,9 @@ from ctx.pack.values import (
     TASK,
     Excerpt,
     Hint,
-    Options,
     Pack,
     PackedFile,
+    PackOptions,
     QueryTerm,
 )
 from ctx.ranking.explain import explain
@@ -61,18 +61,18 @@ _LONGEST_TASK = 100_000
 """Maximum characters of a task."""
 
 
-class Made(NamedTuple):
+class PackResult(NamedTuple):
     """A pack and its text."""
 
     pack: Pack
     prompt: str
 
 
-class Ranking(NamedTuple):
+class RankedTree(NamedTuple):
     """An opened tree with the candidates for a task."""
 
     opened: Opened
-    shelves: Shelves
+    records: RecordCache
     query: Query
     found: list[Candidate]
     sources: Sources
@@ -80,11 +80,11 @@ class Ranking(NamedTuple):
 
     def dependencies(self) -> Dependencies:
         """Return the edges between the files of the tree."""
-        read, records = self.sources.read, self.shelves.record_of
-        return Dependencies(self.shelves.corpus, read, records, self.sources.parse)
+        read, records = self.sources.read, self.records.record_of
+        return Dependencies(self.records.corpus, read, records, self.sources.parse)
 
 
-def check(task: str, options: Options) -> None:
+def check(task: str, options: PackOptions) -> None:
     """Raise UsageError for a task or options that no pack can be made with."""
     if not task.strip():
         raise UsageError("the task is empty: describe in a sentence what to do")
@@ -108,9 +108,9 @@ def check(task: str, options: Options) -> None:
 def make(
     session: SearchSession,
     task: str,
-    options: Options,
+    options: PackOptions,
     log: str | None = None,
-) -> Made:
+) -> PackResult:
     """Make a pack without storing it. `log` is the text of an error log.
 
     Raises UsageError for a task or options that no pack can be made with, CtxError if there is no tree.
@@ -121,7 +121,7 @@ def make(
     count = counter(options.tokenizer)
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 
-    def built(ranking: Ranking) -> Made:
+    def built(ranking: RankedTree) -> PackResult:
         return with_edges(ranking, pack_of(ranking, session, task, options, hints, count))
 
     return ranked(session, task, options, hints, built)
@@ -130,14 +130,14 @@ def make(
 def ranked(
     session: SearchSession,
     task: str,
-    options: Options,
+    options: PackOptions,
     hints: Sequence[Hint],
-    use: Callable[[Ranking], Made],
-) -> Made:
+    use: Callable[[RankedTree], PackResult],
+) -> PackResult:
     """Call `use` with the ranked candidates for a task; damage found on the way is repaired."""
     query = query_of_task(task)
 
-    def ask() -> tuple[Repair, Callable[[], Made]]:
+    def ask() -> tuple[Repair, Callable[[], PackResult]]:
         opened, changes, repair = _opened(session, options)
         return repair, lambda: use(rank(session, opened, changes(), query, options, hints))
 
@@ -146,7 +146,7 @@ def ranked(
 
 def _opened(
     session: SearchSession,
-    options: Options,
+    options: PackOptions,
 ) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Repair]:
     """Return the opened tree of a pack, a function for the changes of its range, and a repair function."""
     if options.within is None:
@@ -163,7 +163,7 @@ def _opened(
     return new, lambda: compare(session, old, new).new, repair
 
 
-def rows_for(options: Options) -> int:
+def rows_for(options: PackOptions) -> int:
     """Return the number of rows to rank for a pack."""
     return max(_ROWS, min(_ROWS_MAX, options.budget // _TOKENS_A_ROW))
 
@@ -173,23 +173,23 @@ def rank(
     opened: Opened,
     changes: Mapping[int, Mapping[int, Change]],
     query: Query,
-    options: Options,
+    options: PackOptions,
     hints: Sequence[Hint],
-) -> Ranking:
+) -> RankedTree:
     """Return the candidates of a query in an opened tree; `changes` are of a range, by file and chunk."""
     corpus = corpus_of(opened.view)
     tuning = session.tuning
     explained = explain(corpus, query, None, rows_for(options), tuning=tuning, deep=_DEEP)
-    shelves = Shelves(corpus, partial(session.record, opened.view))
-    found = candidates(shelves, tuning.read(query), explained, hints, changes)
-    return Ranking(opened, shelves, query, found, Sources(session.reader.read_blob), tuning.ranked_with)
+    records = RecordCache(corpus, partial(session.record, opened.view))
+    found = candidates(records, tuning.read(query), explained, hints, changes)
+    return RankedTree(opened, records, query, found, Sources(session.reader.read_blob), tuning.ranked_with)
 
 
 def blank(
-    ranking: Ranking,
+    ranking: RankedTree,
     session: SearchSession,
     task: str,
-    options: Options,
+    options: PackOptions,
     hints: tuple[Hint, ...],
     parent: str | None = None,
 ) -> Pack:
@@ -216,7 +216,7 @@ def blank(
     )
 
 
-def _unknown_files(ranking: Ranking, hints: Sequence[Hint]) -> str | None:
+def _unknown_files(ranking: RankedTree, hints: Sequence[Hint]) -> str | None:
     """Return a message if the task names files that are not in the tree."""
     named = [hint for hint in hints if hint.origin == TASK and hint.path and "/" in hint.path.strip("/")]
     paths = ranking.opened.view.paths
@@ -235,7 +235,7 @@ def query_of_task(task: str) -> Query:
     return query if asked is None else query._replace(requested=asked)
 
 
-def terms_of(ranking: Ranking) -> tuple[QueryTerm, ...]:
+def terms_of(ranking: RankedTree) -> tuple[QueryTerm, ...]:
     """Return the query terms of a task, and similar terms in the paths of its likeliest files."""
     likely = sorted(ranking.found, key=lambda one: (-one.odds, one.path))
     paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
@@ -243,7 +243,7 @@ def terms_of(ranking: Ranking) -> tuple[QueryTerm, ...]:
     return tuple(QueryTerm(*term) for term in query_terms(ranking.query) + near)
 
 
-def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
+def selection_for(ranking: RankedTree, pack: Pack, count: Count) -> Selection:
     """Return an empty selection with the frame of a pack counted. Raises UsageError if that does not fit."""
     frame = count(prompt(pack, lambda _, __: ""))
     budget = pack.options.budget
@@ -258,7 +258,7 @@ def selection_for(ranking: Ranking, pack: Pack, count: Count) -> Selection:
     return Selection(ranking.sources, form, count, weights, budget, frame + 6, pack.options.max_files)
 
 
-def choose(ranking: Ranking, selection: Selection) -> None:
+def choose(ranking: RankedTree, selection: Selection) -> None:
     """Fill a selection with the best candidates, their neighbours, and further candidates that fit."""
     ordered = in_order(ranking.found)
     selection.fill(ordered, _FOR_THE_BEST)
@@ -267,19 +267,19 @@ def choose(ranking: Ranking, selection: Selection) -> None:
         links = Links(ranking.dependencies())
         scale = max(1.0, (selection.budget / 8_000) ** 0.5)
         known = {one.row: one for one in ranking.found}
-        beside = users(ranking.shelves, ranking.query, chosen, 100)
+        beside = users(ranking.records, ranking.query, chosen, 100)
         for relation, most in ((TEST_OF, _TESTS), (CALLER_OF, _CALLERS)):
-            own = (one for one in beside if one.relation == relation and is_user(ranking.shelves, links, one))
+            own = (one for one in beside if one.relation == relation and is_user(ranking.records, links, one))
             _add(ranking, selection, known, own, int(most * scale), None)
         if not selection.is_full():
             texts = {one.row: _text(ranking, one) for one in chosen}
-            used = definitions_used(ranking.shelves, links, chosen, texts, 60)
+            used = definitions_used(ranking.records, links, chosen, texts, 60)
             _add(ranking, selection, known, used, int(_DEFINITIONS * scale), "signature")
     selection.fill(ordered)
 
 
 def _add(
-    ranking: Ranking,
+    ranking: RankedTree,
     selection: Selection,
     known: Mapping[int, Candidate],
     found: Iterable[Neighbour],
@@ -300,7 +300,7 @@ def _add(
         candidate = known.get(one.row)
         if candidate is None:
             parts = {"dependency": one.weight}
-            candidate = ranking.shelves.candidate(one.row, one.file, -5.0, parts, [said])
+            candidate = ranking.records.candidate(one.row, one.file, -5.0, parts, [said])
         else:
             candidate = candidate._replace(evidence=(*candidate.evidence, said))
         before = selection.used
@@ -314,20 +314,20 @@ def _add(
                 return
 
 
-def _text(ranking: Ranking, one: Candidate) -> str:
+def _text(ranking: RankedTree, one: Candidate) -> str:
     source = ranking.sources.get(one.blob, one.language)
     assert isinstance(source, Source), "it was shown"
     return "\n".join(source.lines[one.position.start_line - 1 : one.position.end_line])
 
 
 def pack_of(
-    ranking: Ranking,
+    ranking: RankedTree,
     session: SearchSession,
     task: str,
-    options: Options,
+    options: PackOptions,
     hints: tuple[Hint, ...],
     count: Count,
-) -> Made:
+) -> PackResult:
     """Return a pack of the candidates in a tree."""
     pack = blank(ranking, session, task, options, hints)
     selection = selection_for(ranking, pack, count)
@@ -335,7 +335,7 @@ def pack_of(
     return finished(ranking.sources, pack, selection, count)
 
 
-def with_edges(ranking: Ranking, made: Made) -> Made:
+def with_edges(ranking: RankedTree, made: PackResult) -> PackResult:
     """Return a pack with the edges between its shown files."""
     paths = [file.path for file in made.pack.files if file.excerpts]
     return made._replace(pack=made.pack._replace(edges=edges_between(ranking.dependencies(), paths)))
@@ -347,7 +347,7 @@ def finished(
     selection: Selection,
     count: Count,
     against: Callable[[Pack], Pack] = lambda pack: pack,
-) -> Made:
+) -> PackResult:
     """Return the pack of a selection; excerpts are dropped until the exact token count is within the budget.
 
     `against` compares it with the parent pack.
@@ -362,7 +362,7 @@ def finished(
         text = prompt(named, partial(excerpt_text, sources))
         tokens_used = count(text)
         if tokens_used <= pack.options.budget:
-            return Made(whole._replace(tokens=tokens_used), text)
+            return PackResult(whole._replace(tokens=tokens_used), text)
         if mentioned:
             mentioned -= 1
         elif not selection.drop_last():

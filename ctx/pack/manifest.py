@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctx.errors import CtxError, Damaged, Decoding
-from ctx.pack.values import (
+from ctx.pack.types import (
     ADDED,
     CHANGED,
     FORMATS,
@@ -20,14 +20,14 @@ from ctx.pack.values import (
     Considered,
     Delta,
     Excerpt,
-    Gone,
     Hint,
     Lines,
-    Options,
     Pack,
     PackedFile,
+    PackOptions,
     QueryTerm,
-    Stale,
+    RemovedFile,
+    StaleCitation,
 )
 from ctx.search.dependencies.types import Edge
 
@@ -155,9 +155,11 @@ def _decode(value: dict[str, Any]) -> Pack:
     if value.get("parentPack") is not None:
         delta = Delta(
             _str(value["parentPack"]),
-            tuple(Gone(_bytes("path", one), _str(one["reason"])) for one in value["changes"]["removed"]),
             tuple(
-                Stale(_bytes("path", one), _str(one["citation"]))
+                RemovedFile(_bytes("path", one), _str(one["reason"])) for one in value["changes"]["removed"]
+            ),
+            tuple(
+                StaleCitation(_bytes("path", one), _str(one["citation"]))
                 for one in value.get("staleCitations", value["staleReferences"])  # as in 0.1.0
             ),
             value.get("completeRefresh"),
@@ -169,7 +171,7 @@ def _decode(value: dict[str, Any]) -> Pack:
     return Pack(
         _str(value["slug"]),
         _str(value["task"]),
-        Options(
+        PackOptions(
             _int(value["budget"]),
             _int(value["maxFiles"]),
             _str(value["tokenizer"]),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ctx.pack.candidates import Candidate, Shelves, definers
+from ctx.pack.candidates import Candidate, RecordCache, definers
 from ctx.pack.links import Links
 from ctx.ranking.query import Query
 from ctx.storage.views import paths as path_flags
@@ -50,7 +50,7 @@ class Neighbour(NamedTuple):
 
 
 def definitions_used(
-    shelves: Shelves, links: Links, chosen: Sequence[Candidate], texts: Mapping[int, str], most: int
+    records: RecordCache, links: Links, chosen: Sequence[Candidate], texts: Mapping[int, str], most: int
 ) -> list[Neighbour]:
     """Return definitions of names in the texts of selected rows (by row), best first."""
     uses: Counter[str] = Counter()
@@ -71,22 +71,22 @@ def definitions_used(
     targets = {path: links.targets(path, own) for path, own in asked.items()}
     known = {one.row for one in chosen}
     found = []
-    for name, rows in zip(names, definers(shelves.corpus, names), strict=True):
+    for name, rows in zip(names, definers(records.corpus, names), strict=True):
         user = first[name]
-        meant = _meant(shelves, targets[user.path], user, name, rows)
+        meant = _meant(records, targets[user.path], user, name, rows)
         rows = [row for row in meant if row not in known]
         if not 0 < len(rows) <= _MOST_DEFINERS:
             continue
         for row in rows:
-            file = _file(shelves, row)
-            if file >= 0 and not int(shelves.corpus.view.file_flags[file]) & _NO_SOURCE:
+            file = _file(records, row)
+            if file >= 0 and not int(records.corpus.view.file_flags[file]) & _NO_SOURCE:
                 weight = uses[name] * user.chance / len(rows)
                 found.append(Neighbour(row, file, DEFINITION_OF, name, user.path, weight))
-    return _best(shelves, found, most)
+    return _best(records, found, most)
 
 
 def _meant(
-    shelves: Shelves, targets: Mapping[str, bytes] | None, user: Candidate, name: str, rows: Sequence[int]
+    records: RecordCache, targets: Mapping[str, bytes] | None, user: Candidate, name: str, rows: Sequence[int]
 ) -> Sequence[int]:
     """Return the rows that define a name as used in a selected row: in its file, else in an edge's target.
 
@@ -94,20 +94,20 @@ def _meant(
     """
     if targets is None:
         return rows
-    view, document_of = shelves.corpus.view, shelves.corpus.document_of
+    view, document_of = records.corpus.view, records.corpus.document_of
     own = [row for row in rows if document_of[row] == document_of[user.row]]
-    return own or [row for row in rows if view.path(_file(shelves, row)) == targets.get(name)]
+    return own or [row for row in rows if view.path(_file(records, row)) == targets.get(name)]
 
 
-def is_user(shelves: Shelves, links: Links, found: Neighbour) -> bool:
+def is_user(records: RecordCache, links: Links, found: Neighbour) -> bool:
     """Return True if a row with a name uses its definition, or that is unknown."""
-    path = shelves.corpus.view.path(found.file)
+    path = records.corpus.view.path(found.file)
     return path == found.source or not links.known(path) or links.leads(path, found.source, found.symbol)
 
 
-def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int) -> list[Neighbour]:
+def users(records: RecordCache, query: Query, chosen: Sequence[Candidate], most: int) -> list[Neighbour]:
     """Return tests and other code that name the definitions of selected rows, likeliest first."""
-    corpus = shelves.corpus
+    corpus = records.corpus
     symbols: dict[str, Candidate] = {}
     for one in chosen:
         if one.kind in _CALLABLE and one.names and not one.is_test:
@@ -132,7 +132,7 @@ def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int
         for row in rows:
             if row in known:
                 continue
-            file = _file(shelves, row)
+            file = _file(records, row)
             if file < 0:
                 continue
             flags = int(corpus.view.file_flags[file])
@@ -141,16 +141,16 @@ def users(shelves: Shelves, query: Query, chosen: Sequence[Candidate], most: int
             relation = TEST_OF if flags & path_flags.TEST else CALLER_OF
             weight = definition.chance * (1.0 + float(on_task[row])) / (1.0 + len(rows)) ** 0.5
             found.append(Neighbour(row, file, relation, name, definition.path, weight))
-    return _best(shelves, found, most)
+    return _best(records, found, most)
 
 
-def _file(shelves: Shelves, row: int) -> int:
-    return int(shelves.corpus.shown[shelves.corpus.document_of[row]])
+def _file(records: RecordCache, row: int) -> int:
+    return int(records.corpus.shown[records.corpus.document_of[row]])
 
 
-def _best(shelves: Shelves, found: Sequence[Neighbour], most: int) -> list[Neighbour]:
+def _best(records: RecordCache, found: Sequence[Neighbour], most: int) -> list[Neighbour]:
     """Return the best neighbours, each row once with its highest weight."""
-    view = shelves.corpus.view
+    view = records.corpus.view
     kept: dict[int, Neighbour] = {}
     for one in sorted(found, key=lambda one: (-one.weight, view.path(one.file), one.row, one.symbol)):
         kept.setdefault(one.row, one)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ctx.pack.values import Lines
+from ctx.pack.types import Lines
 from ctx.text.contents import decode
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
-from ctx.pack.values import CHANGED, JSON, MARKDOWN, UNCHANGED, XML, Excerpt, Pack, PackedFile
+from ctx.pack.types import CHANGED, JSON, MARKDOWN, UNCHANGED, XML, Excerpt, Pack, PackedFile
 from ctx.text.escaping import escape_control, escape_control_lines
 
 SHORT = 12

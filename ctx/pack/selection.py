@@ -12,7 +12,7 @@ from ctx.pack.candidates import Candidate
 from ctx.pack.excerpts import cut, join, signature, without
 from ctx.pack.render import Form
 from ctx.pack.sources import Source, Sources, text_of
-from ctx.pack.values import (
+from ctx.pack.types import (
     BELOW_LIMIT,
     LOW_VALUE,
     NO_ROOM,

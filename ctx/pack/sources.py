@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ctx.pack.excerpts import LONGEST_LINE
 from ctx.pack.outline import Outline, outline
-from ctx.pack.values import SOURCE_MEMORY, Lines
+from ctx.pack.types import SOURCE_MEMORY, Lines
 from ctx.text.contents import to_text
 
 if TYPE_CHECKING:

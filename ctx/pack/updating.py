@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctx.pack.candidates import Candidate
 from ctx.pack.hints import read_log, read_task
 from ctx.pack.links import has_edge
-from ctx.pack.making import Made, Ranking, blank, check, choose, finished, ranked, selection_for, with_edges
+from ctx.pack.making import (
+    PackResult,
+    RankedTree,
+    blank,
+    check,
+    choose,
+    finished,
+    ranked,
+    selection_for,
+    with_edges,
+)
 from ctx.pack.render import SHORT
 from ctx.pack.selection import Selection, in_order
-from ctx.pack.shelf import Shelf
-from ctx.pack.values import (
+from ctx.pack.store import PackStore
+from ctx.pack.types import (
     ADDED,
     CHANGED,
     DELETED,
@@ -27,12 +37,12 @@ from ctx.pack.values import (
     UNCHANGED,
     Considered,
     Delta,
-    Gone,
-    Options,
     Pack,
     PackedFile,
+    PackOptions,
     QueryTerm,
-    Stale,
+    RemovedFile,
+    StaleCitation,
 )
 from ctx.pack.worth import LEAST
 from ctx.ranking.query_terms import SYNONYM
@@ -48,7 +58,7 @@ _ROOM, _GROWTH = 200, 1.5
 """A changed file may take `_GROWTH` times its previous tokens plus `_ROOM`."""
 
 
-class Wishes(NamedTuple):
+class UpdateOptions(NamedTuple):
     """Requested changes to the task and options of the parent pack; None keeps its value."""
 
     task: str | None = None
@@ -59,7 +69,7 @@ class Wishes(NamedTuple):
     revision: str | None = None
     within: str | None = None
 
-    def options(self, before: Options) -> Options:
+    def options(self, before: PackOptions) -> PackOptions:
         """Return the parent's options with the changes; a new revision replaces a range and vice versa."""
         changes = self._asdict()
         del changes["task"]
@@ -73,14 +83,14 @@ class Wishes(NamedTuple):
 
 def update(
     session: SearchSession,
-    shelf: Shelf,
+    shelf: PackStore,
     parent: Pack,
-    wishes: Wishes,
+    changes: UpdateOptions,
     log: str | None = None,
-) -> Made:
+) -> PackResult:
     """Make an update of a pack without storing it. Raises as `making.make` does."""
-    task = parent.task if wishes.task is None else wishes.task
-    options = wishes.options(parent.options)
+    task = parent.task if changes.task is None else changes.task
+    options = changes.options(parent.options)
     check(task, options)
     count = counter(options.tokenizer)
     logged = read_log(log) if log is not None else [one for one in parent.hints if one.origin == ERROR_LOG]
@@ -92,7 +102,7 @@ def update(
         and hints == parent.hints
     )
 
-    def built(ranking: Ranking) -> Made:
+    def built(ranking: RankedTree) -> PackResult:
         pack = blank(ranking, session, task, options, hints, parent.slug)
         blobs = _blobs(ranking)
         lost = _lost_edges(ranking, parent, blobs)
@@ -114,7 +124,7 @@ def _asked(pack: Pack) -> list[QueryTerm]:
     return [term for term in pack.query_terms if term.origin != SYNONYM]
 
 
-def _why_complete(shelf: Shelf, parent: Pack) -> str | None:
+def _why_complete(shelf: PackStore, parent: Pack) -> str | None:
     """Return the reason why everything must be sent again, or None."""
     if parent.strategy != STRATEGY:
         return "its excerpts were chosen in another way"
@@ -128,9 +138,9 @@ def _why_complete(shelf: Shelf, parent: Pack) -> str | None:
     return None
 
 
-def _blobs(ranking: Ranking) -> dict[bytes, str]:
+def _blobs(ranking: RankedTree) -> dict[bytes, str]:
     """Return the blobs of the tree's files that have rows, by path."""
-    corpus = ranking.shelves.corpus
+    corpus = ranking.records.corpus
     found = {}
     for file, path in enumerate(corpus.view.paths):
         document = int(corpus.file_document[file])
@@ -140,7 +150,7 @@ def _blobs(ranking: Ranking) -> dict[bytes, str]:
     return found
 
 
-def _lost_edges(ranking: Ranking, parent: Pack, blobs: Mapping[bytes, str]) -> tuple[Edge, ...]:
+def _lost_edges(ranking: RankedTree, parent: Pack, blobs: Mapping[bytes, str]) -> tuple[Edge, ...]:
     """Return the edges between files of the parent pack that the tree no longer has."""
     before = {file.path: file.blob for file in parent.files}
     dependencies = ranking.dependencies()
@@ -167,16 +177,18 @@ def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: st
             state = UNCHANGED if complete is not None or old.excerpts == file.excerpts else CHANGED
         files.append(file._replace(state=state))
     here = {file.path for file in files}
-    gone = [Gone(path, DELETED if path not in blobs else NOT_SELECTED) for path in before if path not in here]
+    gone = [
+        RemovedFile(path, NOT_SELECTED if path in blobs else DELETED) for path in before if path not in here
+    ]
     return _with_delta(made._replace(files=tuple(files)), before, gone)
 
 
-def _with_delta(made: Pack, before: Mapping[bytes, PackedFile], gone: list[Gone]) -> Pack:
+def _with_delta(made: Pack, before: Mapping[bytes, PackedFile], gone: list[RemovedFile]) -> Pack:
     assert made.delta is not None
     old = [path for path, file in ((file.path, file) for file in made.files) if file.state == CHANGED]
     old += [one.path for one in gone]
     stale = [
-        Stale(path, f"{(before[path].blob or '')[:SHORT]}:{first}-{last}")
+        StaleCitation(path, f"{(before[path].blob or '')[:SHORT]}:{first}-{last}")
         for path in old
         if path in before
         for excerpt in before[path].excerpts
@@ -185,11 +197,13 @@ def _with_delta(made: Pack, before: Mapping[bytes, PackedFile], gone: list[Gone]
     return made._replace(delta=made.delta._replace(removed=tuple(gone), stale=tuple(stale)))
 
 
-def _touched(ranking: Ranking, pack: Pack, parent: Pack, blobs: Mapping[bytes, str], count: Count) -> Made:
+def _touched(
+    ranking: RankedTree, pack: Pack, parent: Pack, blobs: Mapping[bytes, str], count: Count
+) -> PackResult:
     """Return the parent's files in their current state, and changed files that are now selected."""
     before = {file.path: file for file in parent.files if file.excerpts}
     kept = [file._replace(state=UNCHANGED) for file in before.values() if blobs.get(file.path) == file.blob]
-    gone = [Gone(path, DELETED) for path in before if path not in blobs]
+    gone = [RemovedFile(path, DELETED) for path in before if path not in blobs]
     changed = [path for path in before if path in blobs and blobs[path] != before[path].blob]
 
     def against(made: Pack) -> Pack:
@@ -199,7 +213,7 @@ def _touched(ranking: Ranking, pack: Pack, parent: Pack, blobs: Mapping[bytes, s
             if file.excerpts or file.path in before
         ]
         here = {file.path for file in files}
-        out = [Gone(path, NOT_SELECTED) for path in changed if path not in here]
+        out = [RemovedFile(path, NOT_SELECTED) for path in changed if path not in here]
         now = {one.path: one for one in parent.considered if one.path in blobs}
         now |= {path: Considered(path, blobs[path], now[path].status) for path in now}
         now |= {one.path: one for one in made.considered}
@@ -226,7 +240,7 @@ def _status(parent: Pack, path: bytes) -> str:
     return next((one.status for one in parent.considered if one.path == path), SELECTED)
 
 
-def _show_again(ranking: Ranking, selection: Selection, old: PackedFile) -> None:
+def _show_again(ranking: RankedTree, selection: Selection, old: PackedFile) -> None:
     """Select excerpts of a changed file: of the symbols shown before, then of other matches."""
     symbols = {excerpt.symbol for excerpt in old.excerpts}
     found = {one.row: one for one in ranking.found if one.path == old.path}
@@ -243,13 +257,13 @@ def _show_again(ranking: Ranking, selection: Selection, old: PackedFile) -> None
             selection.add(one, most if old.path in selection.shown else None)
 
 
-def _rows(ranking: Ranking, path: bytes) -> list[Candidate]:
+def _rows(ranking: RankedTree, path: bytes) -> list[Candidate]:
     """Return all rows of a file as candidates."""
-    corpus = ranking.shelves.corpus
+    corpus = ranking.records.corpus
     file = corpus.view.paths.index(path)
     document = int(corpus.file_document[file])
     start = int(corpus.document_start[document])
     return [
-        ranking.shelves.candidate(row, file, _SHOWN_BEFORE, {}, [])
+        ranking.records.candidate(row, file, _SHOWN_BEFORE, {}, [])
         for row in range(start, start + int(corpus.document_rows[document]))
     ]

@@ -36,7 +36,7 @@ from ctx.index import Index
 from ctx.pack.hints import read_task
 from ctx.pack.making import pack_of, query_of_task, rank
 from ctx.pack.outline import Item, Outline, outline
-from ctx.pack.values import Options
+from ctx.pack.types import PackOptions
 from ctx.search.evaluation.commits import Commit, commits
 from ctx.search.evaluation.parents import Parents
 from ctx.search.evaluation.tasks import SOURCES, task_of
@@ -182,7 +182,7 @@ def packs(trees: Trees, view: View, text: str, wanted: list[Target]) -> dict[str
     opened = Opened(Resolution(view.tree, None, "parent", REVISION), view, about, lambda _: None)
     found: dict[str, Any] = {}
     for budget in BUDGETS:
-        options = Options(budget)
+        options = PackOptions(budget)
         started = time.process_time()
         hints = tuple(read_task(text))
         ranking = rank(index, opened, {}, query_of_task(text), options, hints)

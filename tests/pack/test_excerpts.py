@@ -6,7 +6,7 @@ import pytest
 
 from ctx.pack.excerpts import cut, join, signature, without
 from ctx.pack.outline import NONE, outline
-from ctx.pack.values import Lines
+from ctx.pack.types import Lines
 
 SOURCES = {
     "python": """\

@@ -9,7 +9,7 @@ from ctx.pack.hints import read_task
 from ctx.pack.links import Links
 from ctx.pack.making import query_of_task, rank
 from ctx.pack.neighbours import CALLER_OF, TEST_OF, definitions_used, is_user, users
-from ctx.pack.values import Options
+from ctx.pack.types import PackOptions
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.hits import corpus_of
 from ctx.search.opening import open_tree
@@ -43,24 +43,24 @@ def test_edges_decide_where_they_are_known(make_repo):
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
         opened = open_tree(index, None, None, None)
-        ranking = rank(index, opened, {}, query_of_task(TASK), Options(), read_task(TASK))
+        ranking = rank(index, opened, {}, query_of_task(TASK), PackOptions(), read_task(TASK))
         chosen = [one for one in ranking.found if one.path == b"shop/payments.py"][:1]
         links = Links(ranking.dependencies())
-        proposed = users(ranking.shelves, ranking.query, chosen, 100)
+        proposed = users(ranking.records, ranking.query, chosen, 100)
         paths = {one: opened.view.path(one.file).decode() for one in proposed}
-        kept = {(one.relation, path) for one, path in paths.items() if is_user(ranking.shelves, links, one)}
+        kept = {(one.relation, path) for one, path in paths.items() if is_user(ranking.records, links, one)}
         # A file in a language without edges is taken at its word.
         callers = {(CALLER_OF, "shop/checkout.py"), (CALLER_OF, "games/console.rb")}
         assert kept == {*callers, (TEST_OF, "tests/test_payments.py")}
         assert set(paths.values()) - {path for _, path in kept} == {"games/words.py", "tests/test_words.py"}
         texts = {one.row: CHOSEN for one in chosen}
-        used = definitions_used(ranking.shelves, links, chosen, texts, 60)
+        used = definitions_used(ranking.records, links, chosen, texts, 60)
         assert [(one.symbol, opened.view.path(one.file)) for one in used] == [
             ("round_amount", b"shop/rounding.py")
         ]
         # Without edges three places of one name are none.
         blind = Links(ranking.dependencies(), most=0)
-        assert definitions_used(ranking.shelves, blind, chosen, texts, 60) == []
+        assert definitions_used(ranking.records, blind, chosen, texts, 60) == []
 
 
 def unreadable(oid):

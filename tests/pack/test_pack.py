@@ -16,7 +16,7 @@ from ctx.errors import UsageError
 from ctx.pack.making import blank, query_of_task, rank, selection_for
 from ctx.pack.manifest import manifest
 from ctx.pack.sources import Sources
-from ctx.pack.values import BELOW_LIMIT, FORMATS, NO_ROOM, SELECTED, TOKEN_BUDGET, Options
+from ctx.pack.types import BELOW_LIMIT, FORMATS, NO_ROOM, SELECTED, TOKEN_BUDGET, PackOptions
 from ctx.search.citations import citation
 from ctx.search.opening import open_tree
 from ctx.text.tokens import TOKENIZERS, counter
@@ -61,7 +61,7 @@ def test_same_tree_task_and_options_give_the_same_pack(index, shop):
     with ctx.open(shop.path) as other:
         again = other.pack(TASK)
     assert (again.prompt, again.pack) == (one.prompt, one.pack)
-    assert index.pack(TASK, Options(budget=500)).pack.slug != one.pack.slug
+    assert index.pack(TASK, PackOptions(budget=500)).pack.slug != one.pack.slug
 
 
 def test_excerpts_are_the_lines_that_they_cite(index):
@@ -95,7 +95,7 @@ def test_contributions_add_up_and_files_say_what_they_were(index, shop):
 def test_text_never_has_more_tokens_than_its_budget(index, budget, files, form, tokenizer, task):
     count = counter(tokenizer)
     try:
-        made = index.pack(task, Options(budget, files, tokenizer, form))
+        made = index.pack(task, PackOptions(budget, files, tokenizer, form))
     except UsageError:
         assert budget < 250  # what the frame needs at most
         return
@@ -104,24 +104,25 @@ def test_text_never_has_more_tokens_than_its_budget(index, budget, files, form, 
 
 
 def test_each_format_can_be_read(index):
-    made = index.pack(TASK, Options(format="json"))
+    made = index.pack(TASK, PackOptions(format="json"))
     value = json.loads(made.prompt)
     assert value["files"][0]["path"] == "shop/session.py"
     assert "renew_session" in "".join(one["text"] for one in value["files"][0]["excerpts"])
-    root = ElementTree.fromstring(index.pack("end ]]> of <b> & renew_session", Options(format="xml")).prompt)
+    made = index.pack("end ]]> of <b> & renew_session", PackOptions(format="xml"))
+    root = ElementTree.fromstring(made.prompt)
     assert root.findtext("task") == "end ]]> of <b> & renew_session"
     assert {one.get("path") for one in root.iter("file")} >= {"shop/session.py"}
 
 
 def test_what_became_of_the_others(index):
-    made = index.pack(TASK, Options(max_files=1))
+    made = index.pack(TASK, PackOptions(max_files=1))
     status = {one.path.decode(): one.status for one in made.pack.considered}
     assert status["shop/session.py"] == SELECTED
     assert BELOW_LIMIT in status.values()
 
 
 def test_a_file_without_room_says_so(index):
-    made = index.pack(TASK, Options(budget=200))
+    made = index.pack(TASK, PackOptions(budget=200))
     left_out = [file for file in made.pack.files if not file.excerpts]
     assert b"shop/login.py" in {file.path for file in left_out}
     for file in left_out:
@@ -138,8 +139,9 @@ def test_a_full_pack_reads_no_further_file(index):
         read.append(blob)
         return index.reader.read_blob(blob)
 
-    ranking = rank(index, opened, {}, query_of_task(TASK), Options(), ())._replace(sources=Sources(reading))
-    pack = blank(ranking, index, TASK, Options(), ())
+    ranking = rank(index, opened, {}, query_of_task(TASK), PackOptions(), ())
+    ranking = ranking._replace(sources=Sources(reading))
+    pack = blank(ranking, index, TASK, PackOptions(), ())
     selection = selection_for(ranking, pack, counter("o200k_base"))
     selection.used = selection.budget - 10
     assert not any(selection.add(one, only=one.symbol) for one in ranking.found)
@@ -180,14 +182,14 @@ OverflowError: no
 def test_what_a_range_changed_comes_first(index, shop):
     text = str(FILES["shop/basket.ts"]).replace("+ 1", "+ 2")
     shop.commit({"shop/basket.ts": text})
-    made = index.pack("review what happens to customers", Options(within="HEAD~1..HEAD"))
+    made = index.pack("review what happens to customers", PackOptions(within="HEAD~1..HEAD"))
     assert paths(made)[0] == "shop/basket.ts"
     assert {"kind": "change", "state": "modified"} in made.pack.files[0].evidence
 
 
 def test_a_revision_is_packed_as_it_was(index, shop):
     shop.commit({"shop/session.py": "gone = True\n"})
-    assert "def renew_session" in index.pack(TASK, Options(revision="HEAD~1")).prompt
+    assert "def renew_session" in index.pack(TASK, PackOptions(revision="HEAD~1")).prompt
     assert "def renew_session(self" not in index.pack(TASK).prompt
 
 
@@ -212,14 +214,14 @@ def test_a_file_that_is_not_in_the_tree_is_told(index):
 @pytest.mark.parametrize(
     "options",
     [
-        Options(budget=0),
-        Options(budget=1_000_001),
-        Options(max_files=0),
-        Options(max_files=1_001),
-        Options(tokenizer="p50k"),
-        Options(format="html"),
-        Options(revision="HEAD", within="HEAD"),
-        Options(budget=20),
+        PackOptions(budget=0),
+        PackOptions(budget=1_000_001),
+        PackOptions(max_files=0),
+        PackOptions(max_files=1_001),
+        PackOptions(tokenizer="p50k"),
+        PackOptions(format="html"),
+        PackOptions(revision="HEAD", within="HEAD"),
+        PackOptions(budget=20),
     ],
 )
 def test_options_that_cannot_be_are_refused(index, options):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctx.pack.hints import read_task
 from ctx.pack.making import query_of_task
 from ctx.pack.report import read_report
-from ctx.pack.values import EXAMPLE, TASK
+from ctx.pack.types import EXAMPLE, TASK
 from ctx.storage.views import paths
 
 REPORT = """\

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from shop_project import FILES, TASK
 
 from ctx.pack.manifest import decode, encode, manifest
-from ctx.pack.updating import Wishes
-from ctx.pack.values import Options
+from ctx.pack.types import PackOptions
+from ctx.pack.updating import UpdateOptions
 
 SESSION = str(FILES["shop/session.py"])
 
@@ -138,28 +138,28 @@ def test_a_file_is_compared_by_hash_when_size_and_time_are_equal(index, parent, 
 
 
 def test_unset_options_are_those_before(index, shop):
-    options = Options(700, 3, "cl100k_base", "xml")
+    options = PackOptions(700, 3, "cl100k_base", "xml")
     first = index.pack(TASK, options, log='  File "shop/clock.py", line 8, in monotonic_seconds\n')
     index.packs.write(first.pack, first.prompt)
     made = index.update_pack(first.pack)
     assert (made.pack.options, made.pack.task, made.pack.hints) == (options, TASK, first.pack.hints)
-    made = index.update_pack(first.pack, Wishes(budget=900))
+    made = index.update_pack(first.pack, UpdateOptions(budget=900))
     assert made.pack.options == options._replace(budget=900)
 
 
 def test_another_task_chooses_anew_and_still_refers_to_what_is_the_same(index, parent):
-    made = index.update_pack(parent, Wishes(task=TASK + ", and how is the Invoice rendered"))
+    made = index.update_pack(parent, UpdateOptions(task=TASK + ", and how is the Invoice rendered"))
     assert states(made)["shop/session.py"] == "unchanged"
     assert states(made)["shop/invoice.go"] == "added"
     assert "func (i Invoice) Total" in made.prompt
     assert "def renew_session" not in made.prompt
-    made = index.update_pack(parent, Wishes(task="how is an Invoice rendered", max_files=1))
+    made = index.update_pack(parent, UpdateOptions(task="how is an Invoice rendered", max_files=1))
     gone = {(one.path, one.reason) for one in made.pack.delta.removed}
     assert (b"shop/login.py", "not selected") in gone
 
 
 def test_another_tokenizer_counts_with_it(index, parent):
-    made = index.update_pack(parent, Wishes(tokenizer="cl100k_base"))
+    made = index.update_pack(parent, UpdateOptions(tokenizer="cl100k_base"))
     assert made.pack.options.tokenizer == "cl100k_base"
     assert set(states(made).values()) == {"unchanged"}
 
@@ -226,7 +226,7 @@ EDITS = {
 @given(edits=st.sets(st.sampled_from(sorted(EDITS))), budget=st.sampled_from([400, 700, 8_000]))
 def test_only_what_was_touched_is_sent(index, shop, edits, budget):
     shop.write(dict(FILES))
-    first = index.pack(TASK, Options(budget))
+    first = index.pack(TASK, PackOptions(budget))
     shop.write({name: str(FILES[name]).replace(*EDITS[name]) for name in edits})
     made = index.update_pack(first.pack)
     assert made.pack.tokens <= budget

@@ -13,7 +13,7 @@ from repositories import Repo
 
 import ctx
 from ctx.pack import explaining, making
-from ctx.pack.values import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, Options
+from ctx.pack.types import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, PackOptions
 
 FILES = {
     "server/sessions.py": "class SessionStore:\n    def renew(self, session):\n        session.end += 60\n",
@@ -36,7 +36,7 @@ def run(repo: Repo, *arguments: str, cwd: str = ".") -> subprocess.CompletedProc
 
 def explained(repo: Repo, path: str, task: str = "renew the session", **options: Any) -> Any:
     with ctx.open(repo.path) as index:
-        return index.explain(path, task, Options()._replace(**options))
+        return index.explain(path, task, PackOptions()._replace(**options))
 
 
 def test_what_is_selected_has_its_reasons(repo: Repo) -> None:
@@ -58,10 +58,10 @@ def test_the_selection_is_that_of_a_pack(repo: Repo) -> None:
     seen = set()
     with ctx.open(repo.path) as index:
         for options in (
-            Options(),
-            Options(max_files=1),
-            Options(budget=260),
-            Options(max_files=2, budget=300),
+            PackOptions(),
+            PackOptions(max_files=1),
+            PackOptions(budget=260),
+            PackOptions(max_files=2, budget=300),
         ):
             pack = index.pack("renew the session", options).pack
             status = {one.path.decode(): one.status for one in pack.considered}

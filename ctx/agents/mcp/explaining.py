@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ctx.agents.mcp.reading import inside
 from ctx.agents.mcp.replies import Reply, revision_values
 from ctx.index import Index
-from ctx.pack.values import Options
+from ctx.pack.types import PackOptions
 from ctx.search.evidence.wording import explanation_in_words
 from ctx.text.escaping import escape_control
 
@@ -23,7 +23,7 @@ _MOST_FILES = 20
 def explain(index: Index, given: dict[str, Any]) -> Reply:
     """Return indexing status, rank and reasons of a file for a task. Raises CtxError."""
     inside(given["path"])
-    options = Options()
+    options = PackOptions()
     if "max_files" in given:
         options = options._replace(max_files=given["max_files"])
     found = index.explain(given["path"], given["task"], options)

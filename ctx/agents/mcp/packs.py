@@ -20,8 +20,8 @@ from ctx.text.tokens import counter
 from ctx.text.wording import size, when
 
 if TYPE_CHECKING:
-    from ctx.pack.shelf import Listed
-    from ctx.pack.values import Pack
+    from ctx.pack.store import StoredPack
+    from ctx.pack.types import Pack
 
 MOST = 100
 """Maximum number of packs to list, newest first."""
@@ -50,17 +50,17 @@ class Text(NamedTuple):
 
 def make_pack(index: Index, given: dict[str, Any]) -> Reply:
     """Make and keep a pack, or an update of one with what has changed. Raises CtxError."""
-    from ctx.pack.updating import Wishes
-    from ctx.pack.values import Options
+    from ctx.pack.types import PackOptions
+    from ctx.pack.updating import UpdateOptions
 
     task, options = given.get("task"), _options(given)
     if "update" in given:
         parent = index.packs.read(index.packs.find(given["update"]))
-        made = index.update_pack(parent, Wishes(task, **options))
+        made = index.update_pack(parent, UpdateOptions(task, **options))
     elif task is None:
         raise UsageError("pack needs task, or update")
     else:
-        made = index.pack(task, Options()._replace(**options))
+        made = index.pack(task, PackOptions()._replace(**options))
     pack, kept, notes = made.pack, False, [made.pack.message] if made.pack.message else []
     if pack.files or pack.delta is not None:
         try:
@@ -78,13 +78,13 @@ def make_pack(index: Index, given: dict[str, Any]) -> Reply:
 def list_packs(index: Index) -> Reply:
     """Return the newest packs, at most MOST."""
     packs = index.packs.list()
-    lines = [f"{when(one.made // 10**9)}  {size(one.size)}  {one.slug}" for one in packs[:MOST]]
+    lines = [f"{when(one.created // 10**9)}  {size(one.size)}  {one.slug}" for one in packs[:MOST]]
     if len(packs) > MOST:
         lines.append(f"[{len(packs) - MOST:,} older ones]")
     values = [
         {
             "slug": one.slug,
-            "createdAt": one.made // 10**9,
+            "createdAt": one.created // 10**9,
             "sizeBytes": one.size,
             "uri": SCHEME + one.slug,
         }
@@ -104,7 +104,7 @@ def read_pack(index: Index, given: dict[str, Any]) -> Reply:
     return Reply(index.packs.prompt(pack), _plain(pack, kept=True) | {"message": message})
 
 
-def resources(index: Index) -> Sequence[Listed]:
+def resources(index: Index) -> Sequence[StoredPack]:
     """Return the packs to list as resources."""
     return index.packs.list()[:MOST]
 

@@ -37,7 +37,7 @@ from ctx.types import Answer, Hit, Progress
 
 if TYPE_CHECKING:
     from ctx.agents.mcp.packs import Text
-    from ctx.pack.shelf import Listed
+    from ctx.pack.store import StoredPack
 
 _CALLS = 200
 """Number of calls after which the index is reopened."""
@@ -91,7 +91,7 @@ class Project:
         finally:
             session.on_progress = session.on_commits = None
 
-    def packs(self) -> Sequence[Listed]:
+    def packs(self) -> Sequence[StoredPack]:
         """Return the packs to list as resources. Raises CtxError."""
         from ctx.agents.mcp.packs import resources
 

@@ -48,11 +48,11 @@ def command(
     reporter = reporter_for()
     with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
         from ctx.cli.commands.evidence_output import print_explanation, print_json_explanation
-        from ctx.pack.values import Options
+        from ctx.pack.types import PackOptions
         from ctx.search.evidence.types import INDEXED
 
         given: dict[str, Any] = {"budget": budget, "max_files": max_files, "revision": revision}
-        wanted = Options()._replace(**{key: value for key, value in given.items() if value is not None})
+        wanted = PackOptions()._replace(**{key: value for key, value in given.items() if value is not None})
         explanation = index.explain(path, text, wanted)
         reporter.close()
         if as_json:

@@ -16,11 +16,11 @@ from ctx.text.escaping import escape_control
 
 if TYPE_CHECKING:
     from ctx.index import Index
-    from ctx.pack.making import Made
+    from ctx.pack.making import PackResult
 
 BUDGET, BUDGET_MAX = 8_000, 1_000_000
 FILES, FILES_MAX = 40, 1_000
-"""Defaults and limits as in ctx.pack.values, which is imported only to make a pack."""
+"""Defaults and limits as in ctx.pack.types, which is imported only to make a pack."""
 FORMATS = ("markdown", "xml", "json")
 TOKENIZERS = ("o200k_base", "cl100k_base")
 _LOG_PART = 1 << 20
@@ -128,25 +128,25 @@ def command(
     reporter = reporter_for()
     with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
         if update is None:
-            from ctx.pack.values import Options
+            from ctx.pack.types import PackOptions
 
             given: dict[str, Any] = {
                 "budget": budget, "max_files": max_files, "tokenizer": tokenizer, "format": form,
                 "revision": revision, "within": within,
             }  # fmt: skip
-            wanted = Options()._replace(**{key: value for key, value in given.items() if value is not None})
-            made = index.pack(text or "", wanted, log=log)
+            given = {key: value for key, value in given.items() if value is not None}
+            made = index.pack(text or "", PackOptions(**given), log=log)
         else:
-            from ctx.pack.updating import Wishes
+            from ctx.pack.updating import UpdateOptions
 
             parent = index.packs.read(index.packs.find(update))
-            changes = Wishes(text, budget, max_files, tokenizer, form, revision, within)
+            changes = UpdateOptions(text, budget, max_files, tokenizer, form, revision, within)
             made = index.update_pack(parent, changes, log=log)
         reporter.close()
         return hand_on(index, made, stdout=stdout, copy=copy, as_json=as_json)
 
 
-def hand_on(index: Index, made: Made, *, stdout: bool, copy: bool, as_json: bool) -> int:
+def hand_on(index: Index, made: PackResult, *, stdout: bool, copy: bool, as_json: bool) -> int:
     """Store a pack and print the requested output; print the whole pack if it cannot be stored."""
     from ctx.cli.commands.pack_output import print_manifest, print_summary
 

@@ -14,8 +14,8 @@ from ctx.text.pluralize import pluralize
 from ctx.text.wording import size, when
 
 if TYPE_CHECKING:
-    from ctx.pack.shelf import Listed
-    from ctx.pack.values import Pack, PackedFile
+    from ctx.pack.store import StoredPack
+    from ctx.pack.types import Pack, PackedFile
 
 
 def print_manifest(pack: Pack) -> None:
@@ -60,7 +60,7 @@ def describe(file: PackedFile) -> str:
     return f"{quoted(file.path)}:{ranges}{state}" + (f"  {why}" if why else "")
 
 
-def print_list(packs: Sequence[Listed], *, as_json: bool) -> None:
+def print_list(packs: Sequence[StoredPack], *, as_json: bool) -> None:
     """Print the list of stored packs."""
     if as_json:
         print_json({"type": "pack_list", "packs": [listed_object(one) for one in packs]})
@@ -68,9 +68,9 @@ def print_list(packs: Sequence[Listed], *, as_json: bool) -> None:
     if not packs:
         print('no pack is kept; `git ctx pack --task "..."` makes one', file=sys.stderr)
     for one in packs:
-        sys.stdout.write(f"{when(one.made // 10**9)}  {size(one.size):>8}  {one.slug}\n")
+        sys.stdout.write(f"{when(one.created // 10**9)}  {size(one.size):>8}  {one.slug}\n")
 
 
-def listed_object(one: Listed) -> dict[str, object]:
+def listed_object(one: StoredPack) -> dict[str, object]:
     """Return a stored pack as an object; times in seconds since 1970."""
-    return {"slug": one.slug, "createdAt": one.made // 10**9, "sizeBytes": one.size}
+    return {"slug": one.slug, "createdAt": one.created // 10**9, "sizeBytes": one.size}

@@ -66,7 +66,7 @@ class Explanation(NamedTuple):
     """The reasons why a file is or is not selected for a task.
 
     `indexing` is INDEXED, SKIPPED (with `reason`) or NOT_IN_TREE. `selection` is one of SELECTION of
-    `ctx.pack.values` and `selection_reason` explains it. Both are None if the file is not indexed;
+    `ctx.pack.types` and `selection_reason` explains it. Both are None if the file is not indexed;
     `selection` is also None if no pack can be made. `rank` is the position of the
     file among `ranked` ranked files, or None. `uses` and `used_by` are its dependency edges.
     """

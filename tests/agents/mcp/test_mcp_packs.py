@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from repositories import Repo
 
 import ctx
-from ctx.pack.values import FORMATS, Options
+from ctx.pack.types import FORMATS, PackOptions
 from ctx.text.tokens import counter
 
 TASK = "push the expiry of an expired session into the future in renew_session"
@@ -183,7 +183,7 @@ def test_resources_have_their_true_sizes_and_kinds(project: Repo) -> None:
     """Each as it is read, in bytes, whatever the format; the task has letters of several bytes."""
     with ctx.open(project.path) as index:
         for form in FORMATS:
-            made = index.pack(f"{TASK} – größer, {form}", Options(format=form))
+            made = index.pack(f"{TASK} – größer, {form}", PackOptions(format=form))
             index.packs.write(made.pack, made.prompt)
 
     async def conversation(session: ClientSession) -> Any:

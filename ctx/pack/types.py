@@ -55,8 +55,8 @@ class Hint(NamedTuple):
     origin: str
 
 
-class Options(NamedTuple):
-    """Options of a pack; they are stored in its manifest, and inherited by updates.
+class PackOptions(NamedTuple):
+    """PackOptions of a pack; they are stored in its manifest, and inherited by updates.
 
     `within` is a range of `ctx.git.ranges` whose changes are preferred.
     """
@@ -122,14 +122,14 @@ DELETED, NOT_SELECTED = "deleted", "not selected"
 """Reasons why an update lacks a file of the parent pack."""
 
 
-class Gone(NamedTuple):
+class RemovedFile(NamedTuple):
     """A file of the parent pack that the pack lacks: DELETED from the tree, or NOT_SELECTED."""
 
     path: bytes
     reason: str
 
 
-class Stale(NamedTuple):
+class StaleCitation(NamedTuple):
     """A citation of the parent pack that no longer matches its file."""
 
     path: bytes
@@ -143,8 +143,8 @@ class Delta(NamedTuple):
     """
 
     parent: str
-    removed: tuple[Gone, ...]
-    stale: tuple[Stale, ...]
+    removed: tuple[RemovedFile, ...]
+    stale: tuple[StaleCitation, ...]
     complete: str | None
     lost: tuple[Edge, ...] = ()
 
@@ -165,7 +165,7 @@ class Pack(NamedTuple):
 
     slug: str
     task: str
-    options: Options
+    options: PackOptions
     hints: tuple[Hint, ...]
     query_terms: tuple[QueryTerm, ...]
     revision: str

@@ -15,7 +15,7 @@ from shop_project import TASK
 from ctx.errors import CtxError, StoreUnusable
 from ctx.maintenance import fsck, gc
 from ctx.pack.manifest import decode, encode
-from ctx.pack.shelf import MANIFEST, slug_for
+from ctx.pack.store import MANIFEST, slug_for
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ctx.errors import CtxError, Damaged
 from ctx.pack.manifest import decode, encode
-from ctx.pack.values import FORMATS, Pack
+from ctx.pack.types import FORMATS, Pack
 from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store, unusable
 from ctx.text.query import tokens
@@ -33,14 +33,14 @@ _MOST_BYTES = 64 << 20
 _HOW = "`git ctx pack --list` lists the existing ones"
 
 
-class Listed(NamedTuple):
-    """A stored pack: `made` in nanoseconds since 1970, `size` in bytes.
+class StoredPack(NamedTuple):
+    """A stored pack: `created` in nanoseconds since 1970, `size` in bytes.
 
     `format` and `prompt_size` (bytes) are those of its text.
     """
 
     slug: str
-    made: int
+    created: int
     size: int
     format: str
     prompt_size: int
@@ -59,17 +59,17 @@ def slug_for(task: str, identity: str) -> str:
     return "-".join([*words, digits])
 
 
-class Shelf:
+class PackStore:
     """Packs of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.path = os.path.join(store.path, DIRECTORY)
 
-    def list(self) -> list[Listed]:
+    def list(self) -> list[StoredPack]:
         """Return the packs that this user may read, newest first."""
         found = [one for one in map(self._listed, self._names()) if one is not None]
-        return sorted(found, key=lambda one: (-one.made, one.slug))
+        return sorted(found, key=lambda one: (-one.created, one.slug))
 
     def find(self, name: str) -> str:
         """Return the slug for a slug, a unique prefix, or `latest`. Raises CtxError."""
@@ -164,7 +164,7 @@ class Shelf:
             return
         yield from (name for name in names if _SLUG.fullmatch(name))
 
-    def _listed(self, slug: str) -> Listed | None:
+    def _listed(self, slug: str) -> StoredPack | None:
         folder = os.path.join(self.path, slug)
         try:
             with os.scandir(folder) as entries:
@@ -177,7 +177,7 @@ class Shelf:
         if MANIFEST not in files or form is None:
             return None
         size = sum(one.st_size for one in files.values())
-        return Listed(slug, files[MANIFEST].st_mtime_ns, size, form, files[PROMPTS[form]].st_size)
+        return StoredPack(slug, files[MANIFEST].st_mtime_ns, size, form, files[PROMPTS[form]].st_size)
 
     def _bytes(self, slug: str, name: str) -> bytes:
         if not _SLUG.fullmatch(slug):
