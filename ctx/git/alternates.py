@@ -73,10 +73,8 @@ def _named(value: bytes) -> list[str]:
 def _entries(text: bytes, separator: bytes) -> Iterator[bytes]:
     """Yield the paths of a list; an entry in quotes is unquoted, one that begins with `#` is a comment."""
     while text:
-        quoted = unquoted(text) if text.startswith(b'"') else None
-        if quoted is not None:
-            path, rest = quoted
-            text = rest[1:]  # git skips one byte there, whatever it is
+        if quoted := unquoted(text):
+            path, text = quoted[0], quoted[1][1:]  # git skips one byte there, whatever it is
         else:
             path, _, text = text.partition(separator)
             if path.startswith(b"#"):

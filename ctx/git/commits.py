@@ -179,10 +179,8 @@ def _finish(stream: IO[bytes], line: bytes) -> None:
 
 
 def _path(name: bytes) -> bytes:
-    if name.startswith(b'"'):
-        found = unquoted(name)
-        return found[0] if found is not None else name
-    return name
+    found = unquoted(name)
+    return found[0] if found else name
 
 
 class Range(NamedTuple):

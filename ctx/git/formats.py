@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from ctx.errors import Damaged
 
+MODE_KIND = 0o170000
+"""Mask for the kind of a tree entry in its mode."""
+FILE_MODE = 0o100000
 SYMLINK_MODE = 0o120000
 SUBMODULE_MODE = 0o160000
 DIRECTORY_MODE = 0o040000

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ctx.errors import GitFailed, NotARepository
 from ctx.git import process
+from ctx.git.formats import FILE_MODE, MODE_KIND
 from ctx.git.location import Location, locate
 from ctx.git.repository import Repository
 from ctx.git.settings import Settings
@@ -46,7 +47,7 @@ def checked_out(repository: Repository, one: Pinned) -> Repository | None:
 def listed(repository: Repository, tree: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield names and paths from the `.gitmodules` of a tree, even if the tree has nothing there."""
     for entry in repository.tree_entries(tree):
-        if entry.name == _FILE and entry.mode & 0o170000 == 0o100000:
+        if entry.name == _FILE and entry.mode & MODE_KIND == FILE_MODE:
             try:
                 if repository.blob_size(entry.oid) > _LARGEST:
                     return

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ctx.chunking import chunk
 from ctx.chunking.normalise import embedded_text, without_noise
-from ctx.indexing import path_rules as files
+from ctx.git.repository import Repository
 from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.clusters import Document
 from ctx.storage.records import TEST, decode_record, encode_record
 from ctx.storage.views import postings
 from ctx.storage.views.segments import Key, Part
+from ctx.text.contents import MAX_SIZE, MISSING, TOO_LARGE, content_skip, decode, to_text
 from ctx.text.terms import DEFINITION
 from ctx.text.vocabulary import Counts, Vocabulary, exact_names
 from ctx.types import KINDS, Chunk
@@ -36,59 +37,52 @@ class Source(NamedTuple):
     record: bytes
 
 
-class Blobs(Protocol):
-    """Source of blobs (`ctx.git.repository`)."""
-
-    def blob_sizes(self, oids: Sequence[bytes]) -> list[int | None]: ...
-    def read_blobs(self, oids: Sequence[bytes]) -> Iterator[bytes | None]: ...
-
-
 class Maker:
     """Builder of documents in batches; its vocabulary is kept between batches."""
 
-    def __init__(self, blobs: Blobs, embedder: StaticEmbedding) -> None:
-        self._blobs = blobs
+    def __init__(self, repository: Repository, embedder: StaticEmbedding) -> None:
+        self._repository = repository
         self._embedder = embedder
         self._vocabulary = Vocabulary(embedder.row)
 
     def cut(self, keys: Sequence[Key]) -> Iterator[Source | str]:
         """Read and chunk blobs; yield for each, in order, its source or the reason to skip it."""
-        sizes = self._blobs.blob_sizes([oid for oid, _ in keys])
+        sizes = self._repository.blob_sizes([oid for oid, _ in keys])
         small = [key[0] for key, size in zip(keys, sizes, strict=True) if _is_small(size)]
-        contents = self._blobs.read_blobs(small)
+        contents = self._repository.read_blobs(small)
         for key, size in zip(keys, sizes, strict=True):
             if size is None:
-                yield files.MISSING
+                yield MISSING
             elif not _is_small(size):
-                yield files.TOO_LARGE
+                yield TOO_LARGE
             else:
                 blob = next(contents)
-                yield files.MISSING if blob is None else _cut(key, blob)
+                yield MISSING if blob is None else _cut(key, blob)
 
     def read(self, keys: Sequence[Key], budget: int) -> Iterator[tuple[Key, bytes | str]]:
         """Yield blobs until `budget` bytes are read, or the reason to skip a blob."""
-        sizes = self._blobs.blob_sizes([oid for oid, _ in keys])
+        sizes = self._repository.blob_sizes([oid for oid, _ in keys])
         chosen = []
         for key, size in zip(keys, sizes, strict=True):
             if size is None or not _is_small(size):
-                yield key, files.MISSING if size is None else files.TOO_LARGE
+                yield key, MISSING if size is None else TOO_LARGE
             elif size <= budget:
                 budget -= size
                 chosen.append(key)
-        for key, blob in zip(chosen, self._blobs.read_blobs([oid for oid, _ in chosen]), strict=True):
-            yield key, files.MISSING if blob is None else blob
+        for key, blob in zip(chosen, self._repository.read_blobs([oid for oid, _ in chosen]), strict=True):
+            yield key, MISSING if blob is None else blob
 
     def sizes(self, oids: Sequence[bytes]) -> list[int | None]:
         """Return the sizes of blobs in bytes, None for one that is missing."""
-        return self._blobs.blob_sizes(oids)
+        return self._repository.blob_sizes(oids)
 
     def absent(self, keys: Sequence[Key]) -> int:
         """Return the number of missing blobs among these."""
-        return self._blobs.blob_sizes([oid for oid, _ in keys]).count(None)
+        return self._repository.blob_sizes([oid for oid, _ in keys]).count(None)
 
     def recut(self, keys: Sequence[Key], records: Sequence[bytes]) -> Iterator[Source | None]:
         """Yield the sources of these records without parsing; None for a missing or different blob."""
-        contents = self._blobs.read_blobs([oid for oid, _ in keys])
+        contents = self._repository.read_blobs([oid for oid, _ in keys])
         for key, record, blob in zip(keys, records, contents, strict=True):
             yield None if blob is None else _recut(key, record, blob)
 
@@ -168,21 +162,21 @@ def _joined(lines: Sequence[bytes]) -> tuple[bytes, list[tuple[int, int]]]:
 
 
 def _is_small(size: int | None) -> bool:
-    return size is not None and size <= files.MAX_SIZE
+    return size is not None and size <= MAX_SIZE
 
 
 def _cut(key: Key, blob: bytes) -> Source | str:
-    reason = files.content_skip(blob, key[1] or None)
+    reason = content_skip(blob, key[1] or None)
     if reason is not None:
         return reason
-    text, place = files.decode(blob)
+    text, place = decode(blob)
     chunks = chunk(text, key[1] or None)
     return Source(key, text, chunks, encode_record(text, chunks, len(blob), place))
 
 
 def _recut(key: Key, record: bytes, blob: bytes) -> Source | None:
     decoded = decode_record(record)
-    text, place = files.decode(blob)
+    text, place = decode(blob)
     if len(blob) != decoded.size:
         return None
     if place is not None:
@@ -221,6 +215,6 @@ def documents_of(sources: Sequence[Source], part: Part) -> dict[Key, Document]:
 
 def _embedded_texts(source: Source) -> list[str]:
     return [
-        embedded_text(files.to_text(source.text, piece.start, piece.end), source.key[1] or None)
+        embedded_text(to_text(source.text, piece.start, piece.end), source.key[1] or None)
         for piece in source.chunks
     ]

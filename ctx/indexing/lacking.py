@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ctx.git.formats import DIRECTORY_MODE
+from ctx.git.path_rules import RULE_FILES
 from ctx.git.promised import fetch_promised
 from ctx.git.repository import Repository
-from ctx.indexing.path_rules import RULE_FILES
 
 Announce = Callable[[int], None]
 """Called with the number of objects before each fetch."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ctx.errors import CtxError, GitFailed
 from ctx.git.formats import DIRECTORY_MODE, TreeEntry
+from ctx.git.path_rules import PathRules
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
-from ctx.indexing.path_rules import PathRules
 from ctx.storage.partition import Node, root_node
 
 MOST_ENTRIES = 5_000_000

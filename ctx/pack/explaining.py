@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ctx.chunking.languages import language_of
 from ctx.errors import CtxError, Damaged
 from ctx.git.formats import DIRECTORY_MODE
+from ctx.git.path_rules import IGNORED, PathRules
 from ctx.git.quoting import unquoted_argument
-from ctx.indexing.path_rules import IGNORED, MISSING, PathRules
 from ctx.pack.hints import read_task
 from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
 from ctx.pack.report import read_report
@@ -22,7 +22,7 @@ from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.search.opening import Opened, Repair, open_tree, repairing
 from ctx.storage.views.view import NO_SEGMENT
-from ctx.text.contents import MAX_SIZE, TOO_LARGE, content_skip
+from ctx.text.contents import MAX_SIZE, MISSING, TOO_LARGE, content_skip
 from ctx.text.tokens import counter
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctx.errors import CtxError, UnknownRevision
 from ctx.git import submodules as git
 from ctx.git.formats import DIRECTORY_MODE, SUBMODULE_MODE
+from ctx.git.path_rules import SUBMODULE, PathRules
 from ctx.git.repository import Repository
 from ctx.git.revisions import HEAD, Resolution
-from ctx.indexing.path_rules import SUBMODULE, PathRules
 from ctx.search.coverage import coverage_of, submodules_in_words
 from ctx.search.opening import WORK_TREE, Opened, Reader, open_resolved
 from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Cited, Progress, Submodule

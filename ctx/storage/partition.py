@@ -12,10 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.chunking.languages import language_of, linguist_name_to_language
+from ctx.git.formats import DIRECTORY_MODE, TreeEntry
 from ctx.storage.cluster_key import Member, cluster_key
+
+if TYPE_CHECKING:
+    from ctx.git.path_rules import PathRules
 
 PARTITION_VERSION = 3
 """Version of the partition. Increase it when files, languages or boundaries are chosen differently.
@@ -28,29 +32,6 @@ _TYPICAL_RUN = 12
 _LONGEST_RUN = 24
 _DEEPEST_NODE = 100
 """Maximum depth of nodes; deeper subtrees are one flat list of files, which bounds the recursion."""
-
-_TREE_MODE = 0o040000
-
-
-class Entry(Protocol):
-    """One entry of a git tree."""
-
-    @property
-    def name(self) -> bytes: ...
-    @property
-    def mode(self) -> int: ...
-    @property
-    def oid(self) -> bytes: ...
-
-
-class Rules(Protocol):
-    """The path rules in force in one directory (`ctx.indexing.path_rules`)."""
-
-    @property
-    def digest(self) -> bytes: ...
-    def enter(self, name: bytes, entries: Sequence[Entry]) -> Rules: ...
-    def judge(self, name: bytes, mode: int) -> str | None: ...
-    def language(self, name: bytes) -> str | None: ...
 
 
 class Cluster(NamedTuple):
@@ -82,8 +63,8 @@ class Content(NamedTuple):
 def root_node(
     descriptor: str,
     tree: bytes,
-    rules: Callable[[Sequence[Entry]], Rules],
-    entries_of: Callable[[bytes], Sequence[Entry]],
+    rules: Callable[[Sequence[TreeEntry]], PathRules],
+    entries_of: Callable[[bytes], Sequence[TreeEntry]],
     fetch: Callable[[Sequence[bytes]], None] = lambda trees: None,
 ) -> Node:
     """Return the node of a root tree.
@@ -101,19 +82,19 @@ class _Subtree:
     `read` holds directories whose entries have been read, `left` those still to be read.
     """
 
-    def __init__(self, entry: Entry, entries: Sequence[Entry], rules: Rules) -> None:
+    def __init__(self, entry: TreeEntry, entries: Sequence[TreeEntry], rules: PathRules) -> None:
         self.entries = entries
         self.rules = rules.enter(entry.name, entries)
-        self.files: list[tuple[bytes, Entry, Rules]] = []
-        self.read: list[tuple[bytes, Sequence[Entry], Rules]] = [(b"", entries, self.rules)]
-        self.left: list[tuple[bytes, Entry, Rules]] = []
+        self.files: list[tuple[bytes, TreeEntry, PathRules]] = []
+        self.read: list[tuple[bytes, Sequence[TreeEntry], PathRules]] = [(b"", entries, self.rules)]
+        self.left: list[tuple[bytes, TreeEntry, PathRules]] = []
         self.is_large = False
 
     def list_files(self, limit: int | None) -> None:
         """Collect the files of the directories in `read`, until there are more than `limit`."""
         for path, entries, rules in self.read:
             for entry in entries:
-                (self.left if entry.mode == _TREE_MODE else self.files).append((path, entry, rules))
+                (self.left if entry.mode == DIRECTORY_MODE else self.files).append((path, entry, rules))
             if limit is not None and len(self.files) > limit:
                 self.is_large = True
                 break
@@ -124,29 +105,31 @@ class _Walk:
     def __init__(
         self,
         descriptor: str,
-        entries_of: Callable[[bytes], Sequence[Entry]],
+        entries_of: Callable[[bytes], Sequence[TreeEntry]],
         fetch: Callable[[Sequence[bytes]], None],
     ) -> None:
         self._descriptor = descriptor
         self._entries_of = entries_of
         self._fetch = fetch
 
-    def node(self, path: bytes, tree: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Node:
+    def node(
+        self, path: bytes, tree: bytes, rules: PathRules, entries: Sequence[TreeEntry], depth: int
+    ) -> Node:
         digest = blake2b(b"node\0%d\0%s\0" % (PARTITION_VERSION, self._descriptor.encode()), digest_size=20)
         digest.update(b"%d %s%s\0" % (len(tree), tree, rules.digest) + path)
         return Node(digest.digest(), path, cache(lambda: self._content(path, rules, entries, depth)))
 
-    def _content(self, path: bytes, rules: Rules, entries: Sequence[Entry], depth: int) -> Content:
+    def _content(self, path: bytes, rules: PathRules, entries: Sequence[TreeEntry], depth: int) -> Content:
         nodes: list[Node] = []
         skipped: dict[str, int] = {}
         items: list[tuple[bytes, int, list[Member]]] = []
-        trees = [entry for entry in entries if entry.mode == _TREE_MODE]
+        trees = [entry for entry in entries if entry.mode == DIRECTORY_MODE]
         self._fetch([entry.oid for entry in trees])
         subtrees = [_Subtree(entry, self._entries_of(entry.oid), rules) for entry in trees]
         self._gather(subtrees, SMALL if depth < _DEEPEST_NODE else None)
         following = iter(subtrees)
         for entry in entries:
-            if entry.mode != _TREE_MODE:
+            if entry.mode != DIRECTORY_MODE:
                 items.append((entry.name, 1, self._files(path, [(b"", entry, rules)], skipped)))
                 continue
             subtree = next(following)
@@ -189,7 +172,7 @@ class _Walk:
                 del subtree.left[: len(below)]
 
     def _files(
-        self, path: bytes, files: Sequence[tuple[bytes, Entry, Rules]], skipped: dict[str, int]
+        self, path: bytes, files: Sequence[tuple[bytes, TreeEntry, PathRules]], skipped: dict[str, int]
     ) -> list[Member]:
         members = []
         for below, entry, rules in files:

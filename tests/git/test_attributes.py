@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from ctx.git.attributes import State, fill, parse_attributes, parse_macros
+from ctx.git.rule_files import State, fill, parse_attributes, parse_macros
 
 WANTED = (b"ctx", b"linguist-generated", b"linguist-language")
 PATHS = [

@@ -6,8 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from repositories import Repo
 
-from ctx.git.ignores import parse_ignores
-from ctx.git.rule_file import RuleFile
+from ctx.git.rule_files import RuleFile, parse_ignores
 
 PATHS = [
     b"bc", b"ab", b"a.c", b"b.c", b"#a", b"!a", b"-", b"]", b"a/a", b"a/b.c", b"a/b/a.c", b"a/d/c/ab",

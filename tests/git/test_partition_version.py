@@ -10,8 +10,8 @@ from repositories import Repo
 import ctx
 from ctx.chunking import language_table
 from ctx.chunking.languages import language_of, linguist_name_to_language
+from ctx.git import path_rules
 from ctx.git.repository import open_repository
-from ctx.indexing import path_rules as files
 from ctx.storage import partition, snapshots
 from ctx.storage.views import catalog
 
@@ -21,9 +21,9 @@ HELD = (3, "65c55094958e83478ed8bc275001eb61")
 
 def test_what_decides_the_partition_has_a_version(repo: Repo) -> None:
     names = {
-        *(name.decode() for name in files._LOCK_FILES),
-        *("a" + end.decode() for end in files._GENERATED_ENDS),
-        *("a." + extension.decode() for extension in files._BINARY_ENDS),
+        *(name.decode() for name in path_rules._LOCK_FILES),
+        *("a" + end.decode() for end in path_rules._GENERATED_ENDS),
+        *("a." + extension.decode() for extension in path_rules._BINARY_ENDS),
         *("a." + extension for extension in language_table.EXTENSIONS),
         *language_table.NAMES,
         *(prefix + "a" for prefix, _ in language_table.PREFIXES),
@@ -31,7 +31,7 @@ def test_what_decides_the_partition_has_a_version(repo: Repo) -> None:
     }
     repo.commit({"a": ""})
     with open_repository(repo.path) as repository:
-        rules = files.PathRules.root(
+        rules = path_rules.PathRules.root(
             repository, repository.tree_entries(repository.resolve_tree("HEAD").tree)
         )
     lines = [
@@ -41,7 +41,7 @@ def test_what_decides_the_partition_has_a_version(repo: Repo) -> None:
     lines += [f"{name} {linguist_name_to_language(name)}" for name in sorted(language_table.LINGUIST_NAMES)]
     lines += [
         f"{partition.SMALL} {partition._TYPICAL_RUN} {partition._LONGEST_RUN} {partition._DEEPEST_NODE}",
-        " ".join(name.decode() for name in files._WANTED),
+        " ".join(name.decode() for name in path_rules._ATTRIBUTES),
     ]
     digest = blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
     assert (partition.PARTITION_VERSION, digest) == HELD
@@ -56,7 +56,7 @@ def test_a_release_with_another_partition_takes_nothing_of_an_older_one_for_its_
     newer = partition.PARTITION_VERSION + 1
     for module in (partition, snapshots, catalog):
         monkeypatch.setattr(module, "PARTITION_VERSION", newer)
-    monkeypatch.setattr(files, "_BINARY_ENDS", files._BINARY_ENDS | {b"py"})
+    monkeypatch.setattr(path_rules, "_BINARY_ENDS", path_rules._BINARY_ENDS | {b"py"})
     with ctx.open(repo.path) as index:
         assert index.index().skipped is None
         assert not index.search("open the session").hits

@@ -8,11 +8,8 @@ from itertools import count
 import pytest
 from repositories import Repo
 
-from ctx.git.attributes import parse_attributes
-from ctx.git.ignores import parse_ignores
-from ctx.git.repository import Repository, open_repository
-from ctx.indexing.path_rules import (
-    _WANTED,
+from ctx.git.path_rules import (
+    _ATTRIBUTES,
     BINARY,
     GENERATED,
     IGNORED,
@@ -22,6 +19,8 @@ from ctx.indexing.path_rules import (
     VENDORED,
     PathRules,
 )
+from ctx.git.repository import Repository, open_repository
+from ctx.git.rule_files import parse_attributes, parse_ignores
 from ctx.storage.partition import root_node
 
 Files = dict["str | bytes", "str | bytes | None"]
@@ -234,5 +233,5 @@ def test_a_digest_depends_on_all_of_a_rule_and_on_nothing_of_ours(repo: Repo) ->
     ]  # fmt: skip
     assert len({parse_ignores(data).digest for data in different}) == len(different)
     words = ["ctx", "-ctx", "!ctx", "ctx=x", "ctx=", "linguist-vendored", "ctx linguist-vendored"]
-    made = {parse_attributes(f"a {word}\n".encode(), _WANTED, {}).digest for word in words}
+    made = {parse_attributes(f"a {word}\n".encode(), _ATTRIBUTES, {}).digest for word in words}
     assert len(made) == len(words)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from repositories import Repo
 
+from ctx.git.path_rules import PathRules
 from ctx.git.repository import open_repository
-from ctx.indexing.path_rules import PathRules
 from ctx.storage.cluster_key import Member, cluster_key
 from ctx.storage.partition import Cluster, Content, Node, root_node
 

@@ -8,50 +8,29 @@ on names, modes and the rule files of the tree: `.gitattributes` (`ctx`, `lingui
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
-from ctx.git.attributes import Macros, State, States, fill, parse_attributes, parse_macros, spell_states
-from ctx.git.ignores import parse_ignores
-from ctx.git.rule_file import LARGEST, Meaning, RuleFile, spelt
-from ctx.text.contents import (
-    ANNEX_POINTER,
-    BINARY,
-    EMPTY,
-    GENERATED,
-    IMAGE,
-    LFS_POINTER,
-    MAX_SIZE,
-    MINIFIED,
-    MISSING,
-    TOO_LARGE,
-    content_skip,
-    decode,
-    to_text,
+from ctx.git.formats import FILE_MODE, MODE_KIND, SUBMODULE_MODE, SYMLINK_MODE, TreeEntry
+from ctx.git.repository import Repository
+from ctx.git.rule_files import (
+    LARGEST,
+    Macros,
+    Meaning,
+    RuleFile,
+    State,
+    States,
+    encode_states,
+    fill,
+    length_prefixed,
+    parse_attributes,
+    parse_ignores,
+    parse_macros,
 )
-
-__all__ = [
-    "ANNEX_POINTER",
-    "BINARY",
-    "EMPTY",
-    "GENERATED",
-    "IGNORED",
-    "IMAGE",
-    "LFS_POINTER",
-    "MAX_SIZE",
-    "MINIFIED",
-    "MISSING",
-    "RULE_FILES",
-    "SUBMODULE",
-    "SYMLINK",
-    "TOO_LARGE",
-    "VENDORED",
-    "PathRules",
-    "content_skip",
-    "decode",
-    "to_text",
-]
+from ctx.text.contents import BINARY, GENERATED, IMAGE
 
 SYMLINK = "symlink"
 SUBMODULE = "submodule"
@@ -60,15 +39,11 @@ VENDORED = "vendored"
 
 RULE_FILES = (b".gitattributes", b".ctxignore")
 
-_FORMAT = 0o170000
-_LINK = 0o120000
-_COMMIT = 0o160000
-
 _CTX = b"ctx"
 _GENERATED = b"linguist-generated"
 _VENDORED = b"linguist-vendored"
 _LANGUAGE = b"linguist-language"
-_WANTED = (_CTX, _GENERATED, _VENDORED, _LANGUAGE)
+_ATTRIBUTES = (_CTX, _GENERATED, _VENDORED, _LANGUAGE)
 
 _LOCK_FILES = frozenset(
     b"""
@@ -92,104 +67,68 @@ _BINARY_ENDS = frozenset(
 )
 
 
-class Entry(Protocol):
-    """One entry of a git tree."""
-
-    @property
-    def name(self) -> bytes: ...
-    @property
-    def mode(self) -> int: ...
-    @property
-    def oid(self) -> bytes: ...
-
-
-class Blobs(Protocol):
-    """Source of rule files."""
-
-    def read_blob(self, oid: bytes) -> bytes: ...
-    def blob_size(self, oid: bytes) -> int: ...
-
-
+@dataclass(eq=False)
 class PathRules:
     """The rules in force in one directory. Start with `root`, descend with `enter`.
 
-    `warnings` collects a message for each rule file of the tree that could not be used.
+    `attributes` and `ignores` are rule files, deepest first, each with its prefix. `warnings` collects a
+    message for each rule file of the tree that could not be used.
     """
 
-    __slots__ = ("_attributes", "_blobs", "_digest", "_ignored", "_ignores", "_macros", "warnings")
-
-    def __init__(
-        self,
-        blobs: Blobs,
-        macros: Macros,
-        attributes: tuple[tuple[bytes, RuleFile[States]], ...],
-        ignores: tuple[tuple[bytes, RuleFile[bool]], ...],
-        ignored: bool,
-        warnings: list[str],
-    ) -> None:
-        """Initialize; `attributes` and `ignores` are rule files, deepest first, each with its prefix."""
-        self._blobs = blobs
-        self._macros = macros
-        self._attributes = attributes
-        self._ignores = ignores
-        self._ignored = ignored
-        self._digest = b""
-        self.warnings = warnings
+    repository: Repository
+    warnings: list[str]
+    macros: Macros = field(default_factory=dict)
+    attributes: tuple[tuple[bytes, RuleFile[States]], ...] = ()
+    ignores: tuple[tuple[bytes, RuleFile[bool]], ...] = ()
+    ignored: bool = False
 
     @classmethod
     def root(
-        cls, repository: Blobs, entries: Sequence[Entry], warnings: list[str] | None = None
+        cls, repository: Repository, entries: Sequence[TreeEntry], warnings: list[str] | None = None
     ) -> PathRules:
         """Return the rules of a root tree with these entries; messages are appended to `warnings`."""
-        own = [] if warnings is None else warnings
-        return cls(repository, {}, (), (), False, own)._with_files(b"", entries, macros=True)
+        rules = cls(repository, [] if warnings is None else warnings)
+        return rules._with_files(b"", entries, macros=True)
 
-    def enter(self, name: bytes, entries: Sequence[Entry]) -> PathRules:
+    def enter(self, name: bytes, entries: Sequence[TreeEntry]) -> PathRules:
         """Return the rules of the subdirectory `name` with these entries; `self` if they are the same."""
-        if self._ignored:
+        if self.ignored:
             return self  # as in git, files below an ignored directory cannot be re-included
-        if not self._attributes and not self._ignores:
+        if not self.attributes and not self.ignores:
             return self._with_files(name, entries)
         if self._ignores_path(name, is_directory=True):
-            return PathRules(self._blobs, {}, (), (), True, self.warnings)
-        below = PathRules(
-            self._blobs,
-            self._macros,
-            _descend(self._attributes, name),
-            _descend(self._ignores, name),
-            False,
-            self.warnings,
+            return PathRules(self.repository, self.warnings, ignored=True)
+        below = replace(
+            self, attributes=_descend(self.attributes, name), ignores=_descend(self.ignores, name)
         )
         return below._with_files(name, entries)
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """Digest, 8 bytes, equal for directories to which the same rules apply in the same way."""
-        if not self._digest:
-            state = blake2b(b"ignored" if self._ignored else b"", digest_size=8)
-            in_force: tuple[tuple[bytes, RuleFile[Any]], ...] = (*self._attributes, *self._ignores)
-            for prefix, file in in_force:
-                place = prefix if file.looks_at_directories else b""
-                state.update(file.digest + len(place).to_bytes(4, "big") + place)
-            if self._attributes:
-                for name, states in sorted(self._macros.items(), key=itemgetter(0)):
-                    state.update(spelt(name) + spell_states(states))
-            self._digest = state.digest()
-        return self._digest
+        state = blake2b(b"ignored" if self.ignored else b"", digest_size=8)
+        in_force: tuple[tuple[bytes, RuleFile[Any]], ...] = (*self.attributes, *self.ignores)
+        for prefix, file in in_force:
+            place = prefix if file.looks_at_directories else b""
+            state.update(file.digest + len(place).to_bytes(4, "big") + place)
+        if self.attributes:
+            for name, states in sorted(self.macros.items(), key=itemgetter(0)):
+                state.update(length_prefixed(name) + encode_states(states))
+        return state.digest()
 
     def judge(self, name: bytes, mode: int) -> str | None:
         """Return the reason to skip the file `name`, or None; its content may still exclude it."""
-        kind = mode & _FORMAT
-        if kind == _LINK:
+        kind = mode & MODE_KIND
+        if kind == SYMLINK_MODE:
             return SYMLINK
-        if kind == _COMMIT:
+        if kind == SUBMODULE_MODE:
             return SUBMODULE
-        if self._ignored:
+        if self.ignored:
             return IGNORED
         verdict = self._ignores_path(name, is_directory=False)
         if verdict is not None:
             return IGNORED if verdict else None
-        if not self._attributes:
+        if not self.attributes:
             return _reason_by_name(name)
         states = self._states(name)
         wanted = _truth(states.get(_CTX))
@@ -205,50 +144,49 @@ class PathRules:
 
     def keeps_out(self, name: bytes) -> bool:
         """Return True if a rule excludes the whole subdirectory or submodule `name`."""
-        if self._ignored or self._ignores_path(name, is_directory=True):
+        if self.ignored or self._ignores_path(name, is_directory=True):
             return True
         return _truth(self._states(name).get(_CTX)) is False
 
     def language(self, name: bytes) -> str | None:
         """Return the `linguist-language` of a file as written, or None."""
-        if not self._attributes:
+        if not self.attributes:
             return None
         value = self._states(name).get(_LANGUAGE)
         return value.decode("utf-8", "replace") if isinstance(value, bytes) and value else None
 
     def _states(self, name: bytes) -> dict[bytes, State]:
         found: dict[bytes, State] = {}
-        for prefix, file in self._attributes:
+        for prefix, file in self.attributes:
             for states in file.matching(prefix + name):
-                fill(states, found, self._macros)
+                fill(states, found, self.macros)
         return found
 
     def _ignores_path(self, name: bytes, is_directory: bool) -> bool | None:
-        for prefix, file in self._ignores:
+        for prefix, file in self.ignores:
             for ignored in file.matching(prefix + name, is_directory):
                 return ignored
         return None
 
-    def _with_files(self, directory: bytes, entries: Sequence[Entry], macros: bool = False) -> PathRules:
+    def _with_files(self, directory: bytes, entries: Sequence[TreeEntry], macros: bool = False) -> PathRules:
         """Return these rules combined with the rule files among the entries."""
-        attributes, ignores, defined = self._attributes, self._ignores, self._macros
+        rules = self
         for entry in entries:
             if entry.name == RULE_FILES[0] and (data := self._read(directory, entry)):
-                defined = parse_macros(data) if macros else defined
-                if file := parse_attributes(data, _WANTED, defined):
-                    attributes = ((b"", file), *attributes)
-            elif entry.name == RULE_FILES[1] and (rules := parse_ignores(self._read(directory, entry))):
-                ignores = ((b"", rules), *ignores)
-        if attributes is self._attributes and ignores is self._ignores and defined is self._macros:
-            return self
-        return PathRules(self._blobs, defined, attributes, ignores, False, self.warnings)
+                if macros:
+                    rules = replace(rules, macros=parse_macros(data))
+                if attributes := parse_attributes(data, _ATTRIBUTES, rules.macros):
+                    rules = replace(rules, attributes=((b"", attributes), *rules.attributes))
+            elif entry.name == RULE_FILES[1] and (ignores := parse_ignores(self._read(directory, entry))):
+                rules = replace(rules, ignores=((b"", ignores), *rules.ignores))
+        return rules
 
-    def _read(self, directory: bytes, entry: Entry) -> bytes:
-        if entry.mode & _FORMAT != 0o100000:
+    def _read(self, directory: bytes, entry: TreeEntry) -> bytes:
+        if entry.mode & MODE_KIND != FILE_MODE:
             return b""  # like git, do not follow links
         try:
-            if self._blobs.blob_size(entry.oid) <= LARGEST:
-                return self._blobs.read_blob(entry.oid)
+            if self.repository.blob_size(entry.oid) <= LARGEST:
+                return self.repository.read_blob(entry.oid)
             problem = f"is larger than {LARGEST} bytes"
         except KeyError:
             problem = "is not in this repository"
