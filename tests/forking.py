@@ -166,8 +166,8 @@ def _serve(connection: socket.socket) -> None:
     from ctx.models.static_embedding import static_embedding
     from ctx.text.tokens import counter
 
-    for name in COMMANDS.values():
-        import_module(f"ctx.cli.commands.{name}")
+    for name in COMMANDS:
+        import_module(f"ctx.cli.commands.{name.replace('-', '_')}")
     static_embedding()
     with suppress(CtxError):  # it comes with an extra
         counter()

@@ -22,55 +22,52 @@ from ctx.errors import FATAL, INTERRUPTED, USAGE, CtxError, Ended
 from ctx.maintenance import local_log
 from ctx.text.escaping import escape_control_lines
 
-COMMANDS = {
-    "init": "init",
-    "deinit": "deinit",
-    "index": "index",
-    "search": "search",
-    "pack": "pack",
-    "related": "related",
-    "explain": "explain",
-    "history": "history",
-    "show": "show",
-    "plan": "plan",
-    "evaluate": "evaluate",
-    "status": "status",
-    "pin": "pin",
-    "gc": "gc",
-    "fsck": "fsck",
-    "push": "push",
-    "fetch": "fetch",
-    "verify": "verify",
-    "login": "login",
-    "logout": "logout",
-    "account": "account",
-    "privacy": "privacy",
-    "mcp": "mcp",
-    "setup-agent": "setup_agent",
-    "remove-agent": "remove_agent",
-    "remove-index": "remove_index",
-}
-"""Names of commands and of their modules in ctx.cli.commands."""
+GROUPS = {
+    "Search": ("search", "related", "history", "show"),
+    "Understand code for a task": ("explain", "pack"),
+    "Maintain the index": (
+        "index", "init", "deinit", "status", "plan", "pin", "gc", "fsck", "remove-index", "evaluate",
+    ),
+    "Share the index": ("push", "fetch", "verify"),
+    "Coding agents": ("mcp", "setup-agent", "remove-agent"),
+    "Model services": ("model",),
+}  # fmt: skip
+"""Commands, under the headings of the help. `setup-agent` is in ctx.cli.commands.setup_agent."""
 
-FOR_HOOKS = {"hook-run": "hook_run", "agent-hook": "agent_hook"}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+FOR_HOOKS = ("hook-run", "agent-hook")
 """Hidden commands that hooks call."""
+OLD_NAMES = ("login", "logout", "account", "privacy")
+"""Hidden names of the subcommands of `model`, which were commands in 0.1.0."""
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
+def load(name: str) -> click.Command:
+    """Import the module of a command and return the command."""
+    module = importlib.import_module(f"ctx.cli.commands.{name.replace('-', '_')}")
+    command: click.Command = module.command
+    return command
+
+
 class LazyGroup(click.Group):
-    """A group that imports its commands on demand."""
+    """A group that imports its commands on demand and lists them under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        name = COMMANDS.get(cmd_name) or FOR_HOOKS.get(cmd_name)
-        if name is None:
-            return None
-        module = importlib.import_module(f"ctx.cli.commands.{name}")
-        command: click.Command = module.command
-        return command
+        if cmd_name in OLD_NAMES:
+            from ctx.cli.commands.model import command
+
+            return command.commands[cmd_name]
+        return load(cmd_name) if cmd_name in COMMANDS + FOR_HOOKS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", load(name).get_short_help_str(80)) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -183,7 +180,7 @@ def ended_in_order() -> Iterator[None]:
 
 def wants_json(given: Sequence[str]) -> bool:
     """Return True if JSON output was requested, so that errors are printed as JSON too."""
-    return not {"--json-output", "--json"}.isdisjoint(takewhile(lambda word: word != "--", given))
+    return not {"--json", "--json-output"}.isdisjoint(takewhile(lambda word: word != "--", given))
 
 
 def run(arguments: list[str]) -> int:
@@ -232,7 +229,7 @@ def report(message: str, status: int, *, as_json: bool) -> None:
     """Print an error on stderr as git does, and as JSON on stdout if JSON was requested."""
     word = "error" if status == USAGE else "fatal"
     if as_json:
-        from ctx.cli.commands.json_output import print_json
+        from ctx.cli.commands.printing import print_json
 
         first = message.partition("\n")[0]
         streams.forgiving(lambda: print_json({"type": "error", "message": first, "exitCode": status}))

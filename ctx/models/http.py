@@ -226,7 +226,7 @@ class Service:
                 if answer.status not in _TRANSIENT or wait > self._budget.left():
                     if answer.status in (401, 403):
                         variable = secrets.variable_for(self._purpose)
-                        failure += f"; `git ctx login --url {self.url}` sets the key, or {variable}"
+                        failure += f"; `git ctx model login --url {self.url}` sets the key, or {variable}"
                     elif answer.status in _TRANSIENT and wait > 1:
                         failure += f"; it asks to wait {wait:,.0f} seconds"
                     raise ServiceFailed(f"{self.url} failed: {failure}")

@@ -55,7 +55,7 @@ class Ledger:
             }
         if (host, purpose) not in self._announced:
             self._announced.add((host, purpose))
-            _note(f"{content} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
+            _note(f"{content} will be sent to {host} ({purpose}); `git ctx model privacy` shows how much")
 
     def add(self, url: str, purpose: str, size: int, texts: int) -> None:
         """Count one request. A killed process loses at most the counts of its last second."""

@@ -183,7 +183,7 @@ def address(url: str) -> str:
         raise UsageError(f"{shown} is no address: it has to begin with http:// or https://")
     host = re.split(r"[/?#]", url, maxsplit=3)[2]
     if "@" in host:
-        raise UsageError("an address must not hold a name or a password: `git ctx login` keeps them")
+        raise UsageError("an address must not hold a name or a password: `git ctx model login` keeps them")
     if not url.isprintable() or " " in url or not _HOST.fullmatch(host) or not origin(url)[1]:
         raise UsageError(f"{shown} is no address: it has to name a host, and a port if need be")
     return url.rstrip("/")

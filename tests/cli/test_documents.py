@@ -22,9 +22,14 @@ OF_OTHERS = {"-0", "-r", "-m", "-q", "--relative", "--git-common-dir"}
 """Options of other programs in examples."""
 
 
+COMMANDS = [*cli.COMMANDS, *(f"model {name}" for name in cli.OLD_NAMES)]
+
+
 def options_of(name: str) -> set[str]:
-    command = cli.program if name == "" else cli.program.get_command(click.Context(cli.program), name)
-    assert command is not None
+    command: click.Command = cli.program
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word) or pytest.fail(word)
     found = {
         option
         for parameter in command.params
@@ -39,7 +44,7 @@ def section(title: str) -> str:
     return re.split(r"^\.S[SH] ", MANUAL.split(title + "\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
 
 
-@pytest.mark.parametrize("name", ["", *cli.COMMANDS])
+@pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_manual_has_the_options_of_each_command_and_no_others(name):
     tagged = re.findall(
         r"^\.TP\n(-.*)$", section(f".SS {name}" if name else ".SH COMMON OPTIONS"), re.MULTILINE
@@ -49,7 +54,7 @@ def test_manual_has_the_options_of_each_command_and_no_others(name):
 
 
 def test_readme_and_manual_name_no_option_that_is_not_there():
-    known = set().union(*(options_of(name) for name in ["", *cli.COMMANDS])) | {"-h", "--help"} | OF_OTHERS
+    known = set().union(*(options_of(name) for name in ["", *COMMANDS])) | {"-h", "--help"} | OF_OTHERS
     for line in README.splitlines() + MANUAL.splitlines():
         if "git ctx" in line or "git-ctx" in line:
             assert set(OPTION.findall(line.split("#")[0])) <= known, line
@@ -57,7 +62,7 @@ def test_readme_and_manual_name_no_option_that_is_not_there():
 
 def test_manual_has_an_example_of_every_command():
     examples = section(".SH EXAMPLES")
-    assert [name for name in cli.COMMANDS if f"git ctx {name}" not in examples] == []
+    assert [name for name in COMMANDS if f"git ctx {name}" not in examples] == []
 
 
 def test_readme_has_the_two_commands_that_are_checked():

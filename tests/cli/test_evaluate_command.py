@@ -69,7 +69,7 @@ def test_where_nothing_can_be_replayed_it_says_why(git_ctx, repo):
     repo.commit({"a.py": "x = 1\n"}, "Begin with one file")
     run = git_ctx("evaluate", cwd=repo.path)
     assert run.status == 0
-    assert run.lines == ["none of the 0 commits looked at could be replayed: none has exactly one parent"]
+    assert run.lines == ["none of 0 commits could be replayed: none has exactly one parent"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from ctx.cli.commands.json_output import path_fields, well_formed
+from ctx.cli.commands.printing import path_fields, well_formed
 from ctx.text.paths import from_here, quoted
 
 ODD = [

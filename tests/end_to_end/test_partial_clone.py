@@ -288,7 +288,7 @@ def test_a_tree_without_some_blobs_is_indexed_once(large_left_out: Repo, program
         assert (report.processed_new_clusters, report.embedded_chunks) == (0, 0)
         assert report.skipped_files == {"missing": 1}
     assert ask_beside(repo).hits == first.hits
-    assert "is indexed but for 1 file that is not in this clone" in program("status", cwd=repo.path).stdout
+    assert "is indexed except for 1 file that is not in this clone" in program("status", cwd=repo.path).stdout
     assert stored(repo) == before
 
 

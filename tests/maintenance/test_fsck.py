@@ -84,7 +84,7 @@ def test_damage_is_found_and_mended(sound: Repo, kind: str, damage: Callable[[Pa
     mended = git_ctx(sound.path, "fsck")
     assert mended.status == 1
     assert f"repaired {kind} {name}: " in mended.out
-    assert git_ctx(sound.path, "fsck").out.endswith("all is well\n")
+    assert git_ctx(sound.path, "fsck").out.endswith("no damage found\n")
     assert answers(sound.path) == before
     assert git_ctx(sound.path, "index").status == 0
     assert git_ctx(sound.path, "fsck", "--full").status == 0
@@ -183,5 +183,5 @@ def test_layout_that_was_damaged(sound: Repo) -> None:
 
 def test_nothing_is_there(repo: Repo) -> None:
     repo.commit(files("src", many=2))
-    assert git_ctx(repo.path, "fsck").out == "checked 0 files, all is well\n"
+    assert git_ctx(repo.path, "fsck").out == "checked 0 files, no damage found\n"
     assert not store(repo).exists()

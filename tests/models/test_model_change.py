@@ -136,7 +136,7 @@ def test_what_cannot_or_must_not_be_asked_leaves_the_embedded_model(
     answer = search(changed)
     assert answer["rankedWith"] == []
     assert answer["results"][0]["symbol"] == "invoice_candle"
-    words = {"away": "gone home", "refuses": "git ctx login", "offline": "ctx.offline"}
+    words = {"away": "gone home", "refuses": "git ctx model login", "offline": "ctx.offline"}
     assert words.get(way, "") in (answer["message"] or "")
     if way in ("offline", "unset"):
         assert len(service.requests) == before

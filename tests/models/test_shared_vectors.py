@@ -121,7 +121,7 @@ def test_the_second_clone_embeds_nothing(
     assert results(repo.path) == results(project.path)
     assert results(repo.path)[1:] == (["bag-of-words"], None)
     assert len(documents(service)) == 8
-    assert git_ctx(project.path, "push").out == "the remote has all of it already\n"
+    assert git_ctx(project.path, "push").out == "the remote already has all of it\n"
     assert git_ctx(repo.path, "fsck").status == 0
 
 
@@ -134,7 +134,7 @@ def test_only_what_is_new_travels_and_the_rest_is_embedded(
     repo.commit({"src/more.py": source("more", 1)})
     run = git_ctx(repo.path, "fetch")
     assert run.out.splitlines()[1].startswith("bag-of-words: ")
-    assert "1 is still lacking: `git ctx index` has them embedded" in run.out
+    assert "1 is still missing: `git ctx index` has them embedded" in run.out
     assert len(documents(service)) == 8
     repo.git("push", "--quiet", "origin", "HEAD:main")
     done(repo.path, "push")

@@ -150,7 +150,7 @@ def test_a_rate_limit_is_waited_for(embedder: Any, service: Service, waits: list
 
 def test_a_key_that_is_refused_is_not_tried_again(embedder: Any, service: Service) -> None:
     service.always = status(401, "who are you")
-    with pytest.raises(ServiceFailed, match=r"who are you.*git ctx login"):
+    with pytest.raises(ServiceFailed, match=r"who are you.*git ctx model login"):
         embedder().embed_documents(["one"])
     assert len(service.requests) == 1
 

@@ -153,7 +153,7 @@ def test_the_first_push_says_what_it_contains(ada: Repo, bob: Repo) -> None:
     ada.commit({"src/more.py": source("more", 1)})
     again = git_ctx(ada.path, "push")
     assert (again.status, again.err) == (0, "")
-    assert git_ctx(ada.path, "push").out == "the remote has all of it already\n"
+    assert git_ctx(ada.path, "push").out == "the remote already has all of it\n"
 
 
 def test_only_what_the_remote_lacks_travels(ada: Repo, remote: Path) -> None:

@@ -152,7 +152,7 @@ def test_other_bytes_of_the_same_payload_are_as_good(ada: Repo, bob: Repo, remot
     for repo in (ada, bob):
         assert git_ctx(repo.path, "index").status == 0
         run = git_ctx(repo.path, "push", "--with-words")
-        assert (run.status, run.out) == (0, "the remote has all of it already\n")
+        assert (run.status, run.out) == (0, "the remote already has all of it\n")
     assert published(remote) == before
     assert (ada.path / ".git/ctx/share.git/agreed").read_text().split()
     fresh = clone(remote, remote.with_name("fresh"))

@@ -59,7 +59,7 @@ def test_words_go_along_only_if_asked_for(ada: Repo, remote: Path) -> None:
     second = git_ctx(ada.path, "push", "--with-words")
     assert "words of each chunk" in second.err
     assert {name(path) for path in paths(remote)} == {name(path) for path in paths(remote, "clusters")}
-    assert git_ctx(ada.path, "push", "--with-words").out == "the remote has all of it already\n"
+    assert git_ctx(ada.path, "push", "--with-words").out == "the remote already has all of it\n"
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     before = paths(remote)
     assert done(ada.path, "push")["words"] == 0

@@ -121,7 +121,7 @@ def commands_answer(repo: Repo) -> None:
         done = forking.run(words, cwd=repo.path, env=environment(), timeout=20)
         assert done.returncode in ((0, 1) if words == ("fsck",) else (0,)), (words, done.stderr)
         assert b"unexpected" not in done.stderr
-    assert done.stdout.endswith(b"all is well\n")
+    assert done.stdout.endswith(b"no damage found\n")
 
 
 @pytest.mark.parametrize("change", NODES.values(), ids=NODES.keys())

@@ -52,7 +52,7 @@ def _index(said: dict[str, Any]) -> None:
 def _speak(agent: str, event: str, said: dict[str, Any], *, with_server: bool) -> None:
     """Print a hint for the agent if the state of its session calls for one."""
     from ctx.agents.setup import exploration
-    from ctx.cli.commands.json_output import print_json
+    from ctx.cli.commands.printing import print_json
 
     session = str(said.get("session_id") or "")
     state = exploration.load(agent, session) if session else None

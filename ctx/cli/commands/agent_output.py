@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import click
-
-from ctx.cli.commands.json_output import path_fields, print_json
-from ctx.text.escaping import escape_control
+from ctx.cli.commands.printing import fields_of, path_fields, print_json, print_lines
 
 if TYPE_CHECKING:
     from ctx.agents.setup.planning import Plan, Step
 
 WORDS = {
     "put": "added",
-    "update": "brought up to date",
-    "keep": "there already",
+    "update": "updated",
+    "keep": "already there",
     "leave": "left alone",
-    "take": "taken out",
+    "take": "removed",
 }
 
 
@@ -28,14 +25,14 @@ def print_plan(plan: Plan, scope: str, root: str) -> None:
     for step in plan.steps:
         by_path.setdefault(step.path, []).append(step)
     for path, steps in by_path.items():
-        new = " (new)" if steps[0].made else ""
-        click.echo(f"{escape_control(_short(path, scope, root))}{new}")
+        lines = [_short(path, scope, root) + (" (new)" if steps[0].made else "")]
         for action in dict.fromkeys(step.action for step in steps):
             same = [step for step in steps if step.action == action]
             components = ", ".join(dict.fromkeys(step.component for step in same))
             agents = ", ".join(dict.fromkeys(agent for step in same for agent in step.agents))
             reason = next((f": {step.reason}" for step in same if step.reason), "")
-            click.echo(f"  {WORDS[action]}: {components} ({agents}){escape_control(reason)}")
+            lines.append(f"  {WORDS[action]}: {components} ({agents}){reason}")
+        print_lines(lines)
 
 
 def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool, **more: str) -> None:
@@ -45,14 +42,11 @@ def plan_object(kind: str, plan: Plan, *, scope: str, root: str, dry_run: bool, 
             "type": kind,
             "dryRun": dry_run,
             "scope": scope,
-            **path_fields("root", os.fsencode(root)),
+            **path_fields("root", root),
             "steps": [
                 {
-                    **path_fields("path", os.fsencode(step.path)),
-                    "agents": step.agents,
-                    "component": step.component,
-                    "action": step.action,
-                    "newFile": step.made,
+                    **path_fields("path", step.path),
+                    **fields_of(step, path="", made="newFile"),
                     "reason": step.reason or None,
                 }
                 for step in plan.steps

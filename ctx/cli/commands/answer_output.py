@@ -7,7 +7,7 @@ from typing import Any
 
 from ctx.cli.commands.answer_text import TextOf, left_out_in_words, uncommitted_in_words
 from ctx.cli.commands.change_output import change_object, comparison_object, evolution_object
-from ctx.cli.commands.json_output import path_fields, paths_fields, print_json, revision_fields
+from ctx.cli.commands.printing import path_fields, paths_fields, print_json, revision_fields
 from ctx.search.citations import citation
 from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctx.cli.commands.json_output import revision_fields
+from ctx.cli.commands.printing import revision_fields
 from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import date_of

@@ -7,14 +7,14 @@ import click
 from ctx.cli.commands import hook_output, options
 
 
-@click.command(short_help="Remove the hooks again.")
+@click.command
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
-@options.json_output
+@options.as_json
 @options.root
-def command(dry_run: bool, json_output: bool) -> int:
-    """Remove the hooks and their settings; the hook directory is then as before, byte for byte.
+def command(dry_run: bool, as_json: bool) -> int:
+    """Remove the hooks and their settings.
 
-    The index stays; `git ctx remove-index` removes it.
+    The hook directory is then as before, byte for byte. The index stays; `git ctx remove-index` removes it.
     """
     from ctx.git.repository import open_repository
     from ctx.maintenance.hooks.install import plan_removal, remove
@@ -23,5 +23,5 @@ def command(dry_run: bool, json_output: bool) -> int:
         plan = plan_removal(repository)
         if not dry_run:
             remove(repository, plan)
-    hook_output.print_removal(plan, dry_run=dry_run, as_json=json_output)
+    hook_output.print_removal(plan, dry_run=dry_run, as_json=as_json)
     return 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from ctx.cli.commands import options
+from ctx.cli.commands.progress import Counter
 from ctx.errors import INTERRUPTED
 
 MOST_COMMITS = 10_000
 
 
-@click.command(short_help="Grade searches on the last commits.")
+@click.command
 @click.argument("revision", required=False)
 @click.option(
     "-n",
@@ -28,25 +29,29 @@ MOST_COMMITS = 10_000
     help="Also search with this setting (several with commas between); may be repeated.",
 )
 @click.option("--fit", "fitting", is_flag=True, help="Learn a correction from the older half of the commits.")
-@options.json_output
+@options.as_json
 @options.root
 def command(
-    revision: str | None, commits: int, compare: tuple[str, ...], fitting: bool, json_output: bool
+    revision: str | None, commits: int, compare: tuple[str, ...], fitting: bool, as_json: bool
 ) -> int:
-    """Search for the messages of the last commits to REVISION (default HEAD), each in the tree before it.
+    """Measure search quality on past commits.
 
-    The files that a commit changed are the expected hits. Merges are left out, and commits that only moved,
-    formatted or raised versions, add files only, change too many, or say too little.
+    Each of the last commits to REVISION (HEAD by default) is replayed: its message is the query, the tree
+    before it is searched, and the files that it changed are the expected hits. Left out are merges, and
+    commits that only move, format or raise versions, that only add files, change too many, or say too little.
     """
     import ctx
     from ctx.cli.commands import evaluate_output
     from ctx.search.evaluation.evaluate import evaluate
 
-    with ctx.open(".") as index, evaluate_output.Steps() as steps:
-        found = evaluate(index, revision, most=commits, compare=compare, fitting=fitting, step=steps.step)
-        steps.close()
-        if json_output:
-            evaluate_output.print_json_evaluation(found)
-        else:
-            evaluate_output.print_evaluation(found, fitting)
+    with ctx.open(".") as index, Counter() as counter:
+
+        def step(what: str, done: int, most: int) -> None:
+            counter.show(f"{done:,} of {most:,} {what}")
+
+        found = evaluate(index, revision, most=commits, compare=compare, fitting=fitting, step=step)
+    if as_json:
+        evaluate_output.print_json_evaluation(found)
+    else:
+        evaluate_output.print_evaluation(found, fitting)
     return INTERRUPTED if found.interrupted else 0

@@ -1,26 +1,18 @@
-"""Output of an evaluation, as text and as JSON, and its progress."""
+"""Output of an evaluation, as text and as JSON."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
-import click
-
-from ctx.cli.commands.json_output import print_json, revision_fields
+from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
 from ctx.search.evaluation.evaluate import Evaluation, Fitted, Part
 from ctx.search.evaluation.fit import FEWEST
 from ctx.search.evaluation.grades import CUTS, Difference, Grade
-from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
 
-_INTERVAL = 0.2
-_LOG_INTERVAL = 10.0
 _MOST_DIRECTORIES = 8
-"""Seconds between two progress lines on a terminal, and in a log; maximum number of directories in tables."""
+"""Maximum number of directories in tables."""
 _COLUMNS = ("commits", *(f"R@{cut}" for cut in CUTS), "NDCG@10", "MRR", "chunks", "place")
 _LEGEND = (
     "R@k: share of the changed files among the first k hits. chunks: NDCG@10 of the changed chunks.\n"
@@ -28,59 +20,18 @@ _LEGEND = (
 )
 
 
-class Steps:
-    """Progress on stderr: one updated line on a terminal, a line every few seconds in a log."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._next = time.monotonic() + (0 if self._is_terminal else _LOG_INTERVAL)
-        self._is_open = False
-
-    def __enter__(self) -> Steps:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def step(self, what: str, done: int, most: int) -> None:
-        """Print the progress, unless the last line is too recent."""
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + (_INTERVAL if self._is_terminal else _LOG_INTERVAL)
-        line = f"{done:,} of {most:,} {what}"
-        sys.stderr.write(f"\r{line}" if self._is_terminal else f"{line}\n")
-        sys.stderr.flush()
-        self._is_open = self._is_terminal
-
-    def close(self) -> None:
-        """Erase the line."""
-        if self._is_open:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._is_open = False
-
-
 def print_evaluation(found: Evaluation, fitting: bool) -> None:
     """Print an evaluation: sentences first, then tables."""
-    for line in _lines(found, fitting):
-        click.echo(escape_control(line))
+    print_lines(_lines(found, fitting))
 
 
 def _lines(found: Evaluation, fitting: bool) -> list[str]:
     where = f"{found.asked.revision} ({found.asked.commit.hex()[:12]})" if found.asked.commit else ""
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
-    lines = []
-    if found.interrupted:
-        lines.append("interrupted; this is of the commits until then")
+    lines = ["interrupted; the report covers the commits graded until then"] if found.interrupted else []
     if found.whole is None:
         why = left_out or "none has exactly one parent"
-        return [
-            *lines,
-            f"none of the {pluralize(found.looked_at, 'commit')} looked at could be replayed: {why}",
-        ]
+        return [*lines, f"none of {pluralize(found.looked_at, 'commit')} could be replayed: {why}"]
     best = found.whole.grades[0]
     sentence = (
         f"for {best.found:,} of {pluralize(best.commits, 'commit')} that lead to {where} a changed file was "
@@ -167,29 +118,21 @@ def print_json_evaluation(found: Evaluation) -> None:
 
 
 def _grade_object(grade: Grade) -> dict[str, Any]:
-    return {
-        "commits": grade.commits,
-        "found": grade.found,
-        "first": grade.first,
-        "recall": {str(cut): round(value, 6) for cut, value in zip(CUTS, grade.recall, strict=True)},
-        "ndcg": round(grade.ndcg, 6),
-        "mrr": round(grade.mrr, 6),
-        "chunkNdcg": round(grade.chunk_ndcg, 6),
-        "rightPlace": None if grade.right_place is None else round(grade.right_place, 6),
-    }
+    recall = {str(cut): round(value, 6) for cut, value in zip(CUTS, grade.recall, strict=True)}
+    return _rounded(fields_of(grade)) | {"recall": recall}
 
 
-def _difference_object(one: Difference) -> dict[str, float]:
-    return {"ndcg": round(one.mean, 6), "low": round(one.low, 6), "high": round(one.high, 6)}
+def _difference_object(one: Difference) -> dict[str, Any]:
+    return _rounded(fields_of(one, mean="ndcg"))
 
 
 def _fitted_object(fitted: Fitted) -> dict[str, Any]:
-    return {
-        "learnedFrom": fitted.learned,
-        "triedOn": fitted.tried,
+    return fields_of(fitted, learned="learnedFrom", tried="triedOn") | {
         "before": _grade_object(fitted.before),
         "after": _grade_object(fitted.after),
         "difference": _difference_object(fitted.difference),
-        "weights": fitted.weights,
-        "stored": fitted.stored,
     }
+
+
+def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: round(value, 6) if isinstance(value, float) else value for key, value in fields.items()}

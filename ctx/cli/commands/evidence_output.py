@@ -7,7 +7,7 @@ from typing import Any
 
 from ctx.cli.commands.answer_output import message_of, tree_fields
 from ctx.cli.commands.answer_text import closing_line
-from ctx.cli.commands.json_output import path_fields, print_json
+from ctx.cli.commands.printing import path_fields, print_json
 from ctx.ranking.query_terms import QueryTerm
 from ctx.search.citations import citation
 from ctx.search.dependencies.types import Edge

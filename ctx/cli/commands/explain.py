@@ -30,7 +30,7 @@ from ctx.errors import NO_HITS
 @click.option(
     "--revision", metavar="REV", help="In this commit or tree; by default the files as they lie there."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@options.as_json
 @options.root
 def command(
     path: str, task: str, budget: int | None, max_files: int | None, revision: str | None, as_json: bool

@@ -29,7 +29,7 @@ LIMIT = 10
 )
 @options.path_filter("Only commits that touch, and changes of, such files")
 @options.one_tree("The history of this commit.", "The history of this branch.")
-@options.json_output
+@options.as_json
 @options.text_of_hits("Leave out the changed lines.")
 @options.root
 @click.pass_context
@@ -46,7 +46,7 @@ def command(
     path_filters: tuple[str, ...],
     revision: str | None,
     branch: str | None,
-    json_output: bool,
+    as_json: bool,
     no_content: bool,
     full_name: bool,
 ) -> int:
@@ -80,7 +80,7 @@ def command(
         def content(commit: bytes, place: ChangedLines) -> str | None:
             return text_of(index.repository, commit, place)
 
-        if json_output:
+        if as_json:
             print_json_answer(answer, None if no_content else content, timeline)
         else:
             prefix = b"" if full_name else index.repository.prefix

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ctx.cli.commands.json_output import path_fields, print_json, revision_fields
+from ctx.cli.commands.printing import path_fields, print_json, revision_fields
 from ctx.cli.commands.snippet import shown_lines
 from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, Month
 from ctx.text.escaping import escape_control, harmless

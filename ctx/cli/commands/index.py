@@ -8,7 +8,7 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.answer_output import submodule_object
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import print_json
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.search.coverage import submodules_in_words
 from ctx.text.escaping import escape_control
@@ -20,23 +20,17 @@ if TYPE_CHECKING:
     from ctx.search.session import SearchSession
 
 
-@click.command(short_help="Index a revision, HEAD if none is given.")
+@click.command
 @click.argument("revision", required=False)
 @click.option("--branch", metavar="NAME", help="Index the tip of a branch.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Work in N processes; all cores by default."
+    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Use N processes; all cores by default."
 )
-@click.option(
-    "--ci", is_flag=True, help="For build machines: all cores, plain lines on stderr, no questions."
-)
-@click.option(
-    "--fetch",
-    is_flag=True,
-    help="In a partial clone, first get from its remote the files that the revision lacks.",
-)
+@click.option("--ci", is_flag=True, help="For build machines: all cores, plain lines on stderr.")
+@click.option("--fetch", is_flag=True, help="In a partial clone, first fetch the missing files.")
 @options.recurse_submodules
-@click.option("--silent", is_flag=True, help="Print nothing but errors.")
-@options.json_output
+@options.silent
+@options.as_json
 @options.root
 def command(
     revision: str | None,
@@ -46,17 +40,17 @@ def command(
     fetch: bool,
     recurse_submodules: bool,
     silent: bool,
-    json_output: bool,
+    as_json: bool,
 ) -> int:
-    """Index REVISION (HEAD if none is given), so that searches of it answer at once.
+    """Index a revision, HEAD by default.
 
-    Only what is not yet stored is read and embedded. An interrupted run continues where it stopped. No file
-    is fetched without --fetch.
+    Only missing data is read and embedded. The next run continues an interrupted one. No file is fetched
+    without --fetch.
     """
     options.revision_and_branch(revision, branch)
     import ctx
 
-    reporter = reporter_for(json_output=json_output, silent=silent, plain=ci)
+    reporter = reporter_for(as_json=as_json, silent=silent, plain=ci)
     request = Request(jobs, "ci" if ci else "manual", fetch, silent, reporter)
     with reporter, ctx.open(".") as index:
         try:

@@ -12,33 +12,31 @@ from ctx.cli.commands.progress import reporter_for
 from ctx.errors import NothingCommitted
 
 
-@click.command(short_help="Install the hooks that keep the index up to date, and index HEAD.")
+@click.command
 @click.option("--no-index", is_flag=True, help="Install the hooks only.")
-@click.option("--dry-run", is_flag=True, help="Say what would be installed, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be installed, and change nothing.")
 @click.option(
     "--force",
     is_flag=True,
     help="Also change hooks that belong to a hook manager, to the project or to several repositories.",
 )
-@click.option(
-    "--fetch", is_flag=True, help="First take what the remote's published index has, see `git ctx fetch`."
-)
-@options.json_output
+@click.option("--fetch", is_flag=True, help="First fetch the published index, as `git ctx fetch` does.")
+@options.as_json
 @options.root
-def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output: bool) -> int:
-    """Install hooks that have each new HEAD indexed in the background, and index HEAD now.
+def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, as_json: bool) -> int:
+    """Install hooks that index each new HEAD, and index HEAD.
 
-    Existing hooks keep running. `git ctx deinit` removes everything again.
+    Hooks index in the background. Existing hooks keep running. `git ctx deinit` removes everything again.
     """
     import ctx
     from ctx.maintenance.hooks.install import install, plan_installation
 
-    reporter = reporter_for(json_output=json_output)
+    reporter = reporter_for(as_json=as_json)
     with reporter, ctx.open(".", on_progress=reporter.progress) as index:
         plan = plan_installation(index.repository, force=force)
         if not dry_run:
             install(index.repository, plan)
-        hook_output.print_plan(plan, dry_run=dry_run, as_json=json_output)
+        hook_output.print_plan(plan, dry_run=dry_run, as_json=as_json)
         if dry_run or no_index:
             return 0
         try:
@@ -49,12 +47,12 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, json_output
                 warn(take(index, None, may_ask=sys.stdin.isatty()))
             report = index.index(trigger="init")
         except NothingCommitted:
-            if not json_output:
+            if not as_json:
                 click.echo("nothing is committed yet; the first commit will be indexed")
             return 0
         except KeyboardInterrupt:
             reporter.close()
-            click.echo("interrupted; the hooks are installed, and the next one goes on from there", err=True)
+            click.echo("interrupted; the hooks are installed, and the next run continues", err=True)
             raise
     tell(report, reporter, silent=False)
     return 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import fields_of, print_json, print_lines
 from ctx.maintenance import local_log
 from ctx.maintenance.background import log
 from ctx.maintenance.background.turn import current
-from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import when
 from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
@@ -16,7 +13,7 @@ from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 SHOWN = 50
 """Maximum number of runs to show, the newest."""
 
-SKIPPED = {ALREADY_INDEXED: "indexed already", INDEXING_IN_PROGRESS: "left to the process that indexes"}
+SKIPPED = {ALREADY_INDEXED: "already indexed", INDEXING_IN_PROGRESS: "left to the process that is indexing"}
 
 
 def print_log(directory: str, *, as_json: bool) -> None:
@@ -32,42 +29,28 @@ def print_log(directory: str, *, as_json: bool) -> None:
             {
                 "type": "log_result",
                 "runs": [run_object(run) for run in runs[-SHOWN:]],
-                "running": running and running._asdict(),
-                "commands": [entry._asdict() for entry in commands],
+                "running": running and fields_of(running),
+                "commands": [fields_of(entry) for entry in commands],
             }
         )
         return
     lines = [line for run in runs[-SHOWN:] for line in run_lines(run)]
     if running is not None:
-        lines.append(f"{when(running.time)}  {running.trigger}: going on, process {running.pid}")
+        lines.append(f"{when(running.time)}  {running.trigger}: running, process {running.pid}")
     if not lines:
-        lines = ["no hook has run yet; `git ctx init` installs them where they are not"]
+        lines = ["no hook has run yet; `git ctx init` installs the hooks"]
     lines += [command_line(entry) for entry in commands]
-    sys.stdout.write("\n".join(map(escape_control, lines)) + "\n")
+    print_lines(lines)
 
 
 def run_object(run: log.Run) -> dict[str, object]:
     """Return a run as an object; times in seconds since 1970."""
-    return {
-        "time": run.time,
-        "seconds": run.seconds,
-        "trigger": run.trigger,
-        "events": run.events,
-        "outcome": run.outcome,
-        "error": run.error,
-        "trees": [
-            {
-                "tree": tree.tree,
-                "revision": tree.tree,
-                "revisionName": tree.revision,
-                "skipped": tree.skipped,
-                "processedNewClusters": tree.new_clusters,
-                "embeddedChunks": tree.embedded_chunks,
-                "reusedChunks": tree.reused_chunks,
-            }
-            for tree in run.trees
-        ],
-    }
+    trees = [
+        fields_of(tree, revision="revisionName", new_clusters="processedNewClusters")
+        | {"revision": tree.tree}
+        for tree in run.trees
+    ]
+    return fields_of(run) | {"trees": trees}
 
 
 def run_lines(run: log.Run) -> list[str]:

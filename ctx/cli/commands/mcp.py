@@ -10,7 +10,7 @@ from ctx.cli.commands import options
 from ctx.errors import CtxError
 
 
-@click.command(short_help="Serve this project to a coding agent over MCP.")
+@click.command
 @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP on 127.0.0.1 instead, with a token.")
 @click.option(
     "--port",
@@ -21,13 +21,14 @@ from ctx.errors import CtxError
 @click.option("--minimal", is_flag=True, help="Offer code_search alone.")
 @options.root
 def command(over_http: bool, port: int | None, minimal: bool) -> int:
-    """Serve the project around the current directory (or -C PATH) to a coding agent, until it disconnects.
+    """Serve this project to a coding agent over MCP.
 
-    Outside a repository it starts too, and each call explains how to name one.
+    The server runs until the agent disconnects. Outside a repository it starts too, and each call explains
+    how to name one.
 
-    Uses the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
-    read_lines, history_search, explain, pack, list_packs and read_pack; nothing is changed but the index and
-    the packs that are kept beside it.
+    It speaks the Model Context Protocol on stdin and stdout. The tools are code_search, find_related,
+    read_lines, history_search, explain, pack, list_packs and read_pack; only the index and the
+    packs stored beside it are changed.
 
     With --http it prints its address, and on stderr the file with its token. GIT_CTX_MCP_TOKEN sets the
     token.

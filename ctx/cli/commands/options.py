@@ -43,9 +43,10 @@ def root(command: Command) -> Command:
     return option(command)
 
 
-def json_output(command: Command) -> Command:
-    """Add `--json-output`; with it, ctx.cli.main prints errors as JSON too."""
-    return click.option("--json-output", is_flag=True, help="Print JSON for programs.")(command)
+def as_json(command: Command) -> Command:
+    """Add `--json`, with its older spelling; with it, ctx.cli.main prints errors as JSON too."""
+    option = click.option("--json", "--json-output", "as_json", is_flag=True, help="Print JSON for programs.")
+    return option(command)
 
 
 def color(command: Command) -> Command:
@@ -212,3 +213,8 @@ def revision_and_branch(revision: str | None, branch: str | None) -> None:
     """Raise click.UsageError for a revision together with a branch."""
     if revision is not None and branch is not None:
         raise click.UsageError("A revision and --branch exclude each other; give one of them.")
+
+
+def silent(command: Command) -> Command:
+    """Add `--silent`."""
+    return click.option("--silent", is_flag=True, help="Print nothing but errors.")(command)

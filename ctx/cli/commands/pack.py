@@ -74,7 +74,7 @@ _LOG_PART = 1 << 20
 @click.option("--copy", is_flag=True, help="Copy the text to the clipboard.")
 @click.option("--list", "listing", is_flag=True, help="List the packs that are kept, the newest first.")
 @click.option("--read", "name", metavar="PACK", help="Print the text of PACK.")
-@click.option("--json", "as_json", is_flag=True, help="Print the manifest, or the list, as JSON.")
+@options.as_json
 @options.root
 def command(
     task: str | None,

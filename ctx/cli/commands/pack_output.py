@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import print_json
 from ctx.text.escaping import escape_control
 from ctx.text.paths import quoted
 from ctx.text.pluralize import pluralize

@@ -7,31 +7,30 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import print_json
 from ctx.cli.commands.progress import reporter_for
 
 if TYPE_CHECKING:
     from ctx.maintenance.pins import Pin
 
 
-@click.command(short_help="Keep the snapshot of a revision; without one list what is kept.")
+@click.command
 @click.argument("revision", required=False)
-@click.option(
-    "--remove", is_flag=True, help="Keep it no longer: a revision, a tree, or the name it has here."
-)
-@options.json_output
+@click.option("--remove", is_flag=True, help="Remove a pin: of a revision, a tree, or a pinned name.")
+@options.as_json
 @options.root
-def command(revision: str | None, remove: bool, json_output: bool) -> int:
-    """Keep the snapshot of REVISION, even if the branches that lead to it are deleted.
+def command(revision: str | None, remove: bool, as_json: bool) -> int:
+    """Keep the snapshot of a revision, or list what is pinned.
 
-    It is indexed first if necessary. Without a revision all pins are listed.
+    The snapshot of REVISION is kept even if the branches that lead to it are deleted. It is indexed first if
+    necessary. Without a revision all pins are listed.
     """
     if remove and revision is None:
         raise click.UsageError("--remove needs a revision; `git ctx pin` lists them.")
     import ctx
     from ctx.maintenance import pins
 
-    reporter = reporter_for(silent=json_output)
+    reporter = reporter_for(silent=as_json)
     with reporter, ctx.open(".", on_progress=reporter.progress) as index:
         if revision is None:
             found, done = pins.pins(index.store), "pinned"
@@ -41,7 +40,7 @@ def command(revision: str | None, remove: bool, json_output: bool) -> int:
             # Pin before indexing, so that no concurrent gc removes the snapshot.
             found, done = [pins.pin(index, revision)], "pinned"
             index.index(revision, trigger="pin")
-    if json_output:
+    if as_json:
         print_json({"type": "pin_result", done: [fields(pin) for pin in found]})
         return 0
     if not found:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.json_output import print_json, revision_fields
+from ctx.cli.commands.printing import print_json, revision_fields
 from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize_with
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from ctx.types import Plan
 
 
-@click.command(short_help="Say what indexing a revision would cost, and do nothing.")
+@click.command
 @click.argument("revision", required=False)
 @click.option("--branch", metavar="NAME", help="The tip of a branch.")
-@options.json_output
+@options.as_json
 @options.root
-def command(revision: str | None, branch: str | None, json_output: bool) -> int:
-    """Estimate the blobs, chunks, tokens and seconds of indexing REVISION (HEAD if none is given).
+def command(revision: str | None, branch: str | None, as_json: bool) -> int:
+    """Estimate the cost of indexing a revision, HEAD by default.
 
-    Reads only names and sizes, and writes nothing.
+    Counts blobs, and estimates chunks, tokens and seconds. Reads only names and sizes, and writes nothing.
     """
     options.revision_and_branch(revision, branch)
     import ctx
 
     with ctx.open(".") as index:
         plan = index.plan(revision, branch=branch)
-    if json_output:
+    if as_json:
         print_json(fields(plan))
     else:
         click.echo(text(plan))

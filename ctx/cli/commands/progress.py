@@ -1,4 +1,4 @@
-"""Progress of an indexing run: a bar on a terminal, lines in a log, JSON for programs, or nothing."""
+"""Progress of a run: a bar or a counter on a terminal, lines in a log, JSON for programs, or nothing."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import fields_of, print_json
 from ctx.text.pluralize import pluralize
 from ctx.types import IndexReport, Progress
 
 if TYPE_CHECKING:
     import rich.progress
 
+Self = TypeVar("Self", bound="Reporter")
 LOG_INTERVAL = 5.0
-"""Seconds between two lines in a log."""
+LINE_INTERVAL = 0.1
+"""Seconds between two lines in a log, and between two states of a line on a terminal."""
 
 
 class Reporter:
-    """Base class that prints nothing. `progress` is the callback for the engine, None if it is not needed."""
+    """Base class that prints nothing. `progress` is the callback for an indexing run, None without one."""
 
     progress: Callable[[Progress], None] | None = None
 
-    def __enter__(self) -> Reporter:
+    def __enter__(self: Self) -> Self:
         return self
 
     def __exit__(
@@ -36,9 +38,9 @@ class Reporter:
         """Erase the progress bar, if any; a second call does nothing."""
 
 
-def reporter_for(*, json_output: bool = False, silent: bool = False, plain: bool = False) -> Reporter:
+def reporter_for(*, as_json: bool = False, silent: bool = False, plain: bool = False) -> Reporter:
     """Return the reporter for the options of a command and the kind of stderr."""
-    if json_output:
+    if as_json:
         return JsonLines()
     if silent:
         return Reporter()
@@ -47,31 +49,58 @@ def reporter_for(*, json_output: bool = False, silent: bool = False, plain: bool
     return Bar() if sys.stderr.isatty() else Reporter()
 
 
+class Counter(Reporter):
+    """One line on stderr, updated in place on a terminal; in a log a new line every few seconds."""
+
+    def __init__(self, *, shown: bool = True, in_logs: bool = True) -> None:
+        self.is_terminal = sys.stderr.isatty()
+        self.shown = shown and (in_logs or self.is_terminal)
+        self.is_open = False
+        self.next = time.monotonic() + (0 if self.is_terminal else LOG_INTERVAL)
+
+    def show(self, text: str) -> None:
+        """Show a state of the run, unless the last one is too recent."""
+        now = time.monotonic()
+        if not self.shown or now < self.next:
+            return
+        self.next = now + (LINE_INTERVAL if self.is_terminal else LOG_INTERVAL)
+        sys.stderr.write(f"\r{text}\x1b[K" if self.is_terminal else f"{text}\n")
+        sys.stderr.flush()
+        self.is_open = self.is_terminal
+
+    def close(self) -> None:
+        if self.is_open:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.is_open = False
+
+
 class Bar(Reporter):
     """Bar on stderr with files, chunks per second and the time left; it appears with the first step."""
 
     def __init__(self) -> None:
         self.bar: rich.progress.Progress | None = None
-        self.task: rich.progress.TaskID | None = None
         self.start = time.monotonic()
         self.progress = self.step
 
     def step(self, state: Progress) -> None:
         """Show one state."""
-        if self.bar is None or self.task is None:
-            self.open()
-        if self.bar is not None and self.task is not None:
-            rate = state.chunks / max(time.monotonic() - self.start, 1e-3)
-            words = f"{rate:,.0f} chunks/s{spent(state)}"
-            self.bar.update(self.task, completed=state.files_done, total=state.files_total, rate=words)
+        if self.bar is None:
+            self.bar = self.opened()
+        self.bar.update(
+            self.bar.task_ids[0],
+            completed=state.files_done,
+            total=state.files_total,
+            rate=rate(state, self.start),
+        )
 
-    def open(self) -> None:
+    def opened(self) -> rich.progress.Progress:
         """Draw the empty bar."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self.start = time.monotonic()
-        self.bar = Progress(
+        bar = Progress(
             TextColumn("indexing"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -80,14 +109,14 @@ class Bar(Reporter):
             console=Console(file=sys.stderr),
             transient=True,
         )
-        self.bar.start()
-        self.task = self.bar.add_task("indexing", total=None, rate="")
+        bar.start()
+        bar.add_task("indexing", total=None, rate="")
+        return bar
 
     def close(self) -> None:
         if self.bar is not None:
             self.bar.stop()
-            self.bar = self.task = None
-            self.progress = None
+            self.bar = self.progress = None
 
 
 class Log(Reporter):
@@ -105,10 +134,9 @@ class Log(Reporter):
             return
         self.next = now + LOG_INTERVAL
         percent = 100 * state.files_done // max(state.files_total, 1)
-        rate = state.chunks / max(now - self.start, 1e-3)
         sys.stderr.write(
             f"indexing: {state.files_done:,} of {pluralize(state.files_total, 'file')} ({percent}%), "
-            f"{pluralize(state.chunks, 'chunk')}, {rate:,.0f} chunks/s{spent(state)}\n"
+            f"{pluralize(state.chunks, 'chunk')}, {rate(state, self.start)}\n"
         )
         sys.stderr.flush()
 
@@ -127,12 +155,10 @@ class JsonLines(Reporter):
 
     def rise(self, percent: int) -> None:
         """Print a percentage larger than the last one; the first one printed is 0."""
-        if self.percent < 0:
-            self.percent = 0
-            print_json({"type": "progress", "percent": 0})
-        if percent > self.percent:
-            self.percent = percent
-            print_json({"type": "progress", "percent": percent})
+        for value in (0, percent):
+            if value > self.percent:
+                self.percent = value
+                print_json({"type": "progress", "percent": value})
 
     def finished(self, report: IndexReport) -> None:
         """Print the result of the run."""
@@ -140,14 +166,7 @@ class JsonLines(Reporter):
             print_json({"type": "skipped", "reason": report.skipped})
             return
         self.rise(100)
-        remote = {}
-        if report.remote is not None:
-            remote["remote"] = {
-                "model": report.remote.model,
-                "embedded": report.remote.embedded,
-                "reused": report.remote.reused,
-                "cut": report.remote.cut,
-            }
+        remote = {"remote": fields_of(report.remote, elsewhere="")} if report.remote else {}
         print_json(
             {
                 "type": "finished",
@@ -162,9 +181,9 @@ class JsonLines(Reporter):
         )
 
 
-def spent(state: Progress) -> str:
-    """Return the tokens that a remote model has read so far and their cost, both estimated."""
-    if not state.tokens:
-        return ""
-    cost = f", about ${state.cost:.2f}" if state.cost else ""
-    return f", about {pluralize(state.tokens, 'token')}{cost}"
+def rate(state: Progress, start: float) -> str:
+    """Return chunks per second since `start`, and the estimated tokens and cost of a model service."""
+    text = f"{state.chunks / max(time.monotonic() - start, 1e-3):,.0f} chunks/s"
+    if state.tokens:
+        text += f", about {pluralize(state.tokens, 'token')}"
+    return text + (f", about ${state.cost:.2f}" if state.tokens and state.cost else "")

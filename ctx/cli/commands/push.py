@@ -5,10 +5,9 @@ from __future__ import annotations
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import fields_of, note, print_json, print_lines
 from ctx.cli.commands.progress import Reporter, reporter_for
 from ctx.errors import UsageError
-from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
 
 CONTENTS = (
@@ -20,25 +19,23 @@ WITH_WORDS = (
 )
 
 
-@click.command(short_help="Publish the index on a remote, for others to fetch.")
+@click.command
 @click.argument("remote", required=False)
 @click.option("--revision", "revisions", multiple=True, metavar="REV", help="Publish REV; may be repeated.")
 @click.option("--branches", is_flag=True, help="Publish the tips of all local branches.")
 @click.option("--tags", is_flag=True, help="Publish all tags.")
-@click.option("--all", "everything", is_flag=True, help="Both of these.")
-@click.option("--with-words", is_flag=True, help="Publish the words of the code too, as hashes with numbers.")
-@click.option("--compact", is_flag=True, help="Drop published snapshots instead; see the --keep options.")
-@click.option(
-    "--keep-branches", is_flag=True, help="With --compact: keep what the remote's branches lead to."
-)
-@click.option("--keep-tags", is_flag=True, help="With --compact: keep what the remote's tags lead to.")
+@click.option("--all", "everything", is_flag=True, help="Publish branches and tags.")
+@click.option("--with-words", is_flag=True, help="Also publish the words of the code, as hashes with counts.")
+@click.option("--compact", is_flag=True, help="Publish nothing; drop snapshots that no --keep option names.")
+@click.option("--keep-branches", is_flag=True, help="With --compact: keep what branches of REMOTE lead to.")
+@click.option("--keep-tags", is_flag=True, help="With --compact: keep what tags of REMOTE lead to.")
 @click.option(
     "--keep-last", type=click.IntRange(min=0), metavar="N", help="With --compact: keep the N newest commits."
 )
 @click.option(
     "--grace", metavar="TIME", help="With --compact: keep what was published since TIME; 14 days by default."
 )
-@options.json_output
+@options.as_json
 @options.root
 def command(
     remote: str | None,
@@ -52,15 +49,16 @@ def command(
     keep_tags: bool,
     keep_last: int | None,
     grace: str | None,
-    json_output: bool,
+    as_json: bool,
 ) -> int:
-    """Publish the index of HEAD, or of what is named, on REMOTE under the ref refs/notes/ctx.
+    """Publish the index on a remote.
 
-    REMOTE is the name of a remote, an address or a path; without it what the branch follows, or origin.
-    Others fetch it with `git ctx fetch`. Only missing data is sent, and nothing is removed from the remote
-    except by --compact.
+    Published is the index of HEAD, or of the named revisions, under the ref refs/notes/ctx. REMOTE is the
+    name of a remote, an address or a path; by default the upstream of the branch, or origin. Others fetch it
+    with `git ctx fetch`. Only missing data is sent, and nothing is removed from the remote except by
+    --compact.
 
-    With --with-words those who fetch do not have to count words; otherwise they count them from the files.
+    With --with-words those who fetch need not count words; otherwise they count them from the files.
     """
     import ctx
 
@@ -79,60 +77,45 @@ def command(
             from ctx.share.compact import Keep, compact_remote
 
             dropped = compact_remote(index, remote, Keep(keep_branches, keep_tags, keep_last or 0, grace))
-            if json_output:
-                print_json({"type": "compact_result", **dropped._asdict()})
-            else:
-                click.echo(
-                    f"dropped {dropped.dropped:,} of {pluralize(dropped.dropped + dropped.kept, 'snapshot')} "
-                    f"and {pluralize(dropped.clusters, 'cluster')}"
-                    + (
-                        f"; left alone, being of another version: {', '.join(dropped.strange)}"
-                        if dropped.strange
-                        else ""
-                    )
-                )
+            if as_json:
+                print_json({"type": "compact_result", **fields_of(dropped)})
+                return 0
+            text = (
+                f"dropped {dropped.dropped:,} of {pluralize(dropped.dropped + dropped.kept, 'snapshot')} "
+                f"and {pluralize(dropped.clusters, 'cluster')}"
+            )
+            if dropped.strange:
+                text += f"; kept, made by another version: {', '.join(dropped.strange)}"
+            print_lines([text])
             return 0
         from ctx.share.push import Selection, push
 
-        reporter = Reporter() if json_output else reporter_for()
+        reporter = Reporter() if as_json else reporter_for()
         index.on_progress = reporter.progress
         with reporter:
             report = push(
                 index,
                 remote,
                 Selection(revisions, branches or everything, tags or everything, with_words),
-                announce=lambda what: click.echo(f"note: {WITH_WORDS if what.words else CONTENTS}", err=True),
+                announce=lambda what: note(WITH_WORDS if what.words else CONTENTS),
             )
-    if json_output:
-        print_json(
-            {
-                "type": "push_result",
-                "snapshots": report.snapshots,
-                "clusters": report.clusters,
-                "words": report.words,
-                "bytes": report.size,
-                "attempts": report.attempts,
-                "tooLarge": [key.hex() for key in report.too_large],
-                "wordless": [key.hex() for key in report.wordless],
-            }
-        )
+    if as_json:
+        print_json({"type": "push_result", **fields_of(report, size="bytes")})
         return 0
     if report.wordless:
-        click.echo(
-            f"warning: the words of {pluralize(len(report.wordless), 'cluster')} were left out, since files "
-            "of theirs are not in this clone: `git ctx index --fetch` gets them",
-            err=True,
+        note(
+            f"the words of {pluralize(len(report.wordless), 'cluster')} were left out, because some of their "
+            "files are not in this clone: `git ctx index --fetch` fetches them",
+            "warning",
         )
     for key in report.too_large:
-        click.echo(f"warning: cluster {key.hex()} is too large to be shared and was left out", err=True)
-    if report.snapshots or report.clusters or report.words:
-        words = f" and the words of {report.words:,}" if report.words else ""
-        text = (
-            f"published {pluralize(report.snapshots, 'snapshot')} with "
-            f"{pluralize(report.clusters, 'new cluster')}{words}, "
-            f"{pluralize(report.size, 'byte')} before packing"
-        )
-    else:
-        text = "the remote has all of it already"
-    click.echo(escape_control(text))
+        note(f"cluster {key.hex()} is too large to be shared and was left out", "warning")
+    words = f" and the words of {report.words:,}" if report.words else ""
+    text = (
+        f"published {pluralize(report.snapshots, 'snapshot')} with "
+        f"{pluralize(report.clusters, 'new cluster')}{words}, {pluralize(report.size, 'byte')} before packing"
+    )
+    if not (report.snapshots or report.clusters or report.words):
+        text = "the remote already has all of it"
+    print_lines([text])
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import answer_output, options, streams
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import print_json
 from ctx.cli.commands.progress import reporter_for
 from ctx.cli.commands.search import LIMIT_FOR_EYES, announce
 from ctx.errors import NO_HITS
@@ -30,7 +30,7 @@ LIMIT_FOR_CHANGES = 3
 @options.one_tree("Look in this commit or tree.", "Look in the tip of this branch.")
 @options.overlay
 @options.within
-@options.json_output
+@options.as_json
 @options.text_of_hits()
 @options.color
 @options.root
@@ -44,7 +44,7 @@ def command(
     revision: str | None,
     branch: str | None,
     within: str | None,
-    json_output: bool,
+    as_json: bool,
     no_content: bool,
     full_name: bool,
     color: str,
@@ -75,7 +75,7 @@ def command(
                 languages=languages,
             )
             reporter.close()
-            if json_output:
+            if as_json:
                 print_json(changes_object(within, answer, found, text_of))
             else:
                 print_changes(found, text_of, prefix)
@@ -94,7 +94,7 @@ def command(
             overlay=overlay,
         )
         reporter.close()
-        if json_output:
+        if as_json:
             answer_output.print_json_answer(answer, text_of)
         elif streams.takes_colour(color, sys.stdout):
             from ctx.cli.commands.answer_terminal import print_coloured

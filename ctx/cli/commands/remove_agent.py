@@ -10,7 +10,7 @@ from ctx.cli.commands.setup_agent import LEFT_ALONE, agreed, record_of, root_of
 from ctx.errors import CtxError
 
 
-@click.command(short_help="Take out of agents' configuration what setup-agent wrote.")
+@click.command
 @click.option(
     "--agent",
     "agents",
@@ -18,17 +18,23 @@ from ctx.errors import CtxError
     type=click.Choice(list(AGENTS)),
     help="Only this agent; may be repeated.",
 )
-@click.option("--project", "scope", flag_value="project", default="project", help="Out of this project.")
-@click.option("--user", "scope", flag_value="user", help="Out of the user's own configuration.")
-@click.option("--dry-run", is_flag=True, help="Say what would be taken out, and change nothing.")
+@click.option(
+    "--project",
+    "scope",
+    flag_value="project",
+    default="project",
+    help="Remove from this project: the default.",
+)
+@click.option("--user", "scope", flag_value="user", help="In the user's own configuration.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@options.json_output
+@options.as_json
 @options.root
-def command(agents: tuple[str, ...], scope: str, dry_run: bool, yes: bool, json_output: bool) -> int:
-    """Restore every file as it was before `git ctx setup-agent`, byte for byte.
+def command(agents: tuple[str, ...], scope: str, dry_run: bool, yes: bool, as_json: bool) -> int:
+    """Remove what `git ctx setup-agent` wrote.
 
-    What the user has changed in a file since stays, and only what was written is taken out of it. It asks
-    before it writes.
+    Unchanged files are restored byte for byte. In files that were changed since, only what was written is
+    removed. It asks before it writes.
     """
     from ctx.agents.setup import config_files
     from ctx.agents.setup.planning import carry_out
@@ -39,11 +45,11 @@ def command(agents: tuple[str, ...], scope: str, dry_run: bool, yes: bool, json_
     chosen = agents or tuple(AGENTS)
     record = record_of(scope, root)
     plan = plan_removal(scope, root, chosen, record)
-    if not json_output and plan.steps:
+    if not as_json and plan.steps:
         click.echo("this would be done, nothing is changed:" if dry_run else "in these files:")
         print_plan(plan, scope, root)
     if not dry_run and plan.changes:
-        if not agreed("Write this?", yes=yes, as_json=json_output):
+        if not agreed("Write this?", yes=yes, as_json=as_json):
             return LEFT_ALONE
         with record.locked():
             if plan_removal(scope, root, chosen, record) != plan:
@@ -52,7 +58,7 @@ def command(agents: tuple[str, ...], scope: str, dry_run: bool, yes: bool, json_
             carry_out(plan, record, removing=True)
             if not recorded:
                 config_files.remove_empty(empty_directories(plan, root))
-    if json_output:
+    if as_json:
         plan_object("remove_agent_result", plan, scope=scope, root=root, dry_run=dry_run)
     elif not plan.steps and not plan.changes:
         click.echo("nothing of git-ctx is set up here")

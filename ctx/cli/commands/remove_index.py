@@ -7,7 +7,7 @@ import sys
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.json_output import print_json
+from ctx.cli.commands.printing import fields_of, print_json, print_lines
 from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
 
@@ -15,61 +15,49 @@ NOT_REMOVED = 1
 """Exit status if the user answers no."""
 
 
-@click.command(short_help="Remove all snapshots and derived data of this repository.")
+@click.command
 @click.option("-y", "--yes", is_flag=True, help="Do not ask on a terminal.")
-@click.option("--remote", metavar="REMOTE", help="Remove what is published on REMOTE, and nothing here.")
-@options.json_output
+@click.option("--remote", metavar="REMOTE", help="Remove the index published on REMOTE, and nothing here.")
+@options.as_json
 @options.root
-def command(yes: bool, remote: str | None, json_output: bool) -> int:
-    """Remove all snapshots and derived data of this repository, for all its work trees.
+def command(yes: bool, remote: str | None, as_json: bool) -> int:
+    """Remove all index data of this repository.
 
-    Nothing else is touched; the next search indexes again. On a terminal it asks first.
+    It is removed for all work trees. Nothing else is touched; the next search indexes again. On a terminal it
+    asks first.
     """
     import ctx
 
-    if remote is not None:
-        return remove_published(remote, yes=yes, json_output=json_output)
-
+    asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
     with ctx.open(".") as index:
-        if not (yes or json_output) and sys.stdin.isatty() and sys.stderr.isatty():
-            place = escape_control(index.store.path)
-            if not click.confirm(f"Remove the index in {place}?", err=True):
-                click.echo("nothing was removed", err=True)
+        if remote is not None:
+            from ctx.share.layout import REF
+            from ctx.share.remote import find_remote
+            from ctx.share.transport import ShareRepository
+
+            share = ShareRepository(index.repository, index.store, find_remote(index.repository, remote))
+            if asks and not agreed(f"Remove {REF} from {remote}, for everybody who uses it?"):
                 return NOT_REMOVED
-        removal = index.remove()
-    if json_output:
-        print_json(
-            {
-                "type": "remove_index_result",
-                "repositoryId": removal.repository_id,
-                "removedSnapshots": removal.removed_snapshots,
-                "snapshotsRemain": removal.snapshots_remain,
-            }
-        )
+            with share.locked():
+                removed = share.delete()
+            fields: dict[str, object] = {"remote": remote, "removed": removed}
+            text = f"removed {REF} from {remote}" if removed else f"{remote} has no published index"
+        else:
+            if asks and not agreed(f"Remove the index in {index.store.path}?"):
+                return NOT_REMOVED
+            removal = index.remove()
+            fields = fields_of(removal)
+            text = f"removed {pluralize(removal.removed_snapshots, 'snapshot')} and all other index data"
+    if as_json:
+        print_json({"type": "remove_index_result", **fields})
     else:
-        of = "it" if removal.removed_snapshots == 1 else "them"
-        gone = pluralize(removal.removed_snapshots, "snapshot")
-        click.echo(f"removed {gone} and everything that belongs to {of}")
+        print_lines([text])
     return 0
 
 
-def remove_published(remote: str, *, yes: bool, json_output: bool) -> int:
-    """Remove the ref with the published index from a remote."""
-    import ctx
-    from ctx.share.layout import REF
-    from ctx.share.remote import find_remote
-    from ctx.share.transport import ShareRepository
-
-    with ctx.open(".") as index:
-        share = ShareRepository(index.repository, index.store, find_remote(index.repository, remote))
-        asks = not (yes or json_output) and sys.stdin.isatty() and sys.stderr.isatty()
-        if asks and not click.confirm(f"Remove {REF} from {remote}, for everybody who uses it?", err=True):
-            click.echo("nothing was removed", err=True)
-            return NOT_REMOVED
-        with share.locked():
-            removed = share.delete()
-    if json_output:
-        print_json({"type": "remove_index_result", "remote": remote, "removed": removed})
-    else:
-        click.echo(f"removed {REF} from {remote}" if removed else f"{remote} has no published index")
-    return 0
+def agreed(question: str) -> bool:
+    """Ask on the terminal, and print a line if the answer is no."""
+    if click.confirm(escape_control(question), err=True):
+        return True
+    click.echo("nothing was removed", err=True)
+    return False

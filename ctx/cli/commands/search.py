@@ -57,7 +57,7 @@ NOTICEABLE = 1.0
 @click.option(
     "--json", "by_file", is_flag=True, help="The same for programs: JSON with the evidence of each file."
 )
-@options.json_output
+@click.option("--json-output", is_flag=True, help="Print JSON for programs.")
 @click.option("-z", "nul", is_flag=True, help="For programs: NUL-ended fields, five a hit, see the manual.")
 @options.text_of_hits()
 @options.color

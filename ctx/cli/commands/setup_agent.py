@@ -22,7 +22,7 @@ LEFT_ALONE = 1
 """Exit status if a file had to be left alone, or if the user answers no."""
 
 
-@click.command(short_help="Set coding agents up to search this project with git-ctx.")
+@click.command
 @click.option(
     "--agent",
     "agents",
@@ -50,7 +50,7 @@ LEFT_ALONE = 1
 @click.option("--print-instructions", is_flag=True, help="Print the instructions, and change nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@options.json_output
+@options.as_json
 @options.root
 def command(
     agents: tuple[str, ...],
@@ -69,11 +69,12 @@ def command(
     print_instructions: bool,
     dry_run: bool,
     yes: bool,
-    json_output: bool,
+    as_json: bool,
 ) -> int:
-    """Write instructions, skills, a subagent, the server, hooks and rules into the configuration of agents.
+    """Configure coding agents to search with git-ctx.
 
-    Without a component all of them are written but the hooks that speak to the agent. Files are edited, never
+    Instructions, skills, a subagent, the server, hooks and rules are written into the configuration of the
+    agents; by default all of them except the hooks that add hints to the session. Files are edited, never
     replaced, and `git ctx remove-agent` restores them. It asks before it writes.
     """
     if agents and auto:
@@ -103,7 +104,7 @@ def command(
 
         words = texts.Wording(setup.MCP in components, mcp_minimal, setup.SUBAGENTS in components, strong)
         instructions_text = texts.instructions(words)
-        if not (dump_auto or dry_run or json_output):
+        if not (dump_auto or dry_run or as_json):
             click.echo(instructions_text)
             return 0
     if setup.MCP in components and not server_is_there():
@@ -127,7 +128,7 @@ def command(
         chosen_options,
         dry_run=dry_run or dump_auto or print_instructions,
         yes=yes,
-        as_json=json_output or dump_auto,
+        as_json=as_json or dump_auto,
         instructions=instructions_text,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.json_output import paths_fields, print_json
+from ctx.cli.commands.printing import paths_fields, print_json
 from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here, quoted
 
@@ -16,24 +16,25 @@ if TYPE_CHECKING:
     from ctx.types import Cited
 
 
-@click.command(short_help="Print the lines that a citation names.")
+@click.command
 @click.argument("citations", nargs=-1, required=True, metavar="CITATION...")
 @click.option("-p", "--plain", is_flag=True, help="Print the lines alone, without heading and numbers.")
-@options.json_output
+@options.as_json
 @options.root
-def command(citations: tuple[str, ...], plain: bool, json_output: bool) -> int:
-    """Print the lines that each CITATION names: `<blob id>:<first line>-<last line>`, as search prints it.
+def command(citations: tuple[str, ...], plain: bool, as_json: bool) -> int:
+    """Print the lines that a citation names.
 
-    A citation always names the same text, even after the file has changed. An id alone means all lines.
+    A CITATION is `<blob id>:<first line>-<last line>`, as search prints it. It always names the same text,
+    even after the file has changed. An id alone means all lines.
     """
-    if plain and json_output:
-        raise click.UsageError("--plain and --json-output exclude each other; give one of them.")
+    if plain and as_json:
+        raise click.UsageError("--plain and --json exclude each other; give one of them.")
     import ctx
 
     with ctx.open(".") as index:
         found = [index.cited(one) for one in citations]
         prefix = index.repository.prefix
-    if json_output:
+    if as_json:
         print_json({"type": "show_result", "results": [fields(one) for one in found]})
     elif plain:
         sys.stdout.write("".join(one.text + "\n" for one in found))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from typing import Any
 
-from ctx.cli.commands.json_output import print_json, revision_fields
+from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
 from ctx.storage.descriptor import Descriptor
-from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import size, when
 from ctx.types import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
@@ -23,17 +22,10 @@ def print_json_status(status: Status) -> None:
             "storeSizeBytes": status.store_size,
             "storage": status.storage,
             "lentStores": status.alternates,
-            "packs": [
-                {"slug": one.slug, "createdAt": one.created_at, "sizeBytes": one.size} for one in status.packs
-            ],
+            "packs": [fields_of(one, size="sizeBytes") for one in status.packs],
             "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
             "remoteModels": [model_object(one) for one in status.models],
-            "catchUp": {
-                "tree": status.head.tree.hex() if status.head.tree else None,
-                "covered": status.head.covered,
-                "newBlobs": status.head.new_blobs,
-                "chunks": status.head.chunks,
-            },
+            "catchUp": fields_of(status.head, missing=""),
             "message": status.message,
         }
     )
@@ -41,70 +33,39 @@ def print_json_status(status: Status) -> None:
 
 def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
     """Return a snapshot as an object."""
-    return {
-        "tree": snapshot.tree.hex(),
-        "status": snapshot.status,
-        "revisions": snapshot.revisions,
+    return fields_of(
+        snapshot, files_size="", lines="linesOfCode", index_size="indexSizeBytes", skipped="skippedFiles"
+    ) | {
         "provenance": [provenance_object(line, snapshot.tree) for line in snapshot.provenance],
-        "clusters": snapshot.clusters,
-        "files": snapshot.files,
         "filesSizeKb": round(snapshot.files_size / 1024, 1),
-        "linesOfCode": snapshot.lines,
-        "chunks": snapshot.chunks,
         "languages": {name: round(share, 4) for name, share in snapshot.languages.items()},
-        "indexSizeBytes": snapshot.index_size,
-        "descriptor": snapshot.descriptor,
         "descriptorFields": Descriptor.parse(snapshot.descriptor).as_dict(),
-        "skippedFiles": snapshot.skipped,
-        "pinned": snapshot.pinned,
     }
 
 
 def model_object(one: ModelStatus) -> dict[str, Any]:
-    """Return the stored data of one remote model as an object."""
+    """Return the stored data of one model service as an object."""
     head = {"clusters": one.clusters, "done": one.done, "complete": one.done == one.clusters}
-    return {
-        "model": one.model,
-        "descriptor": one.descriptor,
+    return fields_of(one, trees="snapshots", clusters="", done="", cut="cutTexts", size="sizeBytes") | {
         "descriptorFields": Descriptor.parse(one.descriptor).as_dict(),
-        "configured": one.configured,
-        "snapshots": [tree.hex() for tree in one.trees],
         "head": None if one.clusters is None else head,
-        "cutTexts": one.cut,
-        "sizeBytes": one.size,
     }
 
 
 def provenance_object(line: Provenance, tree: bytes) -> dict[str, Any]:
     """Return one entry of the provenance log as an object."""
-    return {
-        **revision_fields(line.revision, line.commit, tree),
-        "committerTime": line.committer_time,
-        "createdAt": line.created_at,
-        "toolVersion": line.tool_version,
-        "trigger": line.trigger,
-        "user": line.user,
-        "files": line.files,
-        "processedNewClusters": line.new_clusters,
-        "embeddedChunks": line.embedded_chunks,
-        "reusedChunks": line.reused_chunks,
-    }
+    return fields_of(line, new_clusters="processedNewClusters") | revision_fields(
+        line.revision, line.commit, tree
+    )
 
 
 def print_text(status: Status) -> None:
     """Print a paragraph for each snapshot, then the store and the cost of indexing HEAD."""
     lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
     if not status.snapshots:
-        lines = [
-            "nothing is indexed here, but read from elsewhere"
-            if status.alternates
-            else "nothing is indexed yet",
-            "",
-        ]
+        lines = [f"nothing is indexed {'here; see the alternate stores' if status.alternates else 'yet'}", ""]
     lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
-    lines += [
-        f"read too {path}, of a repository that this one borrows objects from" for path in status.alternates
-    ]
+    lines += [f"also     {path}, of a repository whose objects this one uses" for path in status.alternates]
     if status.packs:
         newest = status.packs[0]
         total = size(sum(one.size for one in status.packs))
@@ -113,53 +74,46 @@ def print_text(status: Status) -> None:
     lines.append(f"HEAD     {catch_up(status.head)}")
     lines += [line for one in status.models for line in model_lines(one)]
     lines += [f"note     {status.message}"] if status.message else []
-    sys.stdout.write("\n".join(map(escape_control, lines)) + "\n")
+    print_lines(lines)
 
 
 def model_lines(one: ModelStatus) -> list[str]:
-    """Return the stored data of one remote model as lines."""
+    """Return the stored data of one model service as lines."""
     form = Descriptor.parse(one.descriptor)
     of_head = f": HEAD has {one.done:,} of {pluralize(one.clusters, 'cluster')}" if one.clusters else ""
     if one.clusters is not None and one.done == one.clusters:
         of_head = ": HEAD is complete"
     since = "configured" if one.configured else "configured before"
-    cut = f", {pluralize(one.cut, 'text')} too long and read in part" if one.cut else ""
-    lines = [
+    cut = f", {pluralize(one.cut, 'text')} truncated" if one.cut else ""
+    drop = f"  `git ctx gc --drop-descriptor {one.descriptor}` removes it"
+    return [
         f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}{cut}",
         f"  {pluralize(len(one.trees), 'snapshot')}, {size(one.size)}, {one.descriptor}",
+        *([] if one.configured else [drop]),
     ]
-    if not one.configured:
-        lines.append(f"  `git ctx gc --drop-descriptor {one.descriptor}` removes it")
-    return lines
 
 
 def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     """Return a snapshot as lines."""
     names = ", ".join(map(short_name, snapshot.revisions)) or "no branch or tag"
     chunks = pluralize(snapshot.chunks, "chunk")
-    lines = [
+    shares = sorted(snapshot.languages.items(), key=lambda item: -item[1])[:6]
+    left_out = ", ".join(f"{count:,} {reason}" for reason, count in sorted(snapshot.skipped.items()))
+    return [
         f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
         f"  {pluralize(snapshot.files, 'file')}, {size(snapshot.files_size)}, "
         + pluralize(snapshot.lines, "line"),
         f"  {chunks} in {pluralize(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
         f"  {snapshot.descriptor}",
+        *(["  " + ", ".join(f"{name} {share:.0%}" for name, share in shares)] if shares else []),
+        *([f"  left out: {left_out}"] if left_out else []),
+        *(f"  made {when(line.created_at)} for {origin(line)}" for line in snapshot.provenance[-1:]),
     ]
-    shares = sorted(snapshot.languages.items(), key=lambda item: -item[1])[:6]
-    if shares:
-        lines.append("  " + ", ".join(f"{name} {share:.0%}" for name, share in shares))
-    if snapshot.skipped:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(snapshot.skipped.items()))
-        lines.append(f"  left out: {reasons}")
-    lines += [f"  made {when(line.created_at)} for {origin(line)}" for line in snapshot.provenance[-1:]]
-    return lines
 
 
 def short_name(revision: str) -> str:
     """Return the name of a ref without its prefix, such as `refs/heads/`."""
-    for kind in ("refs/heads/", "refs/tags/", "refs/remotes/", "refs/"):
-        if revision.startswith(kind):
-            return revision.removeprefix(kind)
-    return revision
+    return re.sub("^refs/((heads|tags|remotes)/)?", "", revision)
 
 
 def origin(line: Provenance) -> str:
@@ -179,7 +133,7 @@ def catch_up(head: CatchUp) -> str:
     if head.covered:
         return f"tree {head.tree.hex()[:12]} is indexed"
     if head.missing:
-        lacking = pluralize_with(head.missing, "file", "that is", "that are")
-        return f"tree {head.tree.hex()[:12]} is indexed but for {lacking} not in this clone"
+        missing = pluralize_with(head.missing, "file", "that is", "that are")
+        return f"tree {head.tree.hex()[:12]} is indexed except for {missing} not in this clone"
     cost = f"{pluralize(head.new_blobs, 'new blob')}, about {pluralize(head.chunks, 'chunk')}"
     return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"

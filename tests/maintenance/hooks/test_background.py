@@ -151,7 +151,7 @@ def test_a_run_that_was_killed_is_told(alive, git_ctx):
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     going = git_ctx("status", "--log")
-    assert f"post-merge: going on, process {process.pid}" in going.out
+    assert f"post-merge: running, process {process.pid}" in going.out
     process.send_signal(signal.SIGKILL)
     process.wait(BOUND)
     process.stdout.close()
@@ -299,7 +299,7 @@ def test_lines_of_the_log_that_are_broken_are_left_out(tmp_path, repo, git_ctx):
 def test_status_before_any_hook_has_run(alive, git_ctx):
     done = git_ctx("status", "--log")
     assert (done.status, done.err) == (0, "")
-    assert done.out == "no hook has run yet; `git ctx init` installs them where they are not\n"
+    assert done.out == "no hook has run yet; `git ctx init` installs the hooks\n"
     assert json.loads(git_ctx("status", "--log", "--json-output").out) == {
         "type": "log_result", "runs": [], "running": None, "commands": [],
     }  # fmt: skip

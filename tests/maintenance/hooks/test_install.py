@@ -79,7 +79,7 @@ def test_where_there_is_none(repo, git_ctx):
     assert state(hooks_of(repo)) == before
     assert (repo.path / ".git" / "config").read_bytes() == config
     again = git_ctx("deinit")
-    assert (again.status, again.out) == (0, "there are no hooks of git-ctx here\n")
+    assert (again.status, again.out) == (0, "no hooks of git-ctx are installed here\n")
 
 
 def test_dry_runs_change_nothing(repo, git_ctx):
