@@ -188,7 +188,7 @@ def test_a_key_from_the_environment(project: Repo, service: Service) -> None:
 
 def test_the_ledger_counts_what_was_sent(project: Repo, service: Service) -> None:
     """One line before the first byte, and sums that agree with what arrived."""
-    assert git_ctx(project.path, "privacy").out == "nothing was sent to any remote model\n"
+    assert git_ctx(project.path, "privacy").out == "nothing was sent to any model service\n"
     run = git_ctx(project.path, "index")
     host = service.url.removeprefix("http://")
     assert run.err.count(f"will be sent to {host} (embedding)") == 1
