@@ -36,9 +36,7 @@ def open(
     """
     from ctx.index import Index
 
-    index = Index(path)
-    index.on_progress, index.on_plan = on_progress, on_plan
-    return index
+    return Index(path, on_progress=on_progress, on_plan=on_plan)
 
 
 __all__ = ["__version__", "open"]

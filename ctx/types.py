@@ -5,7 +5,9 @@ Nothing here reads a file, runs a program or depends on git.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 KINDS = (
     "block",  # a piece that defines nothing: statements, a comment, loose text
@@ -33,6 +35,74 @@ KINDS = (
 
 ALL, CODE, DOCS, CONFIG = CONTENTS = ("all", "code", "docs", "config")
 """Purposes of files: `config` is configuration and data, `code` everything else."""
+
+WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
+OURS, THEIRS, BASE = "ours", "theirs", "base"
+"""Overlays of HEAD; the last three are the sides of a conflict."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Options for model services: query expansion, the reranker, and a lowest score in 0..1."""
+
+    expand: bool = False
+    rerank: bool = True
+    min_score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A question with the tree to search and the restrictions on the answer.
+
+    `paths` are git pathspecs relative to the current directory, `languages` names as in Linguist, and
+    `content` is one of CONTENTS. `overlay` is put on top of HEAD: the files of the work tree (WORK_TREE), the
+    staged files (STAGED), one side of each path in conflict (OURS, THEIRS, BASE), or nothing (COMMITTED). All
+    but the last imply HEAD. The default is WORK_TREE if HEAD is searched in a work tree.
+
+    `within` restricts the search to the chunks that differ between the two trees of a range
+    (`ctx.git.ranges`); if it names one tree, `overlay` names the other. `states` restricts it to some of
+    STATES; empty means all. `recurse_submodules` also searches the submodules of the tree, ranked together.
+    `evolution` adds to the best hits the commits at which they changed. `models` is None for the configured
+    use of model services.
+    """
+
+    text: str
+    limit: int = 10
+    paths: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    content: str = ALL
+    revision: str | None = None
+    branch: str | None = None
+    overlay: str | None = None
+    within: str | None = None
+    states: Collection[str] = ()
+    recurse_submodules: bool = False
+    evolution: bool = False
+    models: ModelOptions | None = None
+
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class TreeOptions(TypedDict, total=False):
+        """Fields of Request that apply to every search of one tree, as keywords."""
+
+        limit: int
+        paths: Sequence[str]
+        languages: Sequence[str]
+        content: str
+        revision: str | None
+        branch: str | None
+        overlay: str | None
+
+    class SearchOptions(TreeOptions, total=False):
+        """All fields of Request but its text, as keywords."""
+
+        within: str | None
+        states: Collection[str]
+        recurse_submodules: bool
+        evolution: bool
+        models: ModelOptions | None
 
 
 class Chunk(NamedTuple):
@@ -103,6 +173,9 @@ class Reader(Protocol):
     def of(self, path: bytes) -> Any:
         """Return the repository (`ctx.git.repository`) with the blob at a path of the answer."""
 
+    def text(self, hit: Hit) -> str | None:
+        """Return the text of a hit, None if its blob is missing or damaged."""
+
 
 class Hit(NamedTuple):
     """One chunk that matches a query. Paths are relative to the root of the repository.
@@ -128,6 +201,20 @@ class Hit(NamedTuple):
     duplicate: str | None = None
     evolution: Evolution | None = None
     reader: Reader | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The text of the chunk, read from git now; None if its blob is missing or damaged.
+
+        It belongs to the searched state, even after further searches. After the index is closed, texts of
+        uncommitted files are gone.
+        """
+        return None if self.reader is None else self.reader.text(self)
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last line, counted from 1, both included."""
+        return self.position.start_line, self.position.end_line
 
 
 def by_score(hit: Hit) -> tuple[float, bytes, int]:

@@ -85,7 +85,7 @@ def ask(
 def store(path: Path) -> Path:
     """Where the index of a repository lies."""
     with ctx.open(path) as index:
-        return Path(index.store.path)
+        return Path(index.session.store.path)
 
 
 def payloads(path: Path, area: str = "objects") -> dict[str, bytes]:

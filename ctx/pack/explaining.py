@@ -20,7 +20,7 @@ from ctx.search.evidence.answering import case_of, edges_among
 from ctx.search.evidence.commits import past_of
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
-from ctx.search.opening import Opened, Repair, open_tree, repairing
+from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import MAX_SIZE, MISSING, TOO_LARGE, content_skip
 from ctx.text.tokens import counter
@@ -59,14 +59,14 @@ def explain_file(
     check(task, options)
 
     def ask() -> tuple[Repair, Callable[[], Explanation]]:
-        opened = open_tree(session, options.revision, None, None)
+        opened = open_tree(session, options.revision)
         return opened.repair, lambda: _with_selection(session, opened, path, task, options)
 
     return repairing(ask)
 
 
 def _with_selection(
-    session: SearchSession, opened: Opened, path: str, task: str, options: PackOptions
+    session: SearchSession, opened: OpenedTree, path: str, task: str, options: PackOptions
 ) -> Explanation:
     """Return the explanation of a file with its selection in a pack of the same tree."""
     query = query_of_task(task)
@@ -95,7 +95,7 @@ def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
 
 
 def _explained(
-    session: SearchSession, opened: Opened, path: str, task: str, query: Query, options: PackOptions
+    session: SearchSession, opened: OpenedTree, path: str, task: str, query: Query, options: PackOptions
 ) -> Explanation:
     case = case_of(session, opened, task, rows_for(options), query=query)
     number = {name: file for file, name in enumerate(opened.view.paths)}

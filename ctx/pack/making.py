@@ -38,7 +38,7 @@ from ctx.ranking.query_terms import query_terms, similar_terms, similar_words_in
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.hits import corpus_of
-from ctx.search.opening import Opened, Repair, open_tree, repairing, resolve_for_search
+from ctx.search.opening import OpenedTree, Repair, open_tree, repairing, resolve_for_search
 from ctx.text.pluralize import pluralize
 from ctx.text.query import tokens
 from ctx.text.terms import STOP_WORDS
@@ -71,7 +71,7 @@ class PackResult(NamedTuple):
 class RankedTree(NamedTuple):
     """An opened tree with the candidates for a task."""
 
-    opened: Opened
+    opened: OpenedTree
     records: RecordCache
     query: Query
     found: list[Candidate]
@@ -147,10 +147,10 @@ def ranked(
 def _opened(
     session: SearchSession,
     options: PackOptions,
-) -> tuple[Opened, Callable[[], Mapping[int, Mapping[int, Change]]], Repair]:
+) -> tuple[OpenedTree, Callable[[], Mapping[int, Mapping[int, Change]]], Repair]:
     """Return the opened tree of a pack, a function for the changes of its range, and a repair function."""
     if options.within is None:
-        opened = open_tree(session, options.revision, None, None)
+        opened = open_tree(session, options.revision)
         return opened, dict, opened.repair
     from ctx.search.changes import compare, open_ends
 
@@ -170,7 +170,7 @@ def rows_for(options: PackOptions) -> int:
 
 def rank(
     session: SearchSession,
-    opened: Opened,
+    opened: OpenedTree,
     changes: Mapping[int, Mapping[int, Change]],
     query: Query,
     options: PackOptions,

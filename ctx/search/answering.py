@@ -1,36 +1,43 @@
-"""Answering a question from one tree: validate it, open the tree, rank, and add messages.
+"""Answering a request from one tree: validate it, open the tree, rank, and add messages.
 
-Questions are validated here before anything is opened.
+Requests are validated here before anything is opened.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import Filters, search
-from ctx.search.opening import STAGED, WORK_TREE, Opened, Repair, open_tree, repairing
-from ctx.types import Answer, Found
+from ctx.search.hits import filter_of, search_view
+from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
+from ctx.types import STAGED, WORK_TREE, Answer, Found, ModelOptions, Request
 
 if TYPE_CHECKING:
-    from ctx.search.remote.searching import Wishes
     from ctx.search.session import SearchSession
     from ctx.search.submodules import Joined
 
 
-class Question(NamedTuple):
-    """A query and the restrictions on its answer; see `Index.search`."""
+def search(session: SearchSession, request: Request) -> Answer:
+    """Return the best chunks of one tree, or of the differences between two. See `Index.search`."""
+    check(request, "hit")
+    if request.models is not None:
+        check_least_score(request.models.min_score)
+    if request.within is None:
+        answer = _search_tree(session, request)
+    else:
+        from ctx.search.changes import search_changes
 
-    text: str
-    limit: int
-    paths: Sequence[str]
-    languages: Sequence[str]
-    content: str
-    wishes: Wishes | None
+        _refuse_beside_range(request)
+        answer = search_changes(session, request)
+    if request.evolution:
+        from ctx.search.evolution import with_evolution
+
+        answer = with_evolution(session, answer)
+    return answer
 
 
 def check_least_score(score: float | None) -> None:
@@ -39,61 +46,64 @@ def check_least_score(score: float | None) -> None:
         raise UsageError(f"the least score is {score}: give a number from 0 to 1")
 
 
-def check(text: str, limit: int, of: str) -> None:
+def check(request: Request, of: str) -> None:
     """Raise UsageError for a question without words, and for a limit of less than one `of` it returns."""
-    if not text.strip():
+    if not request.text.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
+    check_limit(request.limit, of)
+
+
+def check_limit(limit: int, of: str) -> None:
+    """Raise UsageError for a limit of less than one."""
     if limit < 1:
         raise UsageError(f"the limit is {limit}: ask for at least one {of}")
 
 
-def refuse_beside_range(revision: str | None, overlay: str | None, recurse_submodules: bool) -> None:
-    """Raise UsageError for options that cannot be combined with a range of two trees."""
-    if revision is not None or overlay not in (None, WORK_TREE, STAGED):
+def refuse_search_options(request: Request) -> None:
+    """Raise UsageError for the options that only a search of chunks has."""
+    for name in ("within", "states", "recurse_submodules", "evolution", "models"):
+        if getattr(request, name):
+            raise UsageError(f"{name} is an option of search only: leave it out")
+
+
+def _refuse_beside_range(request: Request) -> None:
+    if request.revision or request.branch or request.overlay not in (None, WORK_TREE, STAGED):
         raise UsageError("a range already names its trees: leave out the options that name another one")
-    if recurse_submodules:
+    if request.recurse_submodules:
         raise UsageError("a range is searched in one repository: leave out the submodules")
 
 
-def answer(
-    session: SearchSession,
-    question: Question,
-    revision: str | None,
-    branch: str | None,
-    overlay: str | None,
-    recurse_submodules: bool,
-) -> Answer:
-    """Return the best chunks of one tree. See `Index.search`."""
+def _search_tree(session: SearchSession, request: Request) -> Answer:
     started = time.monotonic()
 
     def ask() -> tuple[Repair, Callable[[], Answer]]:
-        session.forget_submodules()
-        opened = open_tree(session, revision, branch, overlay)
+        opened = open_tree(session, request.revision, request.branch, request.overlay)
         joined = None
-        if recurse_submodules:
+        if request.recurse_submodules:
             joined, opened = session.join_submodules(opened)
-        return opened.repair, partial(_answer, session, opened, joined, question)
+        return opened.repair, partial(_answer, session, opened, joined, request)
 
     found = repairing(ask)
     return found._replace(seconds=time.monotonic() - started)
 
 
-def _answer(session: SearchSession, opened: Opened, joined: Joined | None, question: Question) -> Answer:
-    filters = Filters(session.repository, question.paths, question.languages, question.content)
-    wishes = question.wishes
-    if wishes is not None or session.has_remote_models:
+def _answer(session: SearchSession, opened: OpenedTree, joined: Joined | None, request: Request) -> Answer:
+    filters = filter_of(session.repository, request)
+    if request.models is not None or session.has_remote_models:
         from ctx.search.remote.choosing import Part, Searched
-        from ctx.search.remote.searching import RemoteSearch, Wishes, of_view
+        from ctx.search.remote.searching import RemoteSearch, of_view
 
         trees = joined.trees() if joined is not None else [(session, opened.view)]
         searched = [Searched(opened.view, [Part(*one) for one in trees])]
         retrieve = of_view(session, opened.view, filters)
-        remote = RemoteSearch(session, searched, retrieve, filters, wishes or Wishes())
-        found = remote.answer(question.text, question.limit)
+        options = request.models or ModelOptions()
+        found = RemoteSearch(session, searched, retrieve, filters, options).answer(
+            request.text, request.limit
+        )
     else:
         records = partial(session.record, opened.view)
         found = Found(
-            *search(opened.view, records, question.text, question.limit, filters, tuning=session.tuning)
+            *search_view(opened.view, records, request.text, request.limit, filters, tuning=session.tuning)
         )
     lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
     message = (

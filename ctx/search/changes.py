@@ -18,12 +18,9 @@ from ctx.git.revisions import REVISION
 from ctx.git.worktree import has_work_tree
 from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import Filters, Scope, search
+from ctx.search.hits import FileFilter, Scope, filter_of, search_view
 from ctx.search.opening import (
-    COMMITTED,
-    STAGED,
-    WORK_TREE,
-    Opened,
+    OpenedTree,
     Repair,
     open_resolved,
     open_tree,
@@ -32,10 +29,21 @@ from ctx.search.opening import (
 from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
 from ctx.text.pluralize import pluralize_with
-from ctx.types import STATES, Answer, Change, Comparison, Found, Hit, by_score
+from ctx.types import (
+    COMMITTED,
+    STAGED,
+    STATES,
+    WORK_TREE,
+    Answer,
+    Change,
+    Comparison,
+    Found,
+    Hit,
+    Request,
+    by_score,
+)
 
 if TYPE_CHECKING:
-    from ctx.search.answering import Question
     from ctx.search.session import SearchSession
 
 
@@ -46,35 +54,28 @@ class Changed(NamedTuple):
     chunks: Scope
 
 
-def search_changes(
-    session: SearchSession,
-    question: Question,
-    within: str,
-    states: Collection[str],
-    *,
-    staged: bool,
-) -> Answer:
-    """Return the best of the differing chunks with one of `states`. See `Index.search`."""
-    started = time.monotonic()
-    query, limit, paths, languages, content, wishes = question
+def search_changes(session: SearchSession, request: Request) -> Answer:
+    """Return the best of the chunks that differ within a range. See `Index.search`."""
+    assert request.within is not None, "the caller has checked it"
+    started, within = time.monotonic(), request.within
     partial_clone = session.repository.settings.is_partial_clone
 
-    def answer(old: Opened, new: Opened) -> Answer:
+    def answer(old: OpenedTree, new: OpenedTree) -> Answer:
         found = compare(session, old, new)
-        wanted = frozenset(states or STATES)
-        filters = Filters(session.repository, paths, languages, content)
+        wanted = frozenset(request.states or STATES)
+        filters = filter_of(session.repository, request)
         sides = [
             Changed(opened.view, changes)
             for opened, of_files in ((new, found.new), (old, found.old))
             if (changes := _of_states(of_files, wanted))
         ]
-        if sides and (wishes is not None or session.has_remote_models):
+        if sides and (request.models is not None or session.has_remote_models):
             from ctx.search.remote.ranges import search_ranges
 
-            ranked = search_ranges(session, sides, query, limit, filters, wishes)
+            ranked = search_ranges(session, sides, request, filters)
         else:
-            hits, message = local_hits(session, sides, query, limit, filters)
-            ranked = Found(hits[:limit], message)
+            hits, message = local_hits(session, sides, request.text, request.limit, filters)
+            ranked = Found(hits[: request.limit], message)
         comparison = Comparison(
             within,
             old.about.revision,
@@ -95,7 +96,7 @@ def search_changes(
         return session.answered(about, ranked._replace(message=message))
 
     def ask() -> tuple[Repair, Callable[[], Answer]]:
-        old, new = open_ends(session, within, staged)
+        old, new = open_ends(session, within, request.overlay == STAGED)
 
         def repair(everything: bool) -> None:
             new.repair(everything)
@@ -107,14 +108,14 @@ def search_changes(
 
 
 def local_hits(
-    session: SearchSession, sides: Sequence[Changed], query: str, limit: int, filters: Filters
+    session: SearchSession, sides: Sequence[Changed], query: str, limit: int, filters: FileFilter
 ) -> tuple[list[Hit], str | None]:
     """Return the best chunks of both trees by the local ranking, and a message if there are none."""
     hits: list[Hit] = []
     messages = []
     for view, chunks in sides:
         records = partial(session.record, view)
-        more, message = search(view, records, query, limit, filters, chunks, tuning=session.tuning)
+        more, message = search_view(view, records, query, limit, filters, chunks, tuning=session.tuning)
         hits += more
         messages.append(message)
     hits.sort(key=by_score)
@@ -125,8 +126,9 @@ def open_ends(
     session: SearchSession,
     within: str,
     staged: bool,
-) -> tuple[Opened, Opened]:
+) -> tuple[OpenedTree, OpenedTree]:
     """Open the two trees of a range. Raises UsageError, UnknownRevision, CtxError."""
+    session.forget_submodules()
     ends = read_range(session.repository, within)
     if ends.new is not None and staged:
         raise UsageError(
@@ -143,7 +145,7 @@ def open_ends(
     return old, open_resolved(session, ends.new, COMMITTED)
 
 
-def compare(session: SearchSession, old: Opened, new: Opened) -> ChunkDiff:
+def compare(session: SearchSession, old: OpenedTree, new: OpenedTree) -> ChunkDiff:
     """Return the chunks in which two trees differ.
 
     Raises GitFailed; in a partial clone its message says how to fetch the missing objects.
@@ -160,7 +162,7 @@ def compare(session: SearchSession, old: Opened, new: Opened) -> ChunkDiff:
     )
 
 
-def not_compared(found: ChunkDiff, old: Opened, new: Opened) -> str | None:
+def not_compared(found: ChunkDiff, old: OpenedTree, new: OpenedTree) -> str | None:
     """Return a message about files that differ and are not in this clone."""
     if not found.absent:
         return None
@@ -168,7 +170,7 @@ def not_compared(found: ChunkDiff, old: Opened, new: Opened) -> str | None:
     return f"{files} not in this clone and not compared: {_getting(_lacking(old, new))} what is missing"
 
 
-def _lacking(old: Opened, new: Opened) -> list[str]:
+def _lacking(old: OpenedTree, new: OpenedTree) -> list[str]:
     """Return the names of those of the two trees whose objects are missing here."""
     lacking = [end.about for end in (old, new) if end.about.coverage.skipped.get(MISSING)]
     return [_resolvable(about) for about in lacking or [old.about, new.about]]

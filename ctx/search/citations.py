@@ -17,10 +17,9 @@ from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
 from ctx.git.worktree import has_work_tree
 from ctx.indexing.tree_walk import MOST_ENTRIES
-from ctx.search.opening import WORK_TREE
 from ctx.text.contents import BINARY, MAX_SIZE, content_skip, to_text
 from ctx.text.pluralize import pluralize
-from ctx.types import Cited
+from ctx.types import WORK_TREE, Cited
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession

@@ -21,7 +21,7 @@ COMMITS = 10
 SECONDS = 10.0
 
 
-def evolved(session: SearchSession, answer: Answer) -> Answer:
+def with_evolution(session: SearchSession, answer: Answer) -> Answer:
     """Return the answer with the evolution of its best hits. Raises UsageError if no commit was searched."""
     if answer.commit is None:
         raise UsageError(f"'{answer.revision}' is a tree and has no history: name a commit")

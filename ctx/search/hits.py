@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ctx.chunking.languages import linguist_name_to_language
 from ctx.errors import UsageError
 from ctx.git.repository import Repository
-from ctx.models.static_embedding import sign_bits, static_embedding
+from ctx.models.static_embedding import static_embedding
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.ranker import RankedRow, rank
@@ -20,7 +20,7 @@ from ctx.storage.records import decode_chunk
 from ctx.storage.views import paths as path_flags
 from ctx.storage.views.segments import Key
 from ctx.storage.views.view import View
-from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, Change, Hit
+from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, Change, Hit, Request
 
 Records = Callable[[bytes, Key], bytes]
 """Return the record of a document of a cluster."""
@@ -46,7 +46,7 @@ Scope = Mapping[int, Mapping[int, Change]]
 """For some files of a view: the change of each selected chunk by number, at least one chunk per file."""
 
 
-class Filters(NamedTuple):
+class FileFilter(NamedTuple):
     """Restrictions on an answer.
 
     Git pathspecs relative to the current directory, languages, and the content kind, one of
@@ -59,12 +59,17 @@ class Filters(NamedTuple):
     content: str = ALL
 
 
-def search(
+def filter_of(repository: Repository, request: Request) -> FileFilter:
+    """Return the restrictions of a request on the files."""
+    return FileFilter(repository, request.paths, request.languages, request.content)
+
+
+def search_view(
     view: View,
     records: Records,
     text: str,
     limit: int,
-    filters: Filters,
+    filters: FileFilter,
     scope: Scope | None = None,
     refine: Refine | None = None,
     tuning: Tuning = PLAIN,
@@ -100,31 +105,6 @@ def search(
     return _hits(corpus, records, best, limit, scope), message
 
 
-def nearest_chunks(view: View, records: Records, vector: npt.NDArray[np.float32], limit: int) -> list[Hit]:
-    """Return the rows whose bits agree most with the signs of a vector; ties by path and position."""
-    corpus = corpus_of(view)
-    if vector.shape != (corpus.bits.shape[1] * 64,):
-        raise UsageError(f"the vector has {vector.shape} numbers, the index {corpus.bits.shape[1] * 64}")
-    wanted = sign_bits(vector).view("<u8")
-    agreement = 1.0 - np.bitwise_count(corpus.bits ^ wanted).sum(axis=1, dtype=np.int64) / len(vector)
-    rows = np.flatnonzero(corpus.live)
-
-    def best(most: int) -> list[RankedRow]:
-        near = rows
-        if len(near) > most:
-            near = near[agreement[near] >= np.partition(agreement[near], len(near) - most)[len(near) - most]]
-        found = [
-            RankedRow(
-                row, int(corpus.shown[corpus.document_of[row]]), float(agreement[row]), float(agreement[row])
-            )
-            for row in near.tolist()
-        ]
-        found.sort(key=lambda hit: (-hit.score, view.path(hit.file), hit.row))
-        return found[:most]
-
-    return _hits(corpus, records, best, limit)
-
-
 def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
     """Return the mask of the rows of the chunks in a scope, (rows,)."""
     rows = np.zeros(corpus.rows, dtype=bool)
@@ -158,7 +138,7 @@ def corpus_of(view: View) -> Corpus:
     return corpus
 
 
-def allowed_files(view: View, filters: Filters) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
+def allowed_files(view: View, filters: FileFilter) -> tuple[npt.NDArray[np.bool_] | None, str | None]:
     """Return the files that match the filters (files,), None for all, and a message if there are none."""
     repository, paths, languages, content = filters
     allowed: npt.NDArray[np.bool_] | None = None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from ctx.errors import CtxError, Damaged, NothingCommitted, UsageError
 from ctx.git.revisions import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
 from ctx.search.coverage import coverage_of
-from ctx.types import Answer, Behind, Uncommitted
+from ctx.text.contents import to_text
+from ctx.types import COMMITTED, STAGED, WORK_TREE, Answer, Behind, Hit, Uncommitted
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
@@ -17,11 +18,6 @@ if TYPE_CHECKING:
     from ctx.search.session import SearchSession
     from ctx.search.submodules import Joined
     from ctx.storage.views.view import View
-
-WORK_TREE, STAGED, COMMITTED = "work tree", "staged", "committed"
-OURS, THEIRS, BASE = "ours", "theirs", "base"
-"""Overlays of HEAD; the last three are the sides of a conflict."""
-
 
 Repair = Callable[[bool], object]
 """Rebuild stored clusters: all of them if True, else only those that do not match their name."""
@@ -54,8 +50,21 @@ class Reader:
             return self._joined.reader(path)
         return self._repository if self._state is None else self._state.repository
 
+    def text(self, hit: Hit) -> str | None:
+        """Return the text of a hit, None if its blob is missing or damaged."""
+        return text_of(self.of(hit.path), hit)
 
-class Opened(NamedTuple):
+
+def text_of(repository: Repository, hit: Hit) -> str | None:
+    """Return the text of a hit, None if its blob is missing or damaged."""
+    try:
+        blob = repository.read_blob(hit.blob)
+    except KeyError:
+        return None
+    return to_text(blob, hit.position.start, hit.position.end)
+
+
+class OpenedTree(NamedTuple):
     """A tree that can be searched: the empty answer about it, and the function that repairs its data."""
 
     asked: Resolution
@@ -81,11 +90,12 @@ def repairing(ask: Callable[[], tuple[Repair, Callable[[], Result]]]) -> Result:
 
 def open_tree(
     session: SearchSession,
-    revision: str | None,
-    branch: str | None,
-    overlay: str | None,
-) -> Opened:
-    """Resolve the requested tree, and index what a search of it lacks. See `Index.search`."""
+    revision: str | None = None,
+    branch: str | None = None,
+    overlay: str | None = None,
+) -> OpenedTree:
+    """Resolve the requested tree, and index its missing parts. The parameters are those of `Request`."""
+    session.forget_submodules()
     warning = distance = None
     if overlay in (None, COMMITTED):
         asked = resolve_for_search(session, revision, branch, committed=overlay == COMMITTED)
@@ -119,7 +129,7 @@ def open_resolved(
     session: SearchSession,
     asked: Resolution,
     overlay: str | None = None,
-) -> Opened:
+) -> OpenedTree:
     """Index what a search of a tree lacks; `overlay` is put on top of HEAD."""
     indexer, changed = _overlaid(session, asked, overlay)
     if changed is not None and changed.tree is not None:
@@ -143,7 +153,7 @@ def open_resolved(
         reader=Reader(session.repository, changed),
     )
     tree = asked.tree
-    return Opened(asked, view, about, lambda everything: session.repair(indexer(), tree, everything))
+    return OpenedTree(asked, view, about, lambda everything: session.repair(indexer(), tree, everything))
 
 
 def _fallen_back(session: SearchSession, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:

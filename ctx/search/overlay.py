@@ -8,8 +8,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from ctx.search.opening import BASE, OURS, STAGED, THEIRS
 from ctx.text.contents import MAX_SIZE
+from ctx.types import BASE, OURS, STAGED, THEIRS
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository

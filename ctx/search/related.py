@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import posixpath
 import time
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,16 +18,28 @@ from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.quoting import unquoted_argument
 from ctx.ranking import code_similarity
 from ctx.ranking.ranker import RankedRow
+from ctx.search.answering import refuse_search_options
 from ctx.search.changes import compare, not_compared, open_ends
 from ctx.search.citations import look_up, read_citation, read_place
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import Filters, allowed_files, corpus_of, hit_of
-from ctx.search.opening import COMMITTED, Opened, open_tree
+from ctx.search.hits import FileFilter, allowed_files, corpus_of, filter_of, hit_of
+from ctx.search.opening import OpenedTree, open_tree
 from ctx.storage.records import decode_record
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import to_text
 from ctx.text.pluralize import pluralize
-from ctx.types import ADDED, IDENTICAL, MODIFIED, NEAR_DUPLICATE, Answer, Hit, by_score
+from ctx.types import (
+    ADDED,
+    COMMITTED,
+    IDENTICAL,
+    MODIFIED,
+    NEAR_DUPLICATE,
+    STAGED,
+    Answer,
+    Hit,
+    Request,
+    by_score,
+)
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -60,24 +71,18 @@ class Code(NamedTuple):
 def related(
     session: SearchSession,
     place: str | None,
-    text: str | None,
-    *,
-    revision: str | None,
-    branch: str | None,
-    overlay: str | None,
-    limit: int,
-    paths: Sequence[str],
-    languages: Sequence[str],
+    request: Request,
 ) -> Answer:
-    """Return code similar to the code at a place, or to a text. See `Index.related`."""
+    """Return code similar to the code at a place, or to the text of the request. See `Index.related`."""
+    refuse_search_options(request)
     started = time.monotonic()
-    code = Code(text or "") if place is None else _code_at(session, place, revision or branch)
+    named = request.revision or request.branch
+    code = Code(request.text) if place is None else _code_at(session, place, named)
     if not code.text.strip():
         raise UsageError("there is no code to compare with: name a place that has some, or pass it on stdin")
-    opened = open_tree(session, revision, branch, overlay)
-    hits, message = _similar_chunks(
-        session, opened, code, limit, Filters(session.repository, paths, languages)
-    )
+    opened = open_tree(session, request.revision, request.branch, request.overlay)
+    filters = filter_of(session.repository, request)
+    hits, message = _similar_chunks(session, opened, code, request.limit, filters)
     lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
     return opened.about._replace(
         hits=hits, message=opened.about.message or lacking or message, seconds=time.monotonic() - started
@@ -87,19 +92,15 @@ def related(
 def related_changes(
     session: SearchSession,
     within: str,
-    *,
-    staged: bool,
-    limit: int,
-    paths: Sequence[str],
-    languages: Sequence[str],
+    request: Request,
 ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
     """Return for each added or modified chunk the similar code elsewhere in the new tree, and that tree."""
     started = time.monotonic()
-    old, new = open_ends(session, within, staged)
+    old, new = open_ends(session, within, request.overlay == STAGED)
     found: list[tuple[Hit, list[Hit]]] = []
     corpus = corpus_of(new.view)
     records = partial(session.record, new.view)
-    filters = Filters(session.repository, paths, languages)
+    filters = filter_of(session.repository, request)
     differing = compare(session, old, new)
     for file, changes in sorted(differing.new.items(), key=lambda one: new.view.path(one[0])):
         for number, change in sorted(changes.items()):
@@ -113,7 +114,9 @@ def related_changes(
             code = _code_of(session, hit)
             if code is None or len(code_similarity.sample(code.text, code.language).terms) < _FEWEST_TERMS:
                 continue
-            others = [one for one in _similar_chunks(session, new, code, limit, filters)[0] if _is_much(one)]
+            others = [
+                one for one in _similar_chunks(session, new, code, request.limit, filters)[0] if _is_much(one)
+            ]
             if others:
                 found.append((hit, others))
     message = not_compared(differing, old, new)
@@ -150,7 +153,7 @@ def _code_at(session: SearchSession, place: str, revision: str | None) -> Code:
     last = lines.last if "-" in place.rpartition(":")[2] else None
     for asked in (None, revision) if revision else (None,):
         try:
-            opened = open_tree(session, asked, None, None if asked is None else COMMITTED)
+            opened = open_tree(session, asked, overlay=None if asked is None else COMMITTED)
         except NothingCommitted:
             continue
         for name in names:
@@ -166,7 +169,7 @@ def _code_at(session: SearchSession, place: str, revision: str | None) -> Code:
 
 
 def _code_in(
-    session: SearchSession, opened: Opened, path: bytes, first: int, last: int | None
+    session: SearchSession, opened: OpenedTree, path: bytes, first: int, last: int | None
 ) -> Code | None:
     view = opened.view
     try:
@@ -195,7 +198,7 @@ def _code_in(
 
 
 def _similar_chunks(
-    session: SearchSession, opened: Opened, code: Code, limit: int, filters: Filters
+    session: SearchSession, opened: OpenedTree, code: Code, limit: int, filters: FileFilter
 ) -> tuple[list[Hit], str | None]:
     corpus = corpus_of(opened.view)
     allowed, message = allowed_files(opened.view, filters)

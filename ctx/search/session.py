@@ -1,13 +1,13 @@
 """An open index: a session with what makes its views, reads them and ranks their rows.
 
-Functions of search and of the packages above it take one; `ctx.index.Index` adds the operations.
+Functions of search and of the packages above it take one; `ctx.index.Index` has one.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ctx.ranking.prior import Fitting
     from ctx.ranking.tuning import Tuning
     from ctx.search.dependencies.edges import Dependencies
-    from ctx.search.opening import Opened
-    from ctx.search.submodules import Below, Joined
+    from ctx.search.opening import OpenedTree
+    from ctx.search.submodules import Joined
     from ctx.storage.views.view import View
 
 
@@ -87,12 +87,12 @@ class SearchSession(Session):
         revision: str | None = None,
         *,
         branch: str | None = None,
-        progress: Callable[[int], None] | None = None,
+        on_fetch: Callable[[int], None] | None = None,
     ) -> int:
         """Fetch the objects that indexing a revision needs; return their number.
 
         They are fetched from the remotes of a partial clone; no other method fetches objects.
-        `progress` is called with their number before each fetch. Raises `GitFailed`.
+        `on_fetch` is called with their number before each fetch. Raises `GitFailed`.
         """
         from ctx.indexing.lacking import fetch_lacking
 
@@ -106,13 +106,7 @@ class SearchSession(Session):
             _, clusters = self.indexer.coverer.missing(self.indexer.trees.root(tree))
             return [member.oid for cluster in clusters for member in cluster.members]
 
-        return fetch_lacking(self.repository, tree, files, progress or (lambda _: None))
-
-    def below(self, revision: str | None = None, *, branch: str | None = None) -> Iterator[Below]:
-        """Yield the submodules of a revision at their pinned commits, nested ones too."""
-        from ctx.search.submodules import pinned_below
-
-        return pinned_below(self, self.resolve(revision, branch).tree)
+        return fetch_lacking(self.repository, tree, files, on_fetch or (lambda _: None))
 
     @cached_property
     def indexer(self) -> Indexer:
@@ -143,7 +137,7 @@ class SearchSession(Session):
         """Reader of the objects of the last tree searched, including those of uncommitted files."""
         return self.uncommitted.reader
 
-    def join_submodules(self, opened: Opened) -> tuple[Joined, Opened]:
+    def join_submodules(self, opened: OpenedTree) -> tuple[Joined, OpenedTree]:
         """Return a tree with its submodules joined to it; they stay open while an answer reads them."""
         from ctx.search.submodules import join
 
@@ -242,19 +236,9 @@ class SearchSession(Session):
         return (self._joined or self.clusters).record(cluster, document) if known is None else known
 
     def text(self, hit: Hit) -> str | None:
-        """Return the text of a hit, read from the git object now; None if the object is missing or damaged.
+        """Return the text of a hit of the last tree opened, None if its blob is missing or damaged."""
+        if hit.reader is not None:
+            return hit.text
+        from ctx.search.opening import text_of
 
-        The text belongs to the answer that the hit is from, even after further searches. After `close`,
-        uncommitted texts are gone.
-        """
-        from ctx.text.contents import to_text
-
-        try:
-            if hit.reader is not None:
-                blob = hit.reader.of(hit.path).read_blob(hit.blob)
-            else:
-                reader = self.reader if self._joined is None else self._joined.reader(hit.path)
-                blob = reader.read_blob(hit.blob)
-        except KeyError:
-            return None
-        return to_text(blob, hit.position.start, hit.position.end)
+        return text_of(self.reader if self._joined is None else self._joined.reader(hit.path), hit)

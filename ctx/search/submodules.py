@@ -17,8 +17,8 @@ from ctx.git.path_rules import SUBMODULE, PathRules
 from ctx.git.repository import Repository
 from ctx.git.revisions import HEAD, Resolution
 from ctx.search.coverage import coverage_of, submodules_in_words
-from ctx.search.opening import WORK_TREE, Opened, Reader, open_resolved
-from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, Answer, Cited, Progress, Submodule
+from ctx.search.opening import OpenedTree, Reader, open_resolved
+from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, WORK_TREE, Answer, Cited, Progress, Submodule
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
     prefix: bytes
     home: SearchSession
-    opened: Opened
+    opened: OpenedTree
 
 
 class Below(NamedTuple):
@@ -95,7 +95,7 @@ def _close(homes: list[SearchSession]) -> None:
         home.close()
 
 
-def join(session: SearchSession, opened: Opened) -> tuple[Joined, Opened]:
+def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree]:
     """Join the submodules of an opened tree to it, recursively."""
     parts = [Part(b"", session, opened)]
     uncommitted = opened.about.uncommitted
@@ -227,10 +227,12 @@ def _below(
 def _at(
     inside: SearchSession, repository: Repository, submodule: Submodule, commit: bytes, name: str, rule: str
 ) -> Below:
+    from ctx.search.session import SearchSession
+
     try:
         tree = repository.resolve_tree(commit.hex()).tree
-        inner = type(inside)(repository=repository)
-        inner.on_progress = inside.on_progress
+        inner = SearchSession(repository=repository)
+        inner.on_miss, inner.on_progress = inside.on_miss, inside.on_progress
     except CtxError as error:
         repository.close()
         return Below(_failed(submodule, error))

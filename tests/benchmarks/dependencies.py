@@ -45,7 +45,7 @@ def is_own(files: Files, language: str, one: Import, packages: set[str]) -> bool
 def measure(path: str, verbose: bool) -> None:
     with ctx.open(path) as index:
         index.index()
-        view = index.indexer.view(index.resolve())
+        view = index.session.indexer.view(index.resolve())
         files = Files(corpus_of(view), index.repository.read_blob)
         started = time.process_time()
         read = {}
@@ -67,7 +67,9 @@ def measure(path: str, verbose: bool) -> None:
                     resolved[language] += bool(target.files or target.folders)
                     if verbose and not (target.files or target.folders):
                         print(f"  {file}:{one.line}: {one}")
-        dependencies = Dependencies(corpus_of(view), index.repository.read_blob, partial(index.record, view))
+        dependencies = Dependencies(
+            corpus_of(view), index.repository.read_blob, partial(index.session.record, view)
+        )
         started = time.process_time()
         edges = sum(len(dependencies.outgoing([as_bytes(file)])) for file in read)
         making = time.process_time() - started

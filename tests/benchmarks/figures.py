@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import ctx
-from ctx.index import COMMITTED
+from ctx.types import COMMITTED
 
 PROGRAM = [sys.executable, "-m", "ctx"]
 QUERIES = (

@@ -40,8 +40,8 @@ from ctx.pack.types import PackOptions
 from ctx.search.evaluation.commits import Commit, commits
 from ctx.search.evaluation.parents import Parents
 from ctx.search.evaluation.tasks import SOURCES, task_of
-from ctx.search.hits import Filters, search
-from ctx.search.opening import Opened
+from ctx.search.hits import FileFilter, search_view
+from ctx.search.opening import OpenedTree
 from ctx.storage.views.view import NO_SEGMENT, View
 from ctx.text.contents import to_text
 from ctx.text.tokens import counter
@@ -71,7 +71,7 @@ class Trees:
 
     def __init__(self, index: Index) -> None:
         self.index = index
-        self.parents = Parents(index)
+        self.parents = Parents(index.session)
         self._files: dict[bytes, tuple[list[str], Outline, Mapping[str, int]]] = {}
 
     def file(self, blob: bytes, language: str | None) -> tuple[list[str], Outline, Mapping[str, int]]:
@@ -179,14 +179,14 @@ def packs(trees: Trees, view: View, text: str, wanted: list[Target]) -> dict[str
         None,
         0.0,
     )
-    opened = Opened(Resolution(view.tree, None, "parent", REVISION), view, about, lambda _: None)
+    opened = OpenedTree(Resolution(view.tree, None, "parent", REVISION), view, about, lambda _: None)
     found: dict[str, Any] = {}
     for budget in BUDGETS:
         options = PackOptions(budget)
         started = time.process_time()
         hints = tuple(read_task(text))
-        ranking = rank(index, opened, {}, query_of_task(text), options, hints)
-        made = pack_of(ranking, index, text, options, hints, counter())
+        ranking = rank(index.session, opened, {}, query_of_task(text), options, hints)
+        made = pack_of(ranking, index.session, text, options, hints, counter())
         seconds = time.process_time() - started
         shown: dict[str, set[int]] = defaultdict(set)
         for file in made.pack.files:
@@ -254,9 +254,9 @@ def mapped(
 
 
 def _hits(trees: Trees, view: View, text: str) -> list[tuple[Hit, str]]:
-    records = partial(trees.index.record, view)
-    hits, _ = search(view, records, text, _HITS, Filters(trees.index.repository))
-    return [(hit, trees.index.text(hit) or "") for hit in hits]
+    records = partial(trees.index.session.record, view)
+    hits, _ = search_view(view, records, text, _HITS, FileFilter(trees.index.repository))
+    return [(hit, trees.index.session.text(hit) or "") for hit in hits]
 
 
 def report(path: Path) -> None:

@@ -56,8 +56,8 @@ def texts_of(checkout: Path) -> list[str]:
         )
         with ctx.open(scratch) as index:
             tree = index.index().tree
-            for cluster in index.indexer.coverer.every(index.indexer.trees.root(tree)):
-                stored = index.clusters.stored(cluster.key)
+            for cluster in index.session.indexer.coverer.every(index.session.indexer.trees.root(tree)):
+                stored = index.session.clusters.stored(cluster.key)
                 for member, document in zip(stored.members, stored.of_members, strict=True):
                     if document is None:
                         continue

@@ -215,7 +215,7 @@ def crash(checkout: Path, latency: float) -> None:
     for way in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
         with server(latency) as url, project(checkout, url) as place:
             with ctx.open(place) as index:
-                record = index.snapshots.covered(index.resolve().tree)
+                record = index.session.snapshots.covered(index.resolve().tree)
                 assert record is not None
                 half = record.totals.chunks // 2
             process = subprocess.Popen([*PROGRAM, "index", "--silent"], cwd=place)

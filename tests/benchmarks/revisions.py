@@ -25,9 +25,9 @@ from pathlib import Path
 from figures import PROGRAM, QUERIES, clone, git, stored
 
 import ctx
-from ctx.index import COMMITTED, Index
+from ctx.index import Index
 from ctx.indexing import documents
-from ctx.types import NEW, Answer
+from ctx.types import COMMITTED, NEW, Answer
 
 
 def exact(*checkouts: str) -> None:
@@ -56,7 +56,7 @@ def exact(*checkouts: str) -> None:
 
 def shown(answer: Answer, index: Index) -> object:
     """What must be equal: the tree, every field of every hit, and the text."""
-    return answer.tree, answer.coverage, [(tuple(hit), index.text(hit)) for hit in answer.hits]
+    return answer.tree, answer.coverage, [(tuple(hit), hit.text) for hit in answer.hits]
 
 
 def merges(*checkouts: str) -> None:

@@ -25,11 +25,11 @@ from ways import plain
 import ctx
 from ctx.errors import CtxError
 from ctx.git.revisions import HEAD
-from ctx.index import BASE, COMMITTED, OURS, STAGED, THEIRS, Index
+from ctx.index import Index
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
 from ctx.text.contents import to_text
-from ctx.types import Answer
+from ctx.types import BASE, COMMITTED, OURS, STAGED, THEIRS, Answer
 
 LIMIT = 30
 STEPS = [*history_steps.STEPS, *file_steps.STEPS]
@@ -151,7 +151,7 @@ class Replay:
     def collected(self) -> tuple[int, int]:
         """The same after everything was removed that git does not reach."""
         with ctx.open(self.walk.main.path) as index:
-            collect(index, "now")
+            collect(index.session, "now")
         return self.sizes()
 
     def _tend(self) -> None:
@@ -162,9 +162,9 @@ class Replay:
         self.walk.note(what)
         with ctx.open(self.walk.here.path) as index:
             if what.startswith("gc"):
-                collect(index, "now" if what == "gc now" else None)
+                collect(index.session, "now" if what == "gc now" else None)
             elif what == "fsck":
-                assert not check(index, full=True).findings
+                assert not check(index.session, full=True).findings
             elif what == "status":
                 index.status()
             elif what == "forget views":
@@ -299,7 +299,7 @@ class Replay:
             for hit in answer.hits[:3]:
                 content = self.reference.repo.run("cat-file", "blob", hit.blob.hex()).stdout
                 text = to_text(content, hit.position.start, hit.position.end)
-                assert index.text(hit) == text, f"{asked}: the text of {hit} is {index.text(hit)!r}"
+                assert hit.text == text, f"{asked}: the text of {hit} is {hit.text!r}"
             given.append(answer)
         expected = self.reference.answers(tree, questions, LIMIT)
         for question, one, other in zip(questions, given, expected, strict=True):
@@ -309,7 +309,7 @@ class Replay:
 
 def unlike(index: Index, answer: Answer, files: dict[bytes, Entry]) -> str:
     """By which paths the tree of an answer is not the one that it should be."""
-    repository = index.reader
+    repository = index.session.reader
     found: dict[bytes, Entry] = {}
     left = [(b"", answer.tree)]
     while left:

@@ -58,7 +58,7 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
 def test_a_shared_clone_is_searched_without_any_work(lender: Repo, borrower: Repo) -> None:
     before = state(lender.path / ".git/ctx")
     with ctx.open(borrower.path) as index:
-        assert index.missing() == []
+        assert index.session.indexer.missing(index.resolve().tree) == []
         assert index.index().skipped == "ALREADY_INDEXED"
         assert index.status().alternates == [str(lender.path / ".git/ctx")]
         assert index.status().head.covered
@@ -107,7 +107,7 @@ def test_the_store_of_a_lender_that_git_does_not_trust_is_not_read(lender: Repo,
     for path in (lender.path, lender.path / ".git"):
         os.chown(path, 1, 1)
     with ctx.open(borrower.path) as index:
-        assert index.store.alternates == []
+        assert index.session.store.alternates == []
         assert index.search("renew the session").hits
 
 
@@ -115,7 +115,7 @@ def test_the_store_of_a_lender_that_git_does_not_trust_is_not_read(lender: Repo,
 def test_the_store_of_another_layout_is_not_read(lender: Repo, borrower: Repo, layout: str) -> None:
     (lender.path / ".git/ctx/version").write_text(layout)
     with ctx.open(borrower.path) as index:
-        assert index.store.alternates == []
+        assert index.session.store.alternates == []
         assert index.index().embedded_chunks
 
 
@@ -143,7 +143,7 @@ def test_the_environment_of_a_hook_does_not_lead_elsewhere(
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(borrower.path / ".git"))
     with ctx.open(borrower.path) as index:
-        assert index.store.alternates == [str(lender.path / ".git/ctx")]
+        assert index.session.store.alternates == [str(lender.path / ".git/ctx")]
 
 
 @pytest.mark.parametrize("name", ["plain", "a:b", '"quoted"', "with\nnewline", "caf\udce9", "#comment"])
@@ -172,7 +172,7 @@ def test_a_link_to_an_object_directory_has_no_index_beside_it(lender: Repo, tmp_
     (tmp_path / "own/.git/objects/info/alternates").write_text(f"{tmp_path / 'alias'}\n")
     with ctx.open(tmp_path / "own") as index:
         assert index.repository.alternates == [str(tmp_path / "alias")]
-        assert index.store.alternates == []
+        assert index.session.store.alternates == []
         assert index.index(lender.id().hex()).embedded_chunks
 
 

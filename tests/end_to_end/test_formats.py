@@ -13,7 +13,7 @@ from repositories import Repo
 
 import ctx
 from ctx.errors import GitFailed, NotARepository
-from ctx.index import COMMITTED
+from ctx.types import COMMITTED
 
 MakeRepo = Callable[..., Repo]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -15,8 +15,7 @@ from repositories import Repo
 import ctx
 from ctx.errors import GitFailed
 from ctx.git.unknown import FETCH_TREES
-from ctx.index import COMMITTED
-from ctx.types import Answer
+from ctx.types import COMMITTED, Answer
 
 MakeRepo = Callable[..., Repo]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -83,7 +82,7 @@ def test_what_a_revision_lacks_comes_at_once(
     references = repo.git("for-each-ref")
     told: list[int] = []
     with ctx.open(repo.path) as index:
-        fetched = index.fetch(revision, progress=told.append)
+        fetched = index.fetch(revision, on_fetch=told.append)
         assert sum(told) == fetched > 0
         assert told == ([1] if kind == "tree:0" else []) + ([] if kind.endswith("1k") else [2]) + [told[-1]]
         assert packs(repo) - before == len(told)
@@ -233,11 +232,11 @@ def test_a_missing_rule_file_is_fetched_before_it_is_needed(remote: Repo, clone:
     with ctx.open(repo.path) as index:
         index.fetch()
         index.index()
-        assert index.indexer.trees.warnings == []
-        partial = set(index.clusters.keys())
+        assert index.session.indexer.trees.warnings == []
+        partial = set(index.session.clusters.keys())
     with ctx.open(remote.path) as index:
         index.index()
-        assert set(index.clusters.keys()) == partial
+        assert set(index.session.clusters.keys()) == partial
 
 
 @pytest.fixture
@@ -331,7 +330,7 @@ def test_a_blob_that_has_come_is_indexed(large_left_out: Repo, loose: bool, over
         assert b"big/large.py" in found(index.search("large", paths=["big"], overlay=overlay))
     assert answers[0].hits == answers[1].hits
     with ctx.open(repo.path) as index:
-        assert (index.snapshots.covered(repo.id("HEAD^{tree}")) is not None) == (overlay == COMMITTED)
+        assert (index.session.snapshots.covered(repo.id("HEAD^{tree}")) is not None) == (overlay == COMMITTED)
 
 
 def test_other_packs_bring_nothing_that_was_missing(large_left_out: Repo) -> None:

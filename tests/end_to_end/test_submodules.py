@@ -13,8 +13,7 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.index import COMMITTED, STAGED
-from ctx.types import Answer, Submodule
+from ctx.types import COMMITTED, STAGED, Answer, Submodule
 
 MakeRepo = Callable[..., Repo]
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -118,7 +117,7 @@ def test_texts_and_citations_are_those_of_the_submodule(project: Project) -> Non
     with ctx.open(project.top.path) as index:
         for query in QUERIES:
             for hit in index.search(query, recurse_submodules=True).hits:
-                text = index.text(hit)
+                text = hit.text
                 assert text
                 lines = (project.top.path / os.fsdecode(hit.path)).read_text().split("\n")
                 assert text.strip() in "\n".join(lines[hit.position.start_line - 1 : hit.position.end_line])
@@ -173,7 +172,7 @@ def test_the_files_of_a_submodule_are_searched_as_they_lie_there(project: Projec
     assert answer.message is None
     with ctx.open(project.top.path) as index:
         hit = index.search("splice_hawser", recurse_submodules=True).hits[0]
-        assert index.text(hit) == "def splice_hawser():\n    pass"
+        assert hit.text == "def splice_hawser():\n    pass"
     committed = ask(project.top.path, "hawser", overlay=COMMITTED)
     assert b"lib/new.py" not in paths(committed)
     assert committed.submodules[0].tree == project.lib.id("HEAD^{tree}")

@@ -16,9 +16,8 @@ from typing import NamedTuple
 from repositories import Repo
 
 import ctx
-from ctx.index import COMMITTED
 from ctx.text.contents import MAX_SIZE
-from ctx.types import Answer
+from ctx.types import COMMITTED, Answer
 
 GITLINK = b"160000"
 

@@ -76,7 +76,7 @@ def test_a_citation_in_such_a_tree_is_shown_without_its_paths(make_repo: Callabl
     repo.git("update-ref", "HEAD", repo.git("commit-tree", "-m", "bomb", bomb(repo, 10)).decode())
     blob = repo.git("hash-object", "--stdin", stdin=SOURCE.encode()).decode()
     with ctx.open(repo.path) as index:
-        cited = look_up(index, f"{blob}:1-1")
+        cited = look_up(index.session, f"{blob}:1-1")
         assert (cited.text, cited.paths) == ("def exploded():", ())
         with pytest.raises(GitFailed, match="too many"):
             paths_of(index.repository, repo.id("HEAD^{tree}"), bytes.fromhex(blob))

@@ -52,7 +52,7 @@ def test_a_hook_shares_an_index_whatever_its_git_has_set(
     from ctx.share.push import Selection, push
 
     with ctx.open(repo.path) as index:
-        assert push(index, None, Selection(("main",))).snapshots == 1
+        assert push(index.session, None, Selection(("main",))).snapshots == 1
     refs = subprocess.run(
         ["git", f"--git-dir={tmp_path / 'remote.git'}", "for-each-ref", "--format=%(refname)"],
         env=process.without(),

@@ -12,7 +12,7 @@ from repositories import Repo
 import ctx
 from ctx.errors import UnknownRevision
 from ctx.git.repository import open_repository
-from ctx.index import COMMITTED
+from ctx.types import COMMITTED
 
 STEPS = 6
 
@@ -106,7 +106,7 @@ def test_every_revision_answers_with_its_own_text(project: Repo) -> None:
     with ctx.open(project.path) as index:
         for step in range(STEPS):
             (hit,) = index.search("step", revision=f":/step {step}").hits[:1]
-            assert f"return {step}" in (index.text(hit) or "")
+            assert f"return {step}" in (hit.text or "")
         (hit,) = index.search("stashed", revision="stash@{0}").hits[:1]
         assert hit.symbol == "stashed"
         assert index.search("stashed", overlay=COMMITTED).hits[0].symbol != "stashed"

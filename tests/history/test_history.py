@@ -196,7 +196,7 @@ def test_a_history_that_is_known_is_not_listed_again(
     shutil.rmtree(repo.path / ".git/ctx/history/views")
     with ctx.open(repo.path) as index:
         for _ in range(2):
-            view, _ = open_view(index.repository, index.store, repo.id())
+            view, _ = open_view(index.repository, index.session.store, repo.id())
             assert view.history() == history_of(index.repository, repo.id())
     shutil.rmtree(repo.path / ".git/ctx/history")
     assert answers() == known
@@ -329,11 +329,11 @@ def test_a_collection_keeps_what_branches_need(repo: Repo, told: dict[str, bytes
     for path in (repo.path / ".git/ctx/history").rglob("*"):
         os.utime(path, (repo.clock, repo.clock))
     with ctx.open(repo.path) as index:
-        assert check(index).findings == []
-        assert check(index).foreign == []
-        removed = collect(index, "now").removed
+        assert check(index.session).findings == []
+        assert check(index.session).foreign == []
+        removed = collect(index.session, "now").removed
         assert removed["commits"] >= 1
-        assert check(index).findings == []
+        assert check(index.session).findings == []
     assert ask(repo.path, "cache lookup").coverage.indexed == 0
     with ctx.open(repo.path) as index:
         index.remove()

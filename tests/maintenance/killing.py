@@ -57,7 +57,7 @@ def index(path: Path) -> None:
 
 def gc(path: Path) -> None:
     with ctx.open(path) as opened:
-        collect(opened, "now")
+        collect(opened.session, "now")
 
 
 def background(path: Path) -> None:
@@ -137,11 +137,11 @@ def ended_after(work: Callable[[Path], None], path: Path, seconds: float) -> Non
 def complaint(work: Callable[[Path], None], path: Path, expected: Answers, kept: set[bytes]) -> str:
     """What is wrong with an index after a death; empty if nothing is. `kept` are the trees it has to have."""
     with ctx.open(path) as opened:
-        if os.path.isdir(opened.store.path):
-            findings = check(opened, dry_run=True).findings
+        if os.path.isdir(opened.session.store.path):
+            findings = check(opened.session, dry_run=True).findings
             if findings:
                 return f"damaged: {findings}"
-            with IndexLock(opened.store) as lock:
+            with IndexLock(opened.session.store) as lock:
                 if not lock.acquire(5.0):
                     return "somebody holds the index"
     if answers(path) != expected:
@@ -150,9 +150,11 @@ def complaint(work: Callable[[Path], None], path: Path, expected: Answers, kept:
     with ctx.open(path) as opened:
         if work in (index, background) and opened.index(jobs=1).skipped != ALREADY_INDEXED:
             return "HEAD is not indexed in the end"
-        if not kept <= set(opened.snapshots.trees()):
+        if not kept <= set(opened.session.snapshots.trees()):
             return "what is needed was collected"
-        if os.path.isdir(opened.store.path) and (findings := check(opened, dry_run=True).findings):
+        if os.path.isdir(opened.session.store.path) and (
+            findings := check(opened.session, dry_run=True).findings
+        ):
             return f"damaged in the end: {findings}"
     return ""
 
@@ -173,7 +175,9 @@ def die(name: str, path: Path, seed: int, points: int) -> None:
     expected = from_scratch(path)
     shutil.copytree(store, kept)
     with ctx.open(path) as opened:
-        needed = {opened.resolve().tree} & set(opened.snapshots.trees()) if work is not remove else set()
+        needed = (
+            {opened.resolve().tree} & set(opened.session.snapshots.trees()) if work is not remove else set()
+        )
 
     def restore() -> None:
         shutil.rmtree(store, ignore_errors=True)

@@ -96,7 +96,7 @@ def test_damage_is_found_and_mended(sound: Repo, kind: str, damage: Callable[[Pa
 def test_what_names_something_that_is_missing(sound: Repo, kind: str) -> None:
     before = answers(sound.path)
     with ctx.open(sound.path) as index:
-        root = index.snapshots.tree(sound.id("HEAD^{tree}"))
+        root = index.session.snapshots.tree(sound.id("HEAD^{tree}"))
         assert root is not None
     path = next(path for path in sorted(store(sound).glob(PLACES[kind])) if root.hex()[2:] != path.name)
     path.unlink()
@@ -131,11 +131,11 @@ def test_foreign_files_are_told_and_left(sound: Repo) -> None:
 def test_only_full_sees_a_node_that_leaves_something_out(sound: Repo) -> None:
     before = answers(sound.path)
     with ctx.open(sound.path) as index:
-        root = index.snapshots.tree(sound.id("HEAD^{tree}"))
+        root = index.session.snapshots.tree(sound.id("HEAD^{tree}"))
         assert root is not None
-        record = index.snapshots.node(root)
+        record = index.session.snapshots.node(root)
         assert record is not None
-        index.snapshots.write_node(root, record._replace(nodes=record.nodes[:-1]))
+        index.session.snapshots.write_node(root, record._replace(nodes=record.nodes[:-1]))
     assert git_ctx(sound.path, "fsck").status == 0
     run = git_ctx(sound.path, "fsck", "--full", "--json-output")
     assert run.status == 1
@@ -148,14 +148,14 @@ def test_only_full_sees_a_record_of_another_blob(sound: Repo) -> None:
     sound.commit({f"src/f{i}.py": source("longer", i) + "# more\n" * i for i in range(20)})
     done(sound.path, "index")
     with ctx.open(sound.path) as index:
-        for key in list(index.clusters.keys()):
-            stored = index.clusters.stored(key)
+        for key in list(index.session.clusters.keys()):
+            stored = index.session.clusters.stored(key)
             documents = dict(stored.documents)
             if len(documents) > 1:
                 first, second = list(documents)[:2]
                 documents[first], documents[second] = documents[second], documents[first]
-            payload = encode_cluster(str(index.descriptor), stored.members, stored.skips, documents)
-            path = index.store.file(f"objects/{index.descriptor}", key.hex())
+            payload = encode_cluster(str(index.session.descriptor), stored.members, stored.skips, documents)
+            path = index.session.store.file(f"objects/{index.session.descriptor}", key.hex())
             Path(path).write_bytes(encode_object(key.hex(), payload))
     assert git_ctx(sound.path, "fsck").status == 0
     run = git_ctx(sound.path, "fsck", "--full", "--json-output")

@@ -246,7 +246,7 @@ def test_uncommitted_overlays(repo: Repo) -> None:
 def test_other_descriptors_and_other_words(repo: Repo) -> None:
     indexed(repo)
     with ctx.open(repo.path) as index:
-        descriptor, views = str(index.descriptor), index.catalog.group
+        descriptor, views = str(index.session.descriptor), index.session.catalog.group
     top = store(repo)
     for area in ("objects", "snapshots"):
         shutil.copytree(top / area / descriptor, top / area / "CODE_BLOCKS-old-64-bit-0.9")
@@ -344,9 +344,9 @@ def test_damage_in_what_is_needed_spares_what_may_lie_below(repo: Repo) -> None:
     forget(repo, "other")
     age(repo)
     with ctx.open(repo.path) as index:
-        root = index.snapshots.tree(repo.id("main^{tree}"))
+        root = index.session.snapshots.tree(repo.id("main^{tree}"))
         assert root is not None
-        damaged = Path(index.store.file(f"snapshots/{index.descriptor}/nodes", root.hex()))
+        damaged = Path(index.session.store.file(f"snapshots/{index.session.descriptor}/nodes", root.hex()))
     damaged.write_bytes(b"damaged")
     run = git_ctx(repo.path, "gc")
     assert run.status == 0
@@ -364,18 +364,20 @@ def test_what_is_used_after_it_was_condemned_stays_with_all_below(repo: Repo) ->
     forget(repo, "other")
     age(repo)
     with ctx.open(repo.path) as index:
-        found = list(inventory(index.store))
+        found = list(inventory(index.session.store))
         cutoff = max(file.mtime for file in found) + 1
-        marked = condemned(index.store, found, {repo.id("main^{tree}")}, cutoff, cutoff, index.catalog.group)
-        root = index.snapshots.tree(other)
+        marked = condemned(
+            index.session.store, found, {repo.id("main^{tree}")}, cutoff, cutoff, index.session.catalog.group
+        )
+        root = index.session.snapshots.tree(other)
         assert root is not None
         assert root.hex() in {file.name for file in marked.nodes}
-        below = index.snapshots.cluster_keys(root)
-        assert index.snapshots.use_node(root)
-        gone = sweep(index.store, marked)
+        below = index.session.snapshots.cluster_keys(root)
+        assert index.session.snapshots.use_node(root)
+        gone = sweep(index.session.store, marked)
         assert any(file.kind == NODE for file in gone)
-        assert index.snapshots.cluster_keys(root) == below
-        assert index.clusters.absent(below) == []
+        assert index.session.snapshots.cluster_keys(root) == below
+        assert index.session.clusters.absent(below) == []
 
 
 def test_removal_of_everything_forgets_the_pins_too(repo: Repo) -> None:

@@ -12,8 +12,7 @@ from service import Service, status
 
 import ctx
 from ctx.errors import CtxError
-from ctx.search.remote.searching import Wishes
-from ctx.types import REMOVED, Answer
+from ctx.types import REMOVED, Answer, ModelOptions
 
 ALLOW = ("-c", "protocol.file.allow=always")
 
@@ -78,11 +77,11 @@ def test_what_differs_is_ranked_by_vectors_too(history: Repo, service: Service) 
 def test_a_threshold_applies_to_what_differs(history: Repo, service: Service) -> None:
     """Scores of whole vectors mean something, whichever tree a chunk is of."""
     text = "Filepath: src/more.py\n---\n" + source("voucher", 1)
-    found = search(history, text, within="HEAD~1..HEAD", wishes=Wishes(min_score=0.95))
+    found = search(history, text, within="HEAD~1..HEAD", models=ModelOptions(min_score=0.95))
     assert symbols(found) == ["voucher_apple"]
     service.always = status(500, "on fire")
     with pytest.raises(CtxError, match="no scores to apply to"):
-        search(history, text, within="HEAD~1..HEAD", wishes=Wishes(min_score=0.95))
+        search(history, text, within="HEAD~1..HEAD", models=ModelOptions(min_score=0.95))
 
 
 def test_a_range_that_has_no_vectors_says_so(history: Repo, service: Service) -> None:
@@ -109,7 +108,7 @@ def test_what_differs_is_reranked(history: Repo, service: Service) -> None:
     history.git("config", "ctx.reranker.model", "judge")
     answer = search(history, "compute", within="HEAD~1..HEAD")
     assert answer.ranked_with == ("bag-of-words", "judge")
-    plain = search(history, "compute", within="HEAD~1..HEAD", wishes=Wishes(rerank=False))
+    plain = search(history, "compute", within="HEAD~1..HEAD", models=ModelOptions(rerank=False))
     assert symbols(answer) == symbols(plain)[::-1]
 
 

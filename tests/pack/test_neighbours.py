@@ -42,8 +42,8 @@ def test_edges_decide_where_they_are_known(make_repo):
     repo = make_repo("shop")
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
-        opened = open_tree(index, None, None, None)
-        ranking = rank(index, opened, {}, query_of_task(TASK), PackOptions(), read_task(TASK))
+        opened = open_tree(index.session, None, None, None)
+        ranking = rank(index.session, opened, {}, query_of_task(TASK), PackOptions(), read_task(TASK))
         chosen = [one for one in ranking.found if one.path == b"shop/payments.py"][:1]
         links = Links(ranking.dependencies())
         proposed = users(ranking.records, ranking.query, chosen, 100)
@@ -71,16 +71,18 @@ def test_no_more_is_read_than_the_bound(make_repo):
     repo = make_repo("shop")
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
-        opened = open_tree(index, None, None, None)
+        opened = open_tree(index.session, None, None, None)
         corpus = corpus_of(opened.view)
-        dependencies = Dependencies(corpus, index.reader.read_blob, partial(index.record, opened.view))
+        dependencies = Dependencies(
+            corpus, index.session.reader.read_blob, partial(index.session.record, opened.view)
+        )
         links = Links(dependencies, most=len(CHOSEN))
         assert links.targets(b"shop/payments.py", ["round_amount"]) == {"round_amount": b"shop/rounding.py"}
         assert links.edges(b"shop/checkout.py", ["refund_payment"]) is None
         assert links.known(b"shop/checkout.py")
         assert not links.known(b"games/console.rb")
         assert not links.leads(b"shop/checkout.py", b"shop/payments.py", "refund_payment")
-        fresh = Dependencies(corpus, unreadable, partial(index.record, opened.view))
+        fresh = Dependencies(corpus, unreadable, partial(index.session.record, opened.view))
         assert Links(fresh).known(b"shop/checkout.py"), "the language is known without reading"
         links = Links(dependencies)
         assert links.leads(b"shop/checkout.py", b"shop/payments.py", "refund_payment")

@@ -137,7 +137,7 @@ def test_a_full_pack_reads_no_further_file(index):
 
     def reading(blob):
         read.append(blob)
-        return index.reader.read_blob(blob)
+        return index.session.reader.read_blob(blob)
 
     ranking = rank(index, opened, {}, query_of_task(TASK), PackOptions(), ())
     ranking = ranking._replace(sources=Sources(reading))

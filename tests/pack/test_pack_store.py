@@ -59,7 +59,7 @@ def test_in_a_shared_repository_it_is_still_for_the_user(shop):
 def test_writing_it_again_leaves_one(index, made):
     index.packs.write(made.pack, made.prompt)
     assert [one.slug for one in index.packs.list()] == [made.pack.slug]
-    assert os.listdir(os.path.join(index.store.path, "tmp")) == []
+    assert os.listdir(os.path.join(index.session.store.path, "tmp")) == []
 
 
 def test_the_newest_is_the_latest(index, made):
@@ -137,7 +137,7 @@ def test_a_damaged_pack_is_told(index, made, shop):
 def test_status_lists_it_and_fsck_leaves_it(index, made):
     (kept,) = index.status().packs
     assert kept.slug == made.pack.slug
-    report = fsck.check(index)
+    report = fsck.check(index.session)
     assert (report.findings, report.foreign) == ([], [])
     assert index.packs.has(made.pack.slug)
 
@@ -149,7 +149,7 @@ def test_a_collection_takes_the_old_ones(index, made, shop):
     old = time.time() - 30 * 86_400
     for file in folder.iterdir():
         os.utime(file, (old, old))
-    report = gc.collect(index)
+    report = gc.collect(index.session)
     assert report.removed["pack"] == 2
     assert not folder.exists()
     assert [one.slug for one in index.packs.list()] == [fresh.pack.slug]
@@ -166,4 +166,4 @@ def test_where_nothing_may_be_written_nothing_is_half_written(index, monkeypatch
         index.packs.write(made.pack, made.prompt)
     monkeypatch.undo()
     assert index.packs.list() == []
-    assert os.listdir(os.path.join(index.store.path, "tmp")) == []
+    assert os.listdir(os.path.join(index.session.store.path, "tmp")) == []

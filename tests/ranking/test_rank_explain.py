@@ -20,7 +20,7 @@ from ctx.ranking.ranker import rank
 def answer(repo: Repo, text: str, limit: int = 20) -> list[tuple[str, Explained]]:
     with ctx.open(repo.path) as index:
         index.index()
-        corpus = Corpus(index.indexer.view(index.resolve()))
+        corpus = Corpus(index.session.indexer.view(index.resolve()))
         query = prepare(text, static_embedding())
         found = explain(corpus, query, None, limit)
         assert [one.hit for one in found] == rank(corpus, query, None, limit)

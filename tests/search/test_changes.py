@@ -16,8 +16,7 @@ from ways import program
 import ctx
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.unknown import FETCH_ALL
-from ctx.index import STAGED
-from ctx.types import ADDED, MODIFIED, NEW, OLD, REMOVED, Answer, Hit
+from ctx.types import ADDED, MODIFIED, NEW, OLD, REMOVED, STAGED, Answer, Hit
 
 Shown = tuple[str, str, str]
 
@@ -81,7 +80,7 @@ def ask(repo: Repo, within: str, query: str = "price", **options: object) -> Ans
     with ctx.open(repo.path) as index:
         answer = index.search(query, within=within, limit=100, **options)  # type: ignore[arg-type]
         for hit in answer.hits:
-            assert_lines_are_of_the_hit(index.text(hit), hit)
+            assert_lines_are_of_the_hit(hit.text, hit)
         return answer
 
 

@@ -186,7 +186,7 @@ def test_excerpts_keep_to_their_budget(repo: Repo, monkeypatch: pytest.MonkeyPat
     assert sum(one.left_out for one in found.hits) > 0
     assert len(found.hits) == 8
     assert all(one.symbols for one in found.hits)
-    assert [one.excerpts for one in answer(repo, "renew session", content=False).hits] == [()] * 8
+    assert [one.excerpts for one in answer(repo, "renew session", excerpts=False).hits] == [()] * 8
 
 
 def test_filters_restrict_files_and_change_no_score(repo: Repo) -> None:
@@ -194,7 +194,7 @@ def test_filters_restrict_files_and_change_no_score(repo: Repo) -> None:
     found = answer(repo, "session", paths=["nowhere"])
     assert found.hits == ()
     assert "nowhere" in (found.about.message or "")
-    assert [one.path for one in answer(repo, "session", kind="docs").hits] == [b"docs/guide.md"]
+    assert [one.path for one in answer(repo, "session", content="docs").hits] == [b"docs/guide.md"]
     with pytest.raises(ctx.errors.UsageError):
         answer(repo, " ")
 
@@ -291,8 +291,8 @@ def test_the_order_of_files_does_not_depend_on_how_many_are_asked_for(repo: Repo
             "decode a payload",
             "a policy",
         ):
-            fifty = [one.path for one in index.search_files(query, limit=50, content=False).hits]
+            fifty = [one.path for one in index.search_files(query, limit=50, excerpts=False).hits]
             assert len(fifty) > 20
             for limit in (5, 10, 20):
-                fewer = [one.path for one in index.search_files(query, limit=limit, content=False).hits]
+                fewer = [one.path for one in index.search_files(query, limit=limit, excerpts=False).hits]
                 assert fewer == fifty[:limit], (query, limit)

@@ -36,7 +36,7 @@ def project(repo: Repo) -> Repo:
 
 def evolution(repo: Repo, query: str = "walk_home", **options: object) -> Evolution:
     with ctx.open(repo.path) as index:
-        answer = index.evolved(index.search(query, **options))  # type: ignore[arg-type]
+        answer = index.search(query, evolution=True, **options)  # type: ignore[arg-type]
         found = answer.hits[0].evolution
         assert found is not None
         return found
@@ -83,7 +83,7 @@ def test_settings_and_places_change_nothing(project: Repo, tmp_path: Path) -> No
     expected = ["step 3", "step 1", "step 0"]
     assert subjects(evolution(project)) == expected
     with ctx.open(project.path / "days") as index:
-        found = index.evolved(index.search("walk_home")).hits[0].evolution
+        found = index.search("walk_home", evolution=True).hits[0].evolution
         assert found is not None
         assert subjects(found) == expected
     project.git("worktree", "add", "-q", str(tmp_path / "linked"), "HEAD")

@@ -9,9 +9,8 @@ from repositories import Repo
 
 import ctx
 from ctx.errors import UsageError
-from ctx.index import COMMITTED
 from ctx.indexing import indexer
-from ctx.types import Answer, Behind
+from ctx.types import COMMITTED, Answer, Behind
 
 QUERY = "renew the session"
 
@@ -60,8 +59,8 @@ def test_a_large_gap_is_answered_by_borrowed_rows(
     assert b"gone.py" not in paths
     assert any(path.startswith(b"new") for path in paths)
     with ctx.open(repo.path) as index:
-        assert all(index.text(hit) in (repo.path / hit.path.decode()).read_text() for hit in answer.hits)
-        assert index.snapshots.covered(answer.tree) is None
+        assert all(hit.text in (repo.path / hit.path.decode()).read_text() for hit in answer.hits)
+        assert index.session.snapshots.covered(answer.tree) is None
 
 
 def test_what_is_not_even_looked_at_is_said(
@@ -201,7 +200,7 @@ def test_a_blob_that_is_not_here_is_no_verdict_for_good(make_repo: Callable[...,
     assert "1 file of this tree is not in this clone" in answer.message
     with ctx.open(repo.path) as index:
         assert index.index().skipped is None
-        assert index.snapshots.covered(answer.tree) is None
+        assert index.session.snapshots.covered(answer.tree) is None
     stored.write_bytes(kept)
     with ctx.open(repo.path) as index:
         assert index.index().skipped is None

@@ -14,8 +14,7 @@ from repositories import Repo
 from ways import program
 
 import ctx
-from ctx.index import WORK_TREE
-from ctx.types import Answer
+from ctx.types import WORK_TREE, Answer
 
 BEFORE = "def first_lantern():\n    return 1\n"
 AFTER = "def other_lantern():\n    return 2\n"

@@ -15,9 +15,8 @@ from repositories import Repo
 
 import ctx
 from ctx.git import worktree
-from ctx.index import COMMITTED, STAGED, WORK_TREE
 from ctx.storage.views.view import View
-from ctx.types import Answer
+from ctx.types import COMMITTED, STAGED, WORK_TREE, Answer
 
 QUERIES = ("open the session", "lightning rod", "parse a date", "shop basket total")
 
@@ -91,7 +90,7 @@ def test_a_deleted_file_and_old_text_are_never_shown(make_repo: Callable[..., Re
             for hit in index.search(query, limit=50).hits:
                 path = repo.path / os.fsdecode(hit.path)
                 assert path.exists()
-                assert index.text(hit) in path.read_text()
+                assert hit.text in path.read_text()
 
 
 def test_nothing_of_the_repository_is_touched(make_repo: Callable[..., Repo]) -> None:
@@ -143,7 +142,7 @@ def test_clean_filters_apply(make_repo: Callable[..., Repo]) -> None:
     (repo.path / "crlf.py").write_bytes(b"def windows_lightning():\r\n    return 1\r\n")
     with ctx.open(repo.path) as index:
         hit = next(hit for hit in index.search("windows lightning").hits if hit.path == b"crlf.py")
-        assert "\r" not in index.text(hit)
+        assert "\r" not in hit.text
 
 
 def test_a_conflict_is_searched_as_it_lies_there(make_repo: Callable[..., Repo]) -> None:
@@ -160,7 +159,7 @@ def test_a_conflict_is_searched_as_it_lies_there(make_repo: Callable[..., Repo])
     repo.git("merge", "side", check=False)
     with ctx.open(repo.path) as index:
         hit = index.search("from the side").hits[0]
-        assert index.text(hit).startswith("<<<<<<<")
+        assert hit.text.startswith("<<<<<<<")
 
 
 def test_large_and_endless_files_are_left_out(make_repo: Callable[..., Repo]) -> None:
@@ -248,18 +247,18 @@ def test_one_process_sees_each_edit_though_it_keeps_what_has_not_changed(
         os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
         edited = index.search(QUERIES[0])
         assert edited.tree != first.tree
-        assert "open_twice" in str([index.text(hit) for hit in edited.hits])
+        assert "open_twice" in str([hit.text for hit in edited.hits])
         repo.git("config", "filter.loud.clean", "tr a-z A-Z")
         (repo.path / ".git" / "info").mkdir(exist_ok=True)
         (repo.path / ".git" / "info" / "attributes").write_text("session.py filter=loud\n")
-        assert "OPEN_TWICE" in str([index.text(hit) for hit in index.search(QUERIES[0]).hits])
+        assert "OPEN_TWICE" in str([hit.text for hit in index.search(QUERIES[0]).hits])
         attributes = tmp_path / "attributes"
         attributes.write_text("staged.py filter=loud\n")
         repo.git("config", "core.attributesFile", str(attributes))
         index.repository.__dict__.pop("settings")  # which are read once; the server for agents does so too
-        assert "STAGED_SESSION" in str([index.text(hit) for hit in index.search("staged session").hits])
+        assert "STAGED_SESSION" in str([hit.text for hit in index.search("staged session").hits])
         attributes.write_text("staged.py -filter\n")
-        assert "staged_session" in str([index.text(hit) for hit in index.search("staged session").hits])
+        assert "staged_session" in str([hit.text for hit in index.search("staged session").hits])
         repo.write({"new.py": "def open_session_anew(): pass\n"})
         assert "new.py" in {hit.path.decode() for hit in index.search(QUERIES[0]).hits}
         assert len(written) == 6
@@ -271,7 +270,7 @@ def test_a_process_that_sees_many_edits_keeps_few_views_open(make_repo: Callable
         first = index.search(QUERIES[0])
         for number in range(20):
             repo.write({"more.py": f"def quokka_{number}():\n    return {number}\n"})
-            assert f"quokka_{number}" in str([index.text(hit) for hit in index.search("quokka").hits])
+            assert f"quokka_{number}" in str([hit.text for hit in index.search("quokka").hits])
         gc.collect()
         assert sum(isinstance(kept, View) for kept in gc.get_objects()) <= 8
         (repo.path / "more.py").unlink()

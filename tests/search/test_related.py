@@ -9,8 +9,7 @@ from repositories import Repo
 
 import ctx
 from ctx.errors import CtxError, UnknownRevision, UsageError
-from ctx.index import STAGED
-from ctx.types import IDENTICAL, NEAR_DUPLICATE, Answer
+from ctx.types import IDENTICAL, NEAR_DUPLICATE, STAGED, Answer
 
 PARSE = '''def parse_duration(text):
     """Seconds of a duration such as `3m20s`."""

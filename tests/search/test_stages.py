@@ -10,8 +10,7 @@ from ways import program
 
 import ctx
 from ctx.errors import CtxError, NothingCommitted, UsageError
-from ctx.index import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE
-from ctx.types import Answer
+from ctx.types import BASE, COMMITTED, OURS, STAGED, THEIRS, WORK_TREE, Answer
 
 SIDES = {BASE: 1, OURS: 2, THEIRS: 3}
 
@@ -127,7 +126,7 @@ def test_each_side_shows_its_own_text(make_repo: Callable[..., Repo]) -> None:
     before = repo.git("status", "--porcelain=v2", "-z"), (repo.path / ".git/index").read_bytes()
     for side, word in ((OURS, "our"), (THEIRS, "their")):
         with ctx.open(repo.path) as index:
-            hits = {hit.path: index.text(hit) for hit in index.search("session", limit=50, overlay=side).hits}
+            hits = {hit.path: hit.text for hit in index.search("session", limit=50, overlay=side).hits}
         assert hits[b"changed.py"].startswith(f"def {word}_changed_session")
         assert hits["caf\u00e9 [x].py".encode()].startswith(f"def {word}_odd_session")
         assert hits[b"merged.py"].startswith("def their_merged_session")

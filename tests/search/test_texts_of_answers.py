@@ -14,9 +14,10 @@ import pytest
 from repositories import Repo
 
 import ctx
-from ctx.index import COMMITTED, STAGED
+from ctx.search.evolution import with_evolution
 from ctx.search.hits import corpus_of
 from ctx.storage.views.view import View
+from ctx.types import COMMITTED, STAGED
 
 ALLOW = ("-c", "protocol.file.allow=always")
 QUERY = "open the session"
@@ -52,13 +53,15 @@ def test_each_answer_keeps_its_own_text(changed: Repo, tmp_path: Path) -> None:
             "committed": committed,
             "later": later,
         }.items():
-            assert index.text(answer.hits[0]) == opening(word).rstrip("\n")
-        assert [hit.evolution is not None for hit in index.evolved(on_disk).hits] == [True]
+            assert answer.hits[0].text == opening(word).rstrip("\n")
+        with_commits = with_evolution(index.session, on_disk)
+        assert [hit.evolution is not None for hit in with_commits.hits] == [True]
+        del with_commits
         # Only what an answer can still read stays.
         assert len(list((tmp_path / "scratch").iterdir())) == 3
         hits = on_disk.hits
         del on_disk, staged, answer
-        assert index.text(hits[0]) == opening("on_disk").rstrip("\n")
+        assert hits[0].text == opening("on_disk").rstrip("\n")
         assert len(list((tmp_path / "scratch").iterdir())) == 2
     assert list((tmp_path / "scratch").iterdir()) == []
 
@@ -69,7 +72,7 @@ def test_related_code_keeps_its_own_text(changed: Repo) -> None:
         answer = index.related("session.py:1")
         changed.write({"copy.py": None})
         index.search(QUERY, overlay=STAGED)
-        assert [index.text(hit) for hit in answer.hits] == [opening("on_disk").rstrip("\n")]
+        assert [hit.text for hit in answer.hits] == [opening("on_disk").rstrip("\n")]
 
 
 def test_texts_of_submodules_stay_readable(make_repo: Callable[..., Repo], changed: Repo) -> None:
@@ -82,15 +85,15 @@ def test_texts_of_submodules_stay_readable(make_repo: Callable[..., Repo], chang
         ropes = index.search("cut a rope", recurse_submodules=True).hits
         sessions = index.search(QUERY, recurse_submodules=True).hits
         index.search(QUERY, overlay=STAGED)
-        assert index.text(ropes[0]) == "def cut_rope(where):\n    return where + 1"
-        assert index.text(sessions[0]) == opening("on_disk").rstrip("\n")
+        assert ropes[0].text == "def cut_rope(where):\n    return where + 1"
+        assert sessions[0].text == opening("on_disk").rstrip("\n")
 
 
 def test_nothing_of_a_closed_index_stays_in_memory(repo: Repo) -> None:
     repo.commit({f"file{number}.py": opening(f"way{number}") for number in range(3)})
     index = ctx.open(repo.path)
     index.search(QUERY, overlay=COMMITTED)
-    view = index.catalog.view(repo.id("HEAD^{tree}"))
+    view = index.session.catalog.view(repo.id("HEAD^{tree}"))
     assert view is not None
     corpus = weakref.ref(corpus_of(view))
     assert corpus_of(view) is corpus()
@@ -106,7 +109,7 @@ def test_threads_never_get_what_is_kept_of_another_view(repo: Repo) -> None:
         for number in range(6):
             repo.commit({f"file{number}.py": opening(f"way{number}")})
             index.search(QUERY, overlay=COMMITTED)
-            view = index.catalog.view(repo.id("HEAD^{tree}"))
+            view = index.session.catalog.view(repo.id("HEAD^{tree}"))
             assert view is not None
             views.append(view)
         wrong: list[object] = []

@@ -104,7 +104,7 @@ def test_what_is_better_than_theirs_is_packed_once(
     monkeypatch.setattr(publish, "wait_after", lambda _: packed.append(None))
     race(remote, before, git(remote, "rev-parse", REF))
     with ctx.open(ada.path) as index:
-        report = push(index, None, Selection(words=True))
+        report = push(index.session, None, Selection(words=True))
     assert (report.clusters, report.words, report.attempts) == (1, 1, 2)
     assert packed[-1] is None, "all was packed before the race was lost"
     assert len(packed) == 1 + 2 * len(spoilt), "once to be compared, once to be sent"

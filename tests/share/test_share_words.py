@@ -104,7 +104,7 @@ def test_what_is_counted_here_is_not_taken_again(ada: Repo, bob: Repo) -> None:
     assert done(bob.path, "fetch")["words"]["clusters"] == 1
     assert results(bob.path) == results(ada.path)
     with ctx.open(bob.path) as index:
-        view = index.catalog.view(bytes.fromhex(tree(bob)))
+        view = index.session.catalog.view(bytes.fromhex(tree(bob)))
         assert view is not None
         assert sorted(one.documents for one in view.segments) == [1, 60]
 
@@ -160,7 +160,7 @@ def test_whatever_does_not_fit_is_refused(ada: Repo, remote: Path) -> None:
     path = paths(remote)[1]
     good = content(remote, path)
     with ctx.open(ada.path) as index:
-        layer, *_ = layers_of(index)
+        layer, *_ = layers_of(index.session)
         key = bytes.fromhex(name(path))
         assert layer.checked_words(key, good)
         for what, spoil in HOSTILE.items():
@@ -297,8 +297,8 @@ def _after_a_change(ada: Repo) -> set[str]:
     """The keys of the clusters of the next commit, which is made here."""
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     with ctx.open(ada.path) as index:
-        root = index.indexer.trees.root(index.resolve().tree)
-        return {cluster.key.hex() for cluster in index.indexer.coverer.every(root)}
+        root = index.session.indexer.trees.root(index.resolve().tree)
+        return {cluster.key.hex() for cluster in index.session.indexer.coverer.every(root)}
 
 
 def test_all_kinds_of_texts(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
@@ -323,13 +323,13 @@ def test_all_kinds_of_texts(make_repo: Callable[..., Repo], tmp_path: Path) -> N
     assert results(other.path) == results(seed.path)
     assert done(other.path, "verify")["differingWords"] == []
     with ctx.open(other.path) as index:
-        view = index.catalog.view(bytes.fromhex(tree(other)))
+        view = index.session.catalog.view(bytes.fromhex(tree(other)))
         assert view is not None
         found = [one.key(place) for one in view.segments for place in range(one.documents)]
-        root = index.indexer.trees.root(index.resolve().tree)
+        root = index.session.indexer.trees.root(index.resolve().tree)
         wanted = {
             document_key(member)
-            for cluster in index.indexer.coverer.every(root)
+            for cluster in index.session.indexer.coverer.every(root)
             for member in cluster.members
             if member.path != b"src/data.bin"
         }

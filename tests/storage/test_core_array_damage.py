@@ -16,8 +16,8 @@ from ways import ask, program
 
 import ctx
 from ctx.errors import Damaged
-from ctx.index import COMMITTED
 from ctx.storage import arrays
+from ctx.types import COMMITTED
 
 FEW = (QUERIES[0], QUERIES[2])
 FILTERS = ((), ("src",))
@@ -76,7 +76,7 @@ def test_a_flipped_bit_anywhere_is_a_miss(copy: Path, expected: object, kind: st
         assert ask(copy, FEW, FILTERS) == expected
         # Made anew once, and found by the next one.
         with ctx.open(copy) as index:
-            assert index.catalog.view(index.resolve().tree) is not None
+            assert index.session.catalog.view(index.resolve().tree) is not None
 
 
 def test_a_large_file_is_checked_as_a_small_one_is(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_wrong_values_under_a_right_checksum_never_crash(
                 with ctx.open(copy) as index:
                     for query in FEW:
                         for hit in index.search(query, overlay=COMMITTED).hits:
-                            assert index.text(hit) is not None, array
+                            assert hit.text is not None, array
     for file in (copy / group).iterdir():
         file.unlink()
     assert ask(copy, FEW, FILTERS) == expected

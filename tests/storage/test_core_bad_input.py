@@ -30,7 +30,7 @@ def search(repo: Repo, query: str, **options: object) -> Answer:
 def texts(repo: Repo, query: str) -> dict[str, str]:
     """The text of each hit by its path, as the library gives it."""
     with ctx.open(repo.path) as index:
-        return {os.fsdecode(hit.path): index.text(hit) for hit in index.search(query).hits}
+        return {os.fsdecode(hit.path): hit.text for hit in index.search(query).hits}
 
 
 def only_hit(repo: Repo, query: str, **options: object) -> Hit:

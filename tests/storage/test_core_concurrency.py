@@ -62,7 +62,7 @@ def test_many_processes_index_and_search_at_once(make_repo: Callable[..., Repo],
     assert ask(repo.path, FEW, [()]) == fresh(repo, tmp_path)
     with ctx.open(repo.path) as one, ctx.open(other.path) as two:
         assert one.index().skipped == two.index().skipped == ALREADY_INDEXED
-        assert IndexLock(one.store).requests() == []
+        assert IndexLock(one.session.store).requests() == []
 
 
 def times_made(path: Path) -> float:
@@ -148,7 +148,7 @@ def test_another_search_takes_over_from_one_that_is_killed(
 def test_a_search_does_not_wait_for_one_that_stands_still(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(24, 30))
-    with ctx.open(repo.path) as index, TreeLock(index.store, repo.id("HEAD^{tree}")):
+    with ctx.open(repo.path) as index, TreeLock(index.session.store, repo.id("HEAD^{tree}")):
         assert program("search", FEW[0], "-z", cwd=repo.path).status == 0
 
 
@@ -159,7 +159,7 @@ def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., 
     repo.commit({"later.py": "def later():\n    return 1\n"})
     second = repo.id("HEAD^{tree}")
     with ctx.open(repo.path) as holder:
-        lock = IndexLock(holder.store)
+        lock = IndexLock(holder.session.store)
         assert lock.acquire()
         with lock:
             run = program("index", "--json-output", cwd=repo.path)
@@ -167,11 +167,11 @@ def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., 
             said = [json.loads(line) for line in run.out.splitlines()]
             assert {"type": "skipped", "reason": INDEXING_IN_PROGRESS}.items() <= said[-1].items()
             assert lock.requests() == [second]
-            assert holder.snapshots.tree(second) is None
+            assert holder.session.snapshots.tree(second) is None
         assert holder.index("HEAD~").tree == first
-        assert holder.snapshots.tree(second) is not None
+        assert holder.session.snapshots.tree(second) is not None
         assert lock.requests() == []
-        assert [entry.trigger for entry in holder.snapshots.log(second)] == ["wish"]
+        assert [entry.trigger for entry in holder.session.snapshots.log(second)] == ["wish"]
         assert holder.index().skipped == ALREADY_INDEXED
 
 
@@ -202,7 +202,7 @@ def test_a_search_waits_for_the_holder_of_the_lock_only_a_moment(make_repo: Call
     repo = make_repo()
     repo.commit(project(24, 30))
     with ctx.open(repo.path) as holder:
-        lock = IndexLock(holder.store)
+        lock = IndexLock(holder.session.store)
         assert lock.acquire()
         with lock:
             answers = ask(repo.path, FEW, [()])

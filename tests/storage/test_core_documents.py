@@ -89,8 +89,8 @@ def test_the_index_of_documents_is_made_again_and_never_believed(back: Repo, dam
 def has(repo: Repo, document: tuple[bytes, str]) -> bool:
     """Whether the index leads to a cluster that has this document."""
     with ctx.open(repo.path) as opened:
-        found = DocumentIndex(opened.store, str(opened.descriptor)).clusters_of([document])
-        return document in found and document in opened.clusters.stored(found[document]).documents
+        found = DocumentIndex(opened.session.store, str(opened.session.descriptor)).clusters_of([document])
+        return document in found and document in opened.session.clusters.stored(found[document]).documents
 
 
 def test_a_collection_forgets_what_is_gone(back: Repo) -> None:
@@ -107,7 +107,7 @@ def test_a_collection_forgets_what_is_gone(back: Repo) -> None:
     assert program("gc", "--grace", "now", cwd=back.path).status == 0
     assert known(back).stat().st_size < before
     with ctx.open(back.path) as opened:
-        there = {key.hex() for key in opened.clusters.keys()}  # noqa: SIM118
+        there = {key.hex() for key in opened.session.clusters.keys()}  # noqa: SIM118
         data = known(back).read_bytes()
         assert {data[at + 8 : at + 28].hex() for at in range(28, len(data), 28)} <= there
     assert has(back, (back.id("HEAD:other.py"), "python"))

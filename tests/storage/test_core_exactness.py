@@ -273,7 +273,7 @@ def test_many_small_commits_keep_the_number_of_segments_small(make_repo: Callabl
         repo.commit({name: source(made, name.rpartition(".")[2])})
         index(repo.path)
     with ctx.open(repo.path) as opened:
-        view = opened.catalog.view(opened.resolve().tree)
+        view = opened.session.catalog.view(opened.resolve().tree)
         assert view is not None
         assert len(view.segments) <= 8
     fresh = ask(repo.path, FEW, FILTERS)

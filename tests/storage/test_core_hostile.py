@@ -48,9 +48,9 @@ def test_only_the_view_that_is_searched_becomes_young(make_repo: Callable[..., R
         os.utime(view, (1_600_000_000 + age, 1_600_000_000 + age))
     tree = bytes.fromhex(views[0].name.partition("-")[2])
     with ctx.open(repo.path) as index:
-        assert len(list(index.catalog.views())) == len(views) == 3
+        assert len(list(index.session.catalog.views())) == len(views) == 3
         assert [view.stat().st_mtime for view in views] == [1_600_000_000 + age for age in range(3)]
-        assert index.catalog.view(tree) is not None
+        assert index.session.catalog.view(tree) is not None
     assert [view.stat().st_mtime > 1_700_000_000 for view in views] == [True, False, False]
 
 

@@ -156,7 +156,7 @@ def test_a_library_user_indexes_again_after_a_search_in_memory(make_repo: Callab
         (repo.path / ".git/ctx").unlink()
         assert index.index().total_clusters
     with ctx.open(repo.path) as index:
-        assert index.snapshots.tree(repo.id("HEAD^{tree}")) is not None
+        assert index.session.snapshots.tree(repo.id("HEAD^{tree}")) is not None
     assert ask(repo.path, FEW, [()])
 
 

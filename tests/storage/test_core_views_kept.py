@@ -8,7 +8,7 @@ from pathlib import Path
 from repositories import Repo
 
 import ctx
-from ctx.index import COMMITTED
+from ctx.types import COMMITTED
 
 
 def views(repo: Repo) -> set[str]:

@@ -348,25 +348,25 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
         index.search("come late")
         index.history("come late", CommitFilters())
         packed = index.pack("come late")
-        descriptor = index.descriptor
-        key = max(index.clusters.keys(), key=lambda one: len(index.clusters.get(one) or b""))
-        cluster = index.clusters.get(key)
+        descriptor = index.session.descriptor
+        key = max(index.session.clusters.keys(), key=lambda one: len(index.session.clusters.get(one) or b""))
+        cluster = index.session.clusters.get(key)
         assert cluster is not None
-        stored = index.clusters.stored(key)
-        names = [name for name, _ in index.catalog.segments()]
-        segments = [segment for _, segment in index.catalog.segments()]
-        words = Words(index, segments).known(key)
+        stored = index.session.clusters.stored(key)
+        names = [name for name, _ in index.session.catalog.segments()]
+        segments = [segment for _, segment in index.session.catalog.segments()]
+        words = Words(index.session, segments).known(key)
         assert words is not None
         tree = index.resolve(None).tree
-        root = index.snapshots.tree(tree)
+        root = index.session.snapshots.tree(tree)
         assert root is not None
-        nodes = index.store.read(os.path.join("snapshots", str(descriptor), "nodes"), root.hex())
+        nodes = index.session.store.read(os.path.join("snapshots", str(descriptor), "nodes"), root.hex())
         assert nodes is not None
-        pinned = pin(index)
-        views = Path(index.store.path, "views", index.catalog.group)
-        blocks = Path(index.store.path, "history")
+        pinned = pin(index.session)
+        views = Path(index.session.store.path, "views", index.session.catalog.group)
+        blocks = Path(index.session.store.path, "history")
         block = next(file for file in blocks.rglob("*") if len(file.parent.name + file.name) == 40)
-        group, store = index.catalog.group, index.store
+        group, store = index.session.catalog.group, index.session.store
     vector_bytes = descriptor.vector_bytes
     record = max((one.record for one in stored.documents.values()), key=len)
     found["record"] = Decoder(record, look_at_record, "msgpack")
@@ -445,7 +445,7 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
     (log_file,) = (Path(store.path, "snapshots", str(descriptor), "log") / name for name in [tree.hex()])
     found["log of a snapshot"] = Decoder(
         log_file.read_bytes().splitlines()[0],
-        lambda data: written(data, lambda: index.snapshots.log(tree), log_file),
+        lambda data: written(data, lambda: index.session.snapshots.log(tree), log_file),
         "json",
     )
     ledger = Ledger("r")

@@ -83,7 +83,7 @@ class Project:
             LIST_PACKS.name: self._list_packs,
             READ_PACK.name: self._read_pack,
         }
-        session = self._opened
+        session = self._opened.session
         if progress is not None:
             session.on_progress, session.on_commits = _files(progress), partial(_commits, progress)
         try:
@@ -212,7 +212,7 @@ class Project:
 
     def _forms(self, hit: Hit) -> Iterator[Form]:
         value = _value(hit)
-        lines = numbered((self._opened.text(hit) or "").split("\n"), hit.position.start_line)
+        lines = numbered((hit.text or "").split("\n"), hit.position.start_line)
         shown = len(lines)
         yield Form(value, _shown(hit, value, lines, shown))
         while shown >= 2 * _FEWEST_LINES:

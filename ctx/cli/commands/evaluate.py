@@ -49,7 +49,7 @@ def command(
         def step(what: str, done: int, most: int) -> None:
             counter.show(f"{done:,} of {most:,} {what}")
 
-        found = evaluate(index, revision, most=commits, compare=compare, fitting=fitting, step=step)
+        found = evaluate(index.session, revision, most=commits, compare=compare, fitting=fitting, step=step)
     if as_json:
         evaluate_output.print_json_evaluation(found)
     else:

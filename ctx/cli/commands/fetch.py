@@ -50,16 +50,21 @@ def command(
     paths = options.pathspecs(context, path_filters)
     with ctx.open(".") as index:
         report = fetch(
-            index, remote, revisions, paths=paths, sparse=sparse, may_ask=sys.stdin.isatty() and not silent
+            index.session,
+            remote,
+            revisions,
+            paths=paths,
+            sparse=sparse,
+            may_ask=sys.stdin.isatty() and not silent,
         )
         whole = not report.own.lacking and not report.own.refused
         if report.published and whole and not paths and not sparse:
             # Only term counts are missing; making them needs no model.
             reporter = reporter_for(silent=silent or as_json)
-            index.on_progress = reporter.progress
+            index.session.on_progress = reporter.progress
             with reporter:
                 for revision in revisions or (None,):
-                    index.index(revision, trigger="fetch", ask_model=False)
+                    index.session.index(revision, trigger="fetch", ask_model=False)
     tell(report, silent=silent, as_json=as_json)
     return 0 if report.published else NOTHING_PUBLISHED
 

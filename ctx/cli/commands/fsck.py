@@ -37,7 +37,7 @@ def command(full: bool, dry_run: bool, as_json: bool) -> int:
         def show(done: int, total: int) -> None:
             counter.show(f"checking: {100 * done // max(total, 1):3d}% of {pluralize(total, 'file')}")
 
-        report = fsck.check(index, full=full, dry_run=dry_run, on_progress=show)
+        report = fsck.check(index.session, full=full, dry_run=dry_run, on_progress=show)
     if as_json:
         print_json({"type": "fsck_result", "dryRun": dry_run, **fields(report)})
     else:

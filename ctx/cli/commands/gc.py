@@ -52,9 +52,9 @@ def command(
 
     with ctx.open(".") as index:
         report = (
-            due.collect_if_due(index)
+            due.collect_if_due(index.session)
             if auto
-            else gc.collect(index, grace, dry_run=dry_run, drop=drop_descriptor)
+            else gc.collect(index.session, grace, dry_run=dry_run, drop=drop_descriptor)
         )
     if as_json:
         print_json({"type": "gc_result", **(fields(report) if report else {"skipped": "NOT_DUE"})})

@@ -66,7 +66,7 @@ def command(
 
     asks = FIRST if first else LAST if last else None
     with ctx.open(".") as index:
-        index.on_commits = Counter() if sys.stderr.isatty() else announce
+        index.session.on_commits = Counter() if sys.stderr.isatty() else announce
         answer = index.history(
             text,
             CommitFilters(since, until, authors, options.pathspecs(context, path_filters)),

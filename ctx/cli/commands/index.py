@@ -11,6 +11,7 @@ from ctx.cli.commands.answer_output import submodule_object
 from ctx.cli.commands.printing import print_json
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.search.coverage import submodules_in_words
+from ctx.search.submodules import pinned_below
 from ctx.text.escaping import escape_control
 from ctx.text.paths import UNPRINTABLE, escaped, quoted
 from ctx.text.pluralize import pluralize
@@ -54,9 +55,9 @@ def command(
     request = Request(jobs, "ci" if ci else "manual", fetch, silent, reporter)
     with reporter, ctx.open(".") as index:
         try:
-            tell(bring_up(index, revision, branch, request), reporter, silent=silent)
+            tell(bring_up(index.session, revision, branch, request), reporter, silent=silent)
             if recurse_submodules:
-                bring_up_below(index, revision, branch, request)
+                bring_up_below(index.session, revision, branch, request)
         except KeyboardInterrupt:
             reporter.close()
             if not silent:
@@ -82,7 +83,7 @@ def bring_up(
     as_json = isinstance(request.reporter, JsonLines)
     if request.fetch:
         report_fetch = None if request.silent or as_json else announce
-        fetched = session.fetch(revision, branch=branch, progress=report_fetch)
+        fetched = session.fetch(revision, branch=branch, on_fetch=report_fetch)
         if as_json:
             print_json({"type": "fetched", "objects": fetched})
     session.on_progress = request.reporter.progress
@@ -107,7 +108,7 @@ def bring_up_below(
     lacking = []
     quiet = request._replace(reporter=Reporter())
     as_json = isinstance(request.reporter, JsonLines)
-    for below in session.below(revision, branch=branch):
+    for below in pinned_below(session, session.resolve(revision, branch).tree):
         report = None
         if below.inner is not None and below.asked is not None:
             report = bring_up(below.inner, below.asked.revision, None, quiet if as_json else request)

@@ -44,7 +44,7 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, as_json: bo
                 from ctx.cli.commands.fetch import warn
                 from ctx.share.fetch import fetch as take
 
-                warn(take(index, None, may_ask=sys.stdin.isatty()))
+                warn(take(index.session, None, may_ask=sys.stdin.isatty()))
             report = index.index(trigger="init")
         except NothingCommitted:
             if not as_json:

@@ -33,12 +33,12 @@ def command(revision: str | None, remove: bool, as_json: bool) -> int:
     reporter = reporter_for(silent=as_json)
     with reporter, ctx.open(".", on_progress=reporter.progress) as index:
         if revision is None:
-            found, done = pins.pins(index.store), "pinned"
+            found, done = pins.pins(index.session.store), "pinned"
         elif remove:
-            found, done = [pins.unpin(index, revision)], "unpinned"
+            found, done = [pins.unpin(index.session, revision)], "unpinned"
         else:
             # Pin before indexing, so that no concurrent gc removes the snapshot.
-            found, done = [pins.pin(index, revision)], "pinned"
+            found, done = [pins.pin(index.session, revision)], "pinned"
             index.index(revision, trigger="pin")
     if as_json:
         print_json({"type": "pin_result", done: [fields(pin) for pin in found]})

@@ -76,7 +76,9 @@ def command(
         if compact:
             from ctx.share.compact import Keep, compact_remote
 
-            dropped = compact_remote(index, remote, Keep(keep_branches, keep_tags, keep_last or 0, grace))
+            dropped = compact_remote(
+                index.session, remote, Keep(keep_branches, keep_tags, keep_last or 0, grace)
+            )
             if as_json:
                 print_json({"type": "compact_result", **fields_of(dropped)})
                 return 0
@@ -91,10 +93,10 @@ def command(
         from ctx.share.push import Selection, push
 
         reporter = Reporter() if as_json else reporter_for()
-        index.on_progress = reporter.progress
+        index.session.on_progress = reporter.progress
         with reporter:
             report = push(
-                index,
+                index.session,
                 remote,
                 Selection(revisions, branches or everything, tags or everything, with_words),
                 announce=lambda what: note(WITH_WORDS if what.words else CONTENTS),

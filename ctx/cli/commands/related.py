@@ -65,7 +65,7 @@ def command(
     reporter = reporter_for()
     with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
         prefix = b"" if full_name else index.repository.prefix
-        text_of = None if no_content else index.text
+        text_of = None if no_content else index.session.text
         if within is not None:
             answer, found = index.related_changes(
                 within,
@@ -85,7 +85,7 @@ def command(
         code = sys.stdin.buffer.read().decode("utf-8", "replace") if place == "-" else None
         answer = index.related(
             None if place == "-" else place,
-            code,
+            code or "",
             limit=limit or LIMIT_FOR_EYES,
             paths=pathspecs,
             languages=languages,

@@ -35,7 +35,9 @@ def command(yes: bool, remote: str | None, as_json: bool) -> int:
             from ctx.share.remote import find_remote
             from ctx.share.transport import ShareRepository
 
-            share = ShareRepository(index.repository, index.store, find_remote(index.repository, remote))
+            share = ShareRepository(
+                index.repository, index.session.store, find_remote(index.repository, remote)
+            )
             if asks and not agreed(f"Remove {REF} from {remote}, for everybody who uses it?"):
                 return NOT_REMOVED
             with share.locked():
@@ -43,7 +45,7 @@ def command(yes: bool, remote: str | None, as_json: bool) -> int:
             fields: dict[str, object] = {"remote": remote, "removed": removed}
             text = f"removed {REF} from {remote}" if removed else f"{remote} has no published index"
         else:
-            if asks and not agreed(f"Remove the index in {index.store.path}?"):
+            if asks and not agreed(f"Remove the index in {index.session.store.path}?"):
                 return NOT_REMOVED
             removal = index.remove()
             fields = fields_of(removal)

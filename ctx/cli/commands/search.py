@@ -12,10 +12,9 @@ from ctx.cli.commands.progress import reporter_for
 from ctx.errors import NO_HITS
 from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
-from ctx.types import ALL, CONTENTS, STATES
+from ctx.types import ALL, CONTENTS, STATES, ModelOptions
 
 if TYPE_CHECKING:
-    from ctx.search.remote.searching import Wishes
     from ctx.types import Plan
 
 LIMIT_FOR_EYES = 10
@@ -121,11 +120,11 @@ def command(
             "limit": limit or LIMIT_FOR_EYES,
             "paths": options.pathspecs(context, path_filters),
             "languages": languages,
-            "kind": content,
+            "content": content,
             "revision": revision,
             "branch": branch,
             "overlay": overlay,
-            "content": not no_content,
+            "excerpts": not no_content,
         }
         return search_files(text, filters, as_json=by_file, full_name=full_name)
     import ctx
@@ -142,14 +141,13 @@ def command(
             branch=branch,
             overlay=overlay,
             recurse_submodules=recurse_submodules,
-            wishes=remote_options(expand, no_rerank, min_score),
+            models=remote_options(expand, no_rerank, min_score),
             within=within,
             states=states,
+            evolution=evolution,
         )
-        if evolution:
-            answer = index.evolved(answer)
         reporter.close()
-        text_of = None if no_content else index.text
+        text_of = None if no_content else index.session.text
         prefix = b"" if full_name else index.repository.prefix
         if json_output:
             answer_output.print_json_answer(answer, text_of)
@@ -204,10 +202,8 @@ def query_text(words: tuple[str, ...]) -> str:
     return text
 
 
-def remote_options(expand: bool, no_rerank: bool, min_score: float | None) -> Wishes | None:
+def remote_options(expand: bool, no_rerank: bool, min_score: float | None) -> ModelOptions | None:
     """Return the options for remote models, None if all are defaults."""
     if not expand and not no_rerank and min_score is None:
         return None
-    from ctx.search.remote.searching import Wishes
-
-    return Wishes(expand, not no_rerank, min_score)
+    return ModelOptions(expand=expand, rerank=not no_rerank, min_score=min_score)

@@ -21,7 +21,7 @@ def command(log: bool, as_json: bool) -> int:
 
     with ctx.open(".") as index:
         if log:
-            log_output.print_log(index.store.path, as_json=as_json)
+            log_output.print_log(index.session.store.path, as_json=as_json)
             return 0
         status = index.status()
     if as_json:

@@ -48,8 +48,8 @@ def command(revision: str | None, sample: int | None, seed: int | None, as_json:
 
     chosen = random.randrange(1 << 31) if seed is None else seed
     with ctx.open(".") as index:
-        report = verify(index, revision, sample, chosen)
-        remote = None if sample is None else verify_remote(index, revision, sample, chosen)
+        report = verify(index.session, revision, sample, chosen)
+        remote = None if sample is None else verify_remote(index.session, revision, sample, chosen)
     if as_json:
         print_json(
             {

@@ -12,7 +12,7 @@ from ctx.search.evaluation.measures import Shown
 from ctx.search.evaluation.parents import Parents
 from ctx.search.evaluation.settings import Setting
 from ctx.search.evaluation.tasks import Task, task_of
-from ctx.search.hits import Filters, search, texts_of_rows
+from ctx.search.hits import FileFilter, search_view, texts_of_rows
 from ctx.search.session import SearchSession
 from ctx.storage.views.view import View
 
@@ -92,9 +92,9 @@ class Replay:
         return Graded(task, [self._shown(view, task, setting) for setting in self._settings])
 
     def _shown(self, view: View, task: Task, setting: Setting) -> list[Shown]:
-        filters = Filters(self._session.repository)
+        filters = FileFilter(self._session.repository)
         tuning = setting.tuning._replace(text_of=texts_of_rows(self._parents.records, self._session.text))
-        hits, _ = search(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
+        hits, _ = search_view(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
         return [
             Shown((hit.path, *hit.also_at), hit.position.start_line, hit.position.end_line) for hit in hits
         ]

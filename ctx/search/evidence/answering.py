@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,18 +13,21 @@ from ctx.ranking.explain import explain
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.query_terms import query_terms, similar_terms
 from ctx.ranking.ranker import settled
+from ctx.search.answering import check, refuse_search_options
+from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.case import Case
 from ctx.search.evidence.commits import past_of
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import FileAnswer, FileHit
-from ctx.search.hits import Filters, allowed_files, corpus_of
+from ctx.search.hits import FileFilter, allowed_files, corpus_of, filter_of
+from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
+from ctx.types import Request
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ctx.search.opening import Opened
     from ctx.search.session import SearchSession
 
 EXCERPT_BUDGET = 48_000
@@ -38,7 +42,7 @@ TOKENIZER = f"words-{words.VERSION}"
 
 def case_of(
     session: SearchSession,
-    opened: Opened,
+    opened: OpenedTree,
     text: str,
     rows: int,
     allowed: npt.NDArray[np.bool_] | None = None,
@@ -59,8 +63,33 @@ def case_of(
     return Case(corpus, settled_query, text, explained, records, session.reader.read_blob, tuning.name)
 
 
+def search_files(session: SearchSession, request: Request, *, excerpts: bool = True) -> FileAnswer:
+    """Return the best files of one tree. See `Index.search_files`."""
+    check(request, "file")
+    refuse_search_options(request)
+    started = time.monotonic()
+    filters = filter_of(session.repository, request)
+
+    def ask() -> tuple[Repair, Callable[[], FileAnswer]]:
+        opened = open_tree(session, request.revision, request.branch, request.overlay)
+        files = partial(answer_files, session, opened, request.text, request.limit, filters, content=excerpts)
+        return opened.repair, files
+
+    answer = repairing(ask)
+    lacking = lacks_in_words(answer.about, session.repository.settings.is_partial_clone)
+    message = session.remark(answer.about.message or lacking)
+    about = answer.about._replace(message=message, seconds=time.monotonic() - started)
+    return answer._replace(about=about)
+
+
 def answer_files(
-    session: SearchSession, opened: Opened, text: str, limit: int, filters: Filters, *, content: bool = True
+    session: SearchSession,
+    opened: OpenedTree,
+    text: str,
+    limit: int,
+    filters: FileFilter,
+    *,
+    content: bool = True,
 ) -> FileAnswer:
     """Return the best files of a tree for a question, with excerpts if `content` is true.
 

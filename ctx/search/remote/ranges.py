@@ -15,10 +15,10 @@ from ctx.ranking.fusion import fuse_hits, place_of
 from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
 from ctx.search.changes import Changed, local_hits
-from ctx.search.hits import Filters, Mask, search
+from ctx.search.hits import FileFilter, Mask, search_view
 from ctx.search.remote.choosing import Part, Searched
-from ctx.search.remote.searching import POOL, Find, RemoteSearch, Wishes
-from ctx.types import Found, Hit, by_score
+from ctx.search.remote.searching import POOL, Find, RemoteSearch
+from ctx.types import Found, Hit, ModelOptions, Request, by_score
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 def search_ranges(
     session: SearchSession,
     sides: Sequence[Changed],
-    query: str,
-    limit: int,
-    filters: Filters,
-    wishes: Wishes | None,
+    request: Request,
+    filters: FileFilter,
 ) -> Found:
     """Return the hits. Only chunks that differ are embedded."""
 
@@ -49,7 +47,8 @@ def search_ranges(
         Searched(side.view, [Part(session, side.view)], {side.view.cluster_of(file) for file in side.chunks})
         for side in sides
     ]
-    return RemoteSearch(session, searched, retrieve, filters, wishes or Wishes()).answer(query, limit)
+    options = request.models or ModelOptions()
+    return RemoteSearch(session, searched, retrieve, filters, options).answer(request.text, request.limit)
 
 
 def _near(
@@ -58,7 +57,7 @@ def _near(
     finds: Sequence[Find],
     text: str,
     count: int,
-    filters: Filters,
+    filters: FileFilter,
 ) -> tuple[list[Hit], bool]:
     """Return the chunks of both trees by similarity, and whether a word of the query occurs in a tree."""
     has_words = False
@@ -82,6 +81,6 @@ def _near(
             ]
 
         records = partial(session.record, view)
-        near += search(view, records, text, count, filters, chunks, refine=nearest)[0]
+        near += search_view(view, records, text, count, filters, chunks, refine=nearest)[0]
     near.sort(key=by_score)
     return near, has_words

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +33,11 @@ from ctx.ranking.fusion import fuse, merged
 from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
 from ctx.ranking.vector_search import VectorMatch
-from ctx.search.hits import Filters, Mask, search
+from ctx.search.hits import FileFilter, Mask, search_view
 from ctx.search.remote.choosing import Searched, choose, name_beside
 from ctx.storage.views.view import View
 from ctx.text.pluralize import pluralize
-from ctx.types import Found, Hit
+from ctx.types import Found, Hit, ModelOptions
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -55,14 +55,6 @@ If vectors are given, the nearest chunks of each searched view form a second ran
 """
 
 
-class Wishes(NamedTuple):
-    """Options for the models: query expansion, no reranker, a lowest score."""
-
-    expand: bool = False
-    rerank: bool = True
-    min_score: float | None = None
-
-
 class RemoteSearch:
     """One search with the configured models."""
 
@@ -71,26 +63,26 @@ class RemoteSearch:
         session: SearchSession,
         searched: Sequence[Searched],
         retrieve: Retrieve,
-        filters: Filters,
-        wishes: Wishes,
+        filters: FileFilter,
+        options: ModelOptions,
     ) -> None:
         self._session = session
         self._searched = searched
         self._retrieve = retrieve
         self._scope = _scope(filters)
-        self._wishes = wishes
+        self._options = options
         self._messages: list[str] = []
         self._ranked_with: list[str] = []
         self._further_queries: list[str] = []
         settings = session.repository.settings
         wanted = embedder_settings(settings)
         self._budget = TimeBudget(model_timeout(settings))
-        self._reranker = reranker_settings(settings) if wishes.rerank else None
-        self._expander = expander_settings(settings) if wishes.expand else None
-        if wishes.expand and self._expander is None:
+        self._reranker = reranker_settings(settings) if options.rerank else None
+        self._expander = expander_settings(settings) if options.expand else None
+        if options.expand and self._expander is None:
             raise UsageError("--expand needs a chat model: set ctx.expander.url and ctx.expander.model")
         precision = wanted.precision if wanted is not None else "bit"
-        self._needs_vectors = wishes.min_score is not None and self._reranker is None
+        self._needs_vectors = options.min_score is not None and self._reranker is None
         if self._needs_vectors and not is_absolute(precision):
             refuse_threshold(precision)
 
@@ -119,8 +111,8 @@ class RemoteSearch:
             hits = self._expanded(self._expander, query, hits, most, retrieve)
         if self._reranker is not None and hits:
             hits = self._reranked(self._reranker, query, hits, limit)
-        elif self._wishes.min_score is not None:
-            hits = [hit for hit in hits if hit.agreement >= self._wishes.min_score]
+        elif self._options.min_score is not None:
+            hits = [hit for hit in hits if hit.agreement >= self._options.min_score]
         message = "; ".join(dict.fromkeys(filter(None, (message, *self._messages)))) or None
         return Found(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
 
@@ -169,13 +161,13 @@ class RemoteSearch:
             with self._service("reranker", full_address(settings.url, settings.dialect)) as service:
                 scores = rerank(service, settings, query, texts)
         except CtxError as error:
-            if self._wishes.min_score is not None:
+            if self._options.min_score is not None:
                 raise CtxError(f"--min-score has no scores to apply to: {error}") from error
             self._messages.append(f"the hits are in local order: {error}")
             return hits
         name = settings.model or settings.dialect
         self._ranked_with.append(name)
-        asked = self._wishes.min_score
+        asked = self._options.min_score
         least = settings.min_score if asked is None else asked
         scored = [
             hit._replace(score=round(score, 6))
@@ -196,13 +188,13 @@ class RemoteSearch:
         return closing(Service(repository, ledger, url, purpose, content, budget=self._budget))
 
 
-def of_view(session: SearchSession, view: View, filters: Filters) -> Retrieve:
+def of_view(session: SearchSession, view: View, filters: FileFilter) -> Retrieve:
     """Return retrieval from one view: the local ranking, fused with the nearest chunks if there are any."""
     records = partial(session.record, view)
 
     def retrieve(query: str, limit: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
         if finds is None:
-            return search(view, records, query, limit, filters, tuning=session.tuning)
+            return search_view(view, records, query, limit, filters, tuning=session.tuning)
         (find,) = finds
 
         def refine(
@@ -216,12 +208,12 @@ def of_view(session: SearchSession, view: View, filters: Filters) -> Retrieve:
                 lists.append([(one.row, one.file) for one in local])
             return [one._replace(agreement=agreement.get(one.row, 0.0)) for one in fuse(corpus, lists, most)]
 
-        return search(view, records, query, limit, filters, refine=refine, tuning=session.tuning)
+        return search_view(view, records, query, limit, filters, refine=refine, tuning=session.tuning)
 
     return retrieve
 
 
-def _scope(filters: Filters) -> str:
+def _scope(filters: FileFilter) -> str:
     """Return the directory that the answer is restricted to, if it is one plain directory."""
     if len(filters.paths) != 1 or filters.paths[0].startswith(":") or set(filters.paths[0]) & set("*?[\\"):
         return ""

@@ -98,7 +98,7 @@ def _functions(index: Index, view: View, task: Task) -> list[Target]:
         file = view.paths.index(path)
         segment = view.segments[int(view.file_segment[file])]
         key = segment.key(int(view.file_document[file]))
-        record = decode_record(index.record(view, view.cluster_of(file), key))
+        record = decode_record(index.session.record(view, view.cluster_of(file), key))
         whole = [span for span in _spans(record) if any(span[0] <= b and a <= span[1] for a, b in lines)]
         functions.append(Target(path, (*lines, *whole)))
     return functions

@@ -15,7 +15,7 @@ from typing import Any
 from ctx.index import Index
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.search.evaluation.parents import Parents
-from ctx.search.hits import Filters, search, texts_of_rows
+from ctx.search.hits import FileFilter, search_view, texts_of_rows
 from ctx.storage.views.view import View
 from ctx.text.contents import to_text
 
@@ -45,10 +45,10 @@ class Ours:
 
     def __init__(self, index: Index) -> None:
         self._repository = index.repository
-        self.parents = Parents(index)
-        self._text_of = texts_of_rows(self.parents.records, index.text)
+        self.parents = Parents(index.session)
+        self._text_of = texts_of_rows(self.parents.records, index.session.text)
 
-    def search(
+    def search_view(
         self,
         view: View,
         queries: Sequence[str],
@@ -56,12 +56,12 @@ class Ours:
         tuning: Tuning = PLAIN,
     ) -> list[Results]:
         """The results of each query in the tree of a view."""
-        filters = Filters(self._repository, pathspecs)
+        filters = FileFilter(self._repository, pathspecs)
         tuning = tuning._replace(text_of=self._text_of)
         return [self._shown(view, query, filters, tuning) for query in queries]
 
-    def _shown(self, view: View, query: str, filters: Filters, tuning: Tuning) -> Results:
-        hits, _ = search(view, self.parents.records(view), query, LIMIT, filters, tuning=tuning)
+    def _shown(self, view: View, query: str, filters: FileFilter, tuning: Tuning) -> Results:
+        hits, _ = search_view(view, self.parents.records(view), query, LIMIT, filters, tuning=tuning)
         found: Results = []
         blobs = self._repository.read_blobs([hit.blob for hit in hits])
         for hit, blob in zip(hits, blobs, strict=True):
@@ -99,7 +99,7 @@ class Semble:
         self._process.wait()
         self._folder.cleanup()
 
-    def search(self, folder: Path, queries: Sequence[str]) -> list[Results]:
+    def search_view(self, folder: Path, queries: Sequence[str]) -> list[Results]:
         """The results of each query in the files of a folder."""
         return [
             [[[path], first, last, tokens(text)] for path, first, last, text in results]

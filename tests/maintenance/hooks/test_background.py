@@ -34,7 +34,7 @@ def alive(repo: Repo) -> Repo:
 
 def covered(repo: Repo, revision: str) -> bool:
     with ctx.open(repo.path) as index:
-        return index.snapshots.covered(index.resolve(revision).tree) is not None
+        return index.session.snapshots.covered(index.resolve(revision).tree) is not None
 
 
 def hook_run(repo: Repo, *arguments: str) -> None:
@@ -52,7 +52,7 @@ def test_a_commit_is_covered_and_logged(alive, git_ctx):
     assert tree.tree == alive.git("rev-parse", "HEAD^{tree}").decode()
     assert tree.embedded_chunks >= 1
     with ctx.open(alive.path) as index:
-        (made,) = index.snapshots.log(bytes.fromhex(tree.tree))
+        (made,) = index.session.snapshots.log(bytes.fromhex(tree.tree))
     assert (made.trigger, made.commit) == ("post-commit", alive.id())
     text = git_ctx("status", "--log")
     assert (text.status, text.err) == (0, "")
@@ -122,11 +122,11 @@ def test_many_at_once_lose_nothing(alive):
 
 def test_a_run_waits_for_a_process_that_indexes(alive):
     alive.git("config", "ctx.program", "/bin/false")
-    with ctx.open(alive.path) as index, IndexLock(index.store) as lock:
+    with ctx.open(alive.path) as index, IndexLock(index.session.store) as lock:
         assert lock.acquire()
         hook_run(alive)
         wait_for(lock.requests, "a request")
-        assert current(index.store.path)[1]
+        assert current(index.session.store.path)[1]
     (entry,) = settled(alive)
     assert [tree.skipped for tree in entry.trees] == [None]
     assert covered(alive, "HEAD")

@@ -45,7 +45,7 @@ CASES = [(language, path) for language in PROJECTS for path in expected_of(langu
 def edges(repo: Repo, path: str, incoming: bool = False) -> list[Edge]:
     with ctx.open(repo.path) as index:
         index.index()
-        dependencies = index.dependencies(index.indexer.view(index.resolve()))
+        dependencies = index.session.dependencies(index.session.indexer.view(index.resolve()))
         return (dependencies.incoming if incoming else dependencies.outgoing)([path.encode()])
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_has_no_edges(repo: Repo) -> None:
         assert edges(repo, path) == []
     edges(repo, "broken.py")
     with ctx.open(repo.path) as index:
-        dependencies = index.dependencies(index.indexer.view(index.resolve()))
+        dependencies = index.session.dependencies(index.session.indexer.view(index.resolve()))
         (edge,) = dependencies.outgoing([b"caf\xe9.py"])
         assert edge == Edge(b"caf\xe9.py", b"cart.py", "imports", "cart", 1)
         assert dependencies.incoming([b"cart.py"]) == [edge]

@@ -62,7 +62,7 @@ def commit(number: int, message: str, lines: dict[str, int]) -> bytes:
 
 def test_changed_files_and_chunks_are_found(project):
     with ctx.open(project.path) as index:
-        found = evaluate(index, most=12)
+        found = evaluate(index.session, most=12)
     assert found.commits == 12
     assert found.looked_at == 12
     grade = found.whole.grades[0]
@@ -79,12 +79,12 @@ def test_a_question_that_was_asked_before_counts_once(project):
     for lines in (60, 61):
         project.commit({"src/cookie.py": module("cookie", lines)}, "Renew the cookie for good")
     with ctx.open(project.path) as index:
-        assert evaluate(index, most=3).left_out == {TWICE: 1}
+        assert evaluate(index.session, most=3).left_out == {TWICE: 1}
 
 
 def test_ways_to_search_are_compared(project):
     with ctx.open(project.path) as index:
-        found = evaluate(index, most=12, compare=["vectors=on", "words=off,vectors=off,names=off"])
+        found = evaluate(index.session, most=12, compare=["vectors=on", "words=off,vectors=off,names=off"])
     assert found.ways == ["as shipped", "vectors=on", "words=off,vectors=off,names=off"]
     same, nothing = found.differences
     assert same == (0.0, 0.0, 0.0)
@@ -106,7 +106,7 @@ def test_an_interrupt_keeps_what_was_graded(project):
             raise KeyboardInterrupt
 
     with ctx.open(project.path) as index:
-        found = evaluate(index, most=12, step=stop)
+        found = evaluate(index.session, most=12, step=stop)
     assert found.interrupted
     assert found.commits == found.whole.grades[0].commits == 4
 
@@ -131,10 +131,10 @@ def test_the_past_ends_before_the_commits_that_are_searched(project):
 def test_a_fit_that_may_be_chance_is_not_stored(project):
     """It gains on one commit of 24, so the interval of the gain begins at 0."""
     with ctx.open(project.path) as index:
-        fitted = evaluate(index, most=48, fitting=True).fitted
+        fitted = evaluate(index.session, most=48, fitting=True).fitted
         assert fitted.difference.low == 0 < fitted.difference.mean
         assert not fitted.stored
-        assert load(fit_path(index.store.path)) is None
+        assert load(fit_path(index.session.store.path)) is None
     said = program("evaluate", "-n", "48", "--fit", cwd=project.path).out.decode().splitlines()
     assert said[-1] == "that may be chance, since the interval includes 0, so it is not stored"
 
@@ -152,12 +152,12 @@ def test_a_fit_that_helps_is_stored_and_named_by_searches(repo):
     repo.git("fast-import", "--quiet", stdin=stream)
     repo.git("reset", "--quiet", "--hard")
     with ctx.open(repo.path) as index:
-        fitted = evaluate(index, most=48, fitting=True).fitted
+        fitted = evaluate(index.session, most=48, fitting=True).fitted
         assert fitted.learned + fitted.tried == 48
         assert set(fitted.weights) == set(FEATURES)
         assert fitted.difference.low > 0
         assert fitted.stored
-        assert load(fit_path(index.store.path)) is not None
+        assert load(fit_path(index.session.store.path)) is not None
         plain = index.search("obey the auditors")
         assert plain.ranked_with == ()
     project = repo
@@ -171,8 +171,8 @@ def test_a_fit_that_helps_is_stored_and_named_by_searches(repo):
 
 def test_too_few_commits_fit_nothing(project):
     with ctx.open(project.path) as index:
-        assert evaluate(index, most=10, fitting=True).fitted is None
-        assert load(fit_path(index.store.path)) is None
+        assert evaluate(index.session, most=10, fitting=True).fitted is None
+        assert load(fit_path(index.session.store.path)) is None
 
 
 @pytest.fixture
@@ -181,8 +181,8 @@ def stored(project: Repo) -> str:
         correction = Correction(
             History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 7
         )
-        path = fit_path(index.store.path)
-        index.store.write_file(path, correction.encoded())
+        path = fit_path(index.session.store.path)
+        index.session.store.write_file(path, correction.encoded())
         return path
 
 

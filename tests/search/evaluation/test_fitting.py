@@ -112,11 +112,11 @@ def test_an_index_run_brings_the_past_up_to_date(told: Repo) -> None:
 def test_what_was_learned_stays(told: Repo) -> None:
     told.git("config", "ctx.fit", "true")
     with ctx.open(told.path) as index:
-        path = fit_path(index.store.path)
+        path = fit_path(index.session.store.path)
         learned = Correction(
             History(index.repository, told.id()).whole(), np.arange(len(FEATURES)) * 1.0, told.id(), 7
         )
-        index.store.write_file(path, learned.encoded())
+        index.session.store.write_file(path, learned.encoded())
     assert ranked(told)[1] == name(told, "fit")
     told.commit({"src/new.py": _BODY.format(name="new")}, "one more reader")
     with ctx.open(told.path) as index:
@@ -132,7 +132,7 @@ def test_a_correction_that_cannot_be_used_is_made_anew(told: Repo, state: str) -
     told.git("config", "ctx.fit", "true")
     ranked(told)
     with ctx.open(told.path) as index:
-        path = fit_path(index.store.path)
+        path = fit_path(index.session.store.path)
     if state == "a directory":
         (told.path / ".git/ctx/fit").unlink()
         (told.path / ".git/ctx/fit").mkdir()

@@ -16,7 +16,7 @@ from ctx.search.evaluation.parents import Parents
 from ctx.search.evaluation.replay import Replay
 from ctx.search.evaluation.settings import Setting
 from ctx.search.evaluation.tasks import DOCS, SOURCES, TESTS, task_of
-from ctx.search.hits import Filters, search
+from ctx.search.hits import FileFilter, search_view
 
 
 def source(*names: str) -> str:
@@ -44,11 +44,11 @@ def files(store: Path) -> dict[str, float]:
 
 def test_each_commit_is_asked_for_in_the_tree_before_it(project):
     with ctx.open(project.path) as index:
-        parents = Parents(index)
+        parents = Parents(index.session)
         newest, older = commits(index.repository, project.id(), 10)
         for commit, defined in ((newest, b"revoke"), (older, None)):
             view = parents.view(index.repository.commit_info(commit.parent).tree)
-            hits, _ = search(view, parents.records(view), "revoke", 5, Filters(index.repository))
+            hits, _ = search_view(view, parents.records(view), "revoke", 5, FileFilter(index.repository))
             text = b"".join(
                 index.repository.read_blob(hit.blob)[hit.position.start : hit.position.end] for hit in hits
             )
@@ -62,9 +62,11 @@ def test_each_commit_is_asked_for_in_the_tree_before_it(project):
 
 def test_the_same_tree_gives_the_same_answer_as_a_search(project):
     with ctx.open(project.path) as index:
-        parents = Parents(index)
+        parents = Parents(index.session)
         view = parents.view(index.resolve("HEAD^").tree)
-        hits, _ = search(view, parents.records(view), "expire the session", 5, Filters(index.repository))
+        hits, _ = search_view(
+            view, parents.records(view), "expire the session", 5, FileFilter(index.repository)
+        )
         found = index.search("expire the session", limit=5, revision="HEAD^").hits
         assert hits == [hit._replace(reader=None) for hit in found]
 
@@ -72,13 +74,13 @@ def test_the_same_tree_gives_the_same_answer_as_a_search(project):
 def test_parents_leave_no_snapshot_no_log_and_no_view(project):
     with ctx.open(project.path) as index:
         index.index()
-        before = files(Path(index.store.path))
+        before = files(Path(index.session.store.path))
         status = index.status()
     with ctx.open(project.path) as index:
-        parents = Parents(index)
+        parents = Parents(index.session)
         for revision in ("HEAD^", "HEAD^^"):
             parents.view(index.resolve(revision).tree)
-        after = files(Path(index.store.path))
+        after = files(Path(index.session.store.path))
         assert index.status()._replace(store_size=0) == status._replace(store_size=0)
     assert {
         name for name in after.keys() - before.keys() if not name.startswith(("objects", "snapshots"))
@@ -90,14 +92,14 @@ def test_parents_leave_no_snapshot_no_log_and_no_view(project):
 def test_what_parents_needed_can_be_collected(project):
     with ctx.open(project.path) as index:
         index.index()
-        before = files(Path(index.store.path)).keys()
-        Parents(index).view(index.resolve("HEAD^^").tree)
-        assert files(Path(index.store.path)).keys() > before
+        before = files(Path(index.session.store.path)).keys()
+        Parents(index.session).view(index.resolve("HEAD^^").tree)
+        assert files(Path(index.session.store.path)).keys() > before
         project.git("reflog", "expire", "--expire=now", "--all")
-        for name in files(Path(index.store.path)):
-            os.utime(os.path.join(index.store.path, name), (1_600_000_000, 1_600_000_000))
-        collect(index, grace="now")
-        assert {name for name in files(Path(index.store.path)) if name.startswith("objects")} == {
+        for name in files(Path(index.session.store.path)):
+            os.utime(os.path.join(index.session.store.path, name), (1_600_000_000, 1_600_000_000))
+        collect(index.session, grace="now")
+        assert {name for name in files(Path(index.session.store.path)) if name.startswith("objects")} == {
             name for name in before if name.startswith("objects")
         }
 
@@ -110,7 +112,7 @@ def test_a_commit_without_sources_is_about_what_it_has(project, changed, kind):
     project.commit({"README.md": "# Session\n"}, "Say what this is in a readme")
     project.commit(changed, "Show that sessions are not for ever")
     with ctx.open(project.path) as index:
-        parents = Parents(index)
+        parents = Parents(index.session)
         commit = next(commits(index.repository, project.id(), 1))
         view = parents.view(index.repository.commit_info(commit.parent).tree)
         assert task_of(commit, view, parents.records(view)).kind == kind
@@ -123,7 +125,7 @@ def test_a_clone_without_some_contents_is_graded_by_what_it_has(project):
     )
     project.delete_object(project.id("HEAD^:logo.py"))
     with ctx.open(project.path) as index:
-        replay = Replay(index, project.id(), 1, [Setting("as shipped")])
+        replay = Replay(index.session, project.id(), 1, [Setting("as shipped")])
         (graded,) = replay.run()
         assert graded.task.files == (Target(b"src/session.py"),)
         assert graded.shown[0][0].paths == (b"src/session.py",)

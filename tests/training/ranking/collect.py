@@ -95,7 +95,7 @@ class Project:
         revision = repository["revision"]
         index.index(revision=revision, jobs=1)
         self.index, self.checkout, self.repository = index, checkout, repository
-        self.view = index.indexer.view(index.resolve(revision))
+        self.view = index.session.indexer.view(index.resolve(revision))
         self.corpus = corpus = Corpus(self.view)
         self.code = [
             file
@@ -107,7 +107,9 @@ class Project:
     def record(self, file: int) -> Record:
         """What is stored of the chunks of a file."""
         segment, place = self.corpus.place(int(self.corpus.file_document[file]))
-        return decode_record(self.index.record(self.view, self.view.cluster_of(file), segment.key(place)))
+        return decode_record(
+            self.index.session.record(self.view, self.view.cluster_of(file), segment.key(place))
+        )
 
     def asked(self) -> list[Asked]:
         """All queries; half of them leave tests and the like out, questions are asked in both ways."""
