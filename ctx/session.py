@@ -19,8 +19,7 @@ from ctx.storage.snapshots import Snapshots
 from ctx.storage.store import DIRECTORY, Store
 
 if TYPE_CHECKING:
-    from ctx.models.configured import Models
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import Models, RemoteModel
     from ctx.storage.cluster_store import ClusterStore
     from ctx.storage.views.catalog import Catalog
     from ctx.types import Plan, Progress
@@ -98,7 +97,7 @@ class Session:
     @cached_property
     def models(self) -> Models:
         """The model services of this repository."""
-        from ctx.models.configured import Models
+        from ctx.models.embedding_model import Models
 
         return Models(self.repository, self.store)
 

@@ -26,7 +26,7 @@ from ctx.maintenance.inventory import (
     Stored,
 )
 from ctx.maintenance.pins import read_pin
-from ctx.models.file_names import ARRIVED
+from ctx.models.model_files import JOURNAL
 from ctx.storage.arrays import Arrays, decode
 from ctx.storage.clusters import decode_cluster
 from ctx.storage.regular_files import open_regular
@@ -148,7 +148,7 @@ class Examiner:
                     raise Damaged("the log of a snapshot has a line that is not a JSON object")
 
     def _arrays(self, file: Stored) -> None:
-        if file.name.startswith(ARRIVED):
+        if file.name.startswith(JOURNAL):
             return  # not an array file; readers stop at an incomplete record
         arrays, meta = decode(_read(file))
         if file.group != self._session.catalog.group:

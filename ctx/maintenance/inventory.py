@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ctx.models.file_names import ARRIVED, CONFIRMED, CUT, MODEL, PROBE
+from ctx.models.model_files import CONFIRMED, JOURNAL, MODEL, PROBE, TRUNCATED
 from ctx.ranking.correction import fit_path
 from ctx.storage.document_index import AREA as DOCUMENTS
 from ctx.storage.store import Store
@@ -52,14 +52,14 @@ _COMMANDS = re.compile(r"commands-[0-9]+\.log(?:\.old)?")
 """Names of the logs of `ctx.maintenance.local_log`."""
 _OF_OTHERS = frozenset(("share.git", "words", "agents"))
 """Directories managed by other parts of git-ctx."""
-OF_MODELS = (PROBE, MODEL, CUT)
+OF_MODELS = (PROBE, MODEL, TRUNCATED)
 """Files that identify a remote model and its request parameters."""
 _HEX = re.compile("(?:[0-9a-f]{2})+")
 _KEY_LETTERS = 40
 _TREE_LETTERS = (40, 64)
 _COMMITS_VIEW = re.compile(r"view-[0-9a-f]{40}")
 _KINDS = {"view": VIEW, "overlay": OVERLAY, "segment": SEGMENT} | {
-    name.partition("-")[0]: SEGMENT for name in (VECTORS, *OF_MODELS, CONFIRMED, ARRIVED)
+    name.partition("-")[0]: SEGMENT for name in (VECTORS, *OF_MODELS, CONFIRMED, JOURNAL)
 }
 """Files made with a remote model are kept and removed like the segments of its descriptor."""
 _OF_SNAPSHOTS = {"nodes": NODE, "trees": TREE, "partial": PARTIAL_TREE}

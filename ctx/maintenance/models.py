@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ctx.errors import CtxError, UsageError
 from ctx.indexing.tree_walk import Trees
 from ctx.maintenance.inventory import inventory
+from ctx.models.model_files import TRUNCATED_TEXTS
 from ctx.models.previous import recalled
-from ctx.models.truncated import REASON
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.snapshots import Snapshots
@@ -69,7 +69,8 @@ def _of_head(
         root = snapshots.tree(tree)
         record = snapshots.node(root) if root is not None else None
         if record is not None:
-            return record.totals.clusters, record.totals.clusters, record.totals.skipped.get(REASON, 0)
+            totals = record.totals
+            return totals.clusters, totals.clusters, totals.skipped.get(TRUNCATED_TEXTS, 0)
         every = session.indexer.coverer.every(Trees(session.repository, str(descriptor)).root(tree))
         keys = [cluster.key for cluster in every]
     except CtxError:

@@ -7,24 +7,13 @@ from urllib.parse import urlsplit
 
 from ctx.errors import CtxError
 from ctx.git.settings import Settings
-from ctx.models.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
-
-_EMBEDDING = {
-    OPENAI: "/v1/embeddings",
-    TEI: "/embed",
-    OLLAMA: "/api/embed",
-    JINA: "/v1/embeddings",
-    VOYAGE: "/v1/embeddings",
-}
 
 
-def embedding_address(url: str, dialect: str) -> str:
-    """Return the address of the embedding method of this dialect."""
-    return completed(url, _EMBEDDING[dialect])
+def full_address(url: str, method: str) -> str:
+    """Return `url` with the path of a method, unless `url` has it, or another path, already.
 
-
-def completed(url: str, method: str) -> str:
-    """Return `url` with the path of the method, unless `url` has another path already."""
+    `url` may be that of the server or of its API.
+    """
     path = urlsplit(url).path.rstrip("/")
     if not path:
         return url + method

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ctx.errors import Damaged, Decoding, ServiceFailed, UsageError
+from ctx.errors import Damaged, Decoding, ServiceFailed
 from ctx.git.repository import Repository
-from ctx.models.addresses import embedding_address
+from ctx.models.addresses import full_address
 from ctx.models.centre import TEXTS, Reference
+from ctx.models.document_text import text_hash, with_path
 from ctx.models.http import Service, TooLarge, TooSlow
 from ctx.models.ledger import Ledger
-from ctx.models.path_header import with_path
 from ctx.models.precision import BIT, is_same_answer, truncated
-from ctx.models.presets import JINA, OLLAMA, OPENAI, TEI, VOYAGE
+from ctx.models.presets import DIALECTS, JINA, OLLAMA, OPENAI, TEI, VOYAGE
 from ctx.models.settings import EmbedderSettings
-from ctx.models.texts import text_hash
 from ctx.text.pluralize import pluralize
 
 PROBE = "def probe(text):\n    return 'git-ctx asks whether it is still the same model'"
@@ -50,7 +49,7 @@ class EmbeddingService(Service):
         """Hashes of texts that were truncated because they were too long for the model."""
         content = "the text of queries" if for_queries else "the text of the indexed files"
         purpose = "query embedding" if for_queries else "embedding"
-        url = embedding_address(settings.query_url if for_queries else settings.url, settings.dialect)
+        url = full_address(settings.query_url if for_queries else settings.url, DIALECTS[settings.dialect])
         options = {"at_once": settings.concurrency} | options
         super().__init__(repository, ledger, url, purpose, content, **options)
 
@@ -185,11 +184,3 @@ def vectors_of(answer: Any, dialect: str) -> Floats:
 def tokens_of(texts: Sequence[str]) -> int:
     """Return the estimated number of tokens of texts, for an estimate of the cost."""
     return sum(math.ceil(len(text) / _CHARACTERS) for text in texts)
-
-
-def refuse_threshold(precision: str) -> None:
-    """Raise UsageError: scores of this precision have no absolute meaning."""
-    raise UsageError(
-        f"scores of vectors kept as {precision} only order the hits of one answer: --min-score needs a "
-        "reranker, or ctx.embedder.precision int8, f16 or f32"
-    )

@@ -8,7 +8,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 OPENAI, TEI, OLLAMA, JINA, VOYAGE = "openai", "tei", "ollama", "jina", "voyage"
-DIALECTS = (OPENAI, TEI, OLLAMA, JINA, VOYAGE)
+COHERE, POINTWISE, LISTWISE = "cohere", "pointwise", "listwise"
+CHAT = "/v1/chat/completions"
+DIALECTS = {
+    OPENAI: "/v1/embeddings",
+    TEI: "/embed",
+    OLLAMA: "/api/embed",
+    JINA: "/v1/embeddings",
+    VOYAGE: "/v1/embeddings",
+}
+"""Path of the embedding method in each dialect."""
+RERANKER_DIALECTS = {COHERE: "/v1/rerank", TEI: "/rerank", POINTWISE: CHAT, LISTWISE: CHAT}
+"""Path of the reranking method in each dialect."""
 
 CODE_QUESTION = "Given a question about coding, retrieval code or passage that can solve user's question"
 """Query instruction of the Qwen3 models."""

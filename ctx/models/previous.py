@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ctx.errors import Damaged, StoreUnusable, UsageError
-from ctx.models.file_names import MODEL
+from ctx.errors import Damaged, Decoding, StoreUnusable, UsageError
+from ctx.models.model_files import MODEL
 from ctx.models.precision import check_form
 from ctx.models.presets import DIALECTS
 from ctx.models.settings import EmbedderSettings, former_addresses
@@ -20,8 +20,7 @@ from ctx.storage.arrays import decode, encode
 from ctx.storage.regular_files import open_regular
 
 if TYPE_CHECKING:
-    from ctx.models.configured import Models
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import Models, RemoteModel
     from ctx.storage.store import Store
 
 _FORMAT = 1
@@ -46,7 +45,7 @@ def remember(store: Store, folder: str, settings: EmbedderSettings) -> None:
     """Store the settings for queries to this model; do nothing if the store is not writable."""
     path = os.path.join(folder, MODEL)
     values = {name: getattr(settings, name) for name in _TYPES}
-    if _read(path) == (values, settings.named):
+    if _read(path) == values | {"named": settings.named}:
         return
     meta = {"format": _FORMAT, "settings": values, "named": list(settings.named)}
     with suppress(StoreUnusable):
@@ -55,16 +54,7 @@ def remember(store: Store, folder: str, settings: EmbedderSettings) -> None:
 
 def recalled(store: Store, descriptor: str) -> dict[str, Any] | None:
     """Return the stored settings of a model by the names of `EmbedderSettings`, or None."""
-    found = _read(os.path.join(store.path, "views", descriptor, MODEL))
-    if found is None:
-        return None
-    values, named = found
-    if set(values) != set(_TYPES) or any(type(values[name]) is not kind for name, kind in _TYPES.items()):
-        return None
-    if named is None:
-        # Up to 0.1.0 the settings for queries were a part of the name.
-        named = values["instruction"], values["query_prefix"], values["query_task"]
-    return values | {"named": named}
+    return _read(os.path.join(store.path, "views", descriptor, MODEL))
 
 
 def stored_as(
@@ -86,28 +76,22 @@ def stored_as(
     return settings
 
 
-def former_models(models: Models, now: RemoteModel) -> Iterator[RemoteModel]:
-    """Yield earlier models that can replace the configured one, the last used first."""
-    wanted = now.settings
-    for model, known in _earlier(models, now):
-        if known:
-            query_url = wanted.query_url if wanted.query_url in known else known[0]
-            yield models.of(model.settings._replace(url=known[0], query_url=query_url))
+def previous_models(models: Models, now: RemoteModel) -> Iterator[tuple[RemoteModel, bool]]:
+    """Yield other models with stored vectors, the last written first, each with True if it is reachable.
 
-
-def unreachable_models(models: Models, now: RemoteModel) -> Iterator[RemoteModel]:
-    """Yield earlier models without a configured address; never send requests to them."""
-    return (model for model, known in _earlier(models, now) if not known)
-
-
-def _earlier(models: Models, now: RemoteModel) -> Iterator[tuple[RemoteModel, list[str]]]:
-    """Yield each earlier model, with the configured addresses at which it has answered."""
+    It is if it has answered at a configured address; requests must not be sent to the others.
+    """
     settings = now.settings
     addresses = (settings.url, settings.query_url, *former_addresses(models.repository.settings))
     for descriptor in _by_age(models.store):
         model = _recalled_model(models, descriptor, settings)
-        if model is not None and model.descriptor != now.descriptor:
-            yield model, [one for one in addresses if model.has_answered(one)]
+        if model is None or model.descriptor == now.descriptor:
+            continue
+        known = [one for one in addresses if model.has_answered(one)]
+        if known:
+            query_url = settings.query_url if settings.query_url in known else known[0]
+            model = models.of(model.settings._replace(url=known[0], query_url=query_url))
+        yield model, bool(known)
 
 
 def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> RemoteModel | None:
@@ -135,18 +119,17 @@ def _by_age(store: Store) -> list[str]:
     return [name for _, name in sorted(found, reverse=True)]
 
 
-def _read(path: str) -> tuple[dict[str, Any], tuple[str, str, str] | None] | None:
-    """Return the stored settings, and the query settings of the descriptor if stored separately."""
+def _read(path: str) -> dict[str, Any] | None:
     try:
-        with open_regular(path) as file:
+        with Decoding("settings of a model"), open_regular(path) as file:
             _, meta = decode(file.read())
+            values = meta["settings"]
+            # Up to 0.1.0 the settings for queries were a part of the name.
+            default = [values["instruction"], values["query_prefix"], values["query_task"]]
+            named = meta.get("named", default)
+            types = {name: type(value) for name, value in values.items()}
+            if meta["format"] != _FORMAT or types != _TYPES or list(map(type, named)) != [str] * 3:
+                return None
+            return {**values, "named": tuple(named)}
     except (OSError, Damaged):
         return None
-    values, named = meta.get("settings"), meta.get("named")
-    if meta.get("format") != _FORMAT or not isinstance(values, dict):
-        return None
-    if named is None:
-        return values, None
-    if not isinstance(named, list) or [type(one) for one in named] != [str, str, str]:
-        return None
-    return values, (named[0], named[1], named[2])

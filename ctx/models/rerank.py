@@ -14,18 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ctx.errors import Damaged, Decoding, ServiceFailed
-from ctx.models.addresses import completed
 from ctx.models.http import Service
 from ctx.models.logistic import logistic
+from ctx.models.presets import LISTWISE, POINTWISE, TEI
 from ctx.models.settings import ServiceSettings
 
-COHERE, TEI, POINTWISE, LISTWISE = "cohere", "tei", "pointwise", "listwise"
-_PATHS = {
-    COHERE: "/v1/rerank",
-    TEI: "/rerank",
-    POINTWISE: "/v1/chat/completions",
-    LISTWISE: "/v1/chat/completions",
-}
 _CONCURRENCY = 8
 _LONGEST = 4000
 """Maximum number of characters of a candidate that are sent."""
@@ -68,11 +61,6 @@ def rerank(
         raise ServiceFailed(f"{service.url} did not answer as a reranker: {error}") from error
 
 
-def full_address(url: str, dialect: str) -> str:
-    """Return the address of the reranking method; `url` may be that of the server or of its API."""
-    return completed(url, _PATHS[dialect])
-
-
 def _scored(service: Service, settings: ServiceSettings, query: str, texts: list[str]) -> list[float | None]:
     if settings.dialect == TEI:
         answer = service.post({"query": query, "texts": texts, "truncate": True}, len(texts) + 1)
@@ -94,42 +82,41 @@ def _scored(service: Service, settings: ServiceSettings, query: str, texts: list
     return scores
 
 
+def _chat(
+    service: Service, settings: ServiceSettings, system: str, user: str, texts: int, **options: Any
+) -> dict[str, Any]:
+    """Return the first choice of a chat model for a system and a user message with this many texts."""
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    body = {"model": settings.model, "messages": messages, "temperature": 0, **options}
+    choice: dict[str, Any] = service.post(body, texts)["choices"][0]
+    return choice
+
+
+def _content(choice: dict[str, Any]) -> str:
+    return str(choice["message"]["content"])
+
+
 def _yes(service: Service, settings: ServiceSettings, query: str, text: str) -> float:
     user = f"<Instruct>: {_INSTRUCTION}\n\n<Query>: {query}\n\n<Document>: {text}"
-    body = {
-        "model": settings.model,
-        "messages": [{"role": "system", "content": _JUDGE}, {"role": "user", "content": user}],
-        "max_tokens": 1,
-        "temperature": 0,
-        "logprobs": True,
-        "top_logprobs": 10,
-    }
-    choice = service.post(body, 2)["choices"][0]
+    options = {"max_tokens": 1, "logprobs": True, "top_logprobs": 10}
+    choice = _chat(service, settings, _JUDGE, user, 2, **options)
     listed: list[dict[str, Any]] = (choice.get("logprobs") or {}).get("content") or []
-    said = {"yes": 0.0, "no": 0.0}
+    shares = {"yes": 0.0, "no": 0.0}
     for one in listed[0]["top_logprobs"] if listed else []:
         word = str(one["token"]).strip().lower()
-        if word in said:
-            said[word] += math.exp(min(0.0, float(one["logprob"])))
-    if not all(map(math.isfinite, said.values())):
+        if word in shares:
+            shares[word] += math.exp(min(0.0, float(one["logprob"])))
+    if not all(map(math.isfinite, shares.values())):
         raise ValueError("a probability that is no number")
-    if not any(said.values()):
-        word = str(choice["message"]["content"]).strip().lower()
-        return 1.0 if word.startswith("yes") else 0.0
-    return said["yes"] / (said["yes"] + said["no"])
+    if not any(shares.values()):
+        return 1.0 if _content(choice).strip().lower().startswith("yes") else 0.0
+    return shares["yes"] / (shares["yes"] + shares["no"])
 
 
 def _graded(service: Service, settings: ServiceSettings, query: str, texts: list[str]) -> list[float | None]:
     pieces = "\n\n".join(f"[{number}]\n{text}" for number, text in enumerate(texts, 1))
-    body = {
-        "model": settings.model,
-        "messages": [
-            {"role": "system", "content": _GRADES},
-            {"role": "user", "content": f"Question: {query}\n\n{pieces}"},
-        ],
-        "temperature": 0,
-    }
-    answer = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
+    user = f"Question: {query}\n\n{pieces}"
+    answer = _content(_chat(service, settings, _GRADES, user, len(texts) + 1))
     grades = {int(number): int(grade) for number, grade in _GRADED.findall(answer)}
     if not grades:
         raise ValueError("no grades")
@@ -146,24 +133,14 @@ def expand(service: Service, settings: ServiceSettings, query: str, texts: Seque
     Raises `ServiceFailed`.
     """
     seen = "\n\n".join(text[:800] for text in texts)
-    body = {
-        "model": settings.model,
-        "messages": [
-            {
-                "role": "system",
-                "content": _EXPANSION,
-            },
-            {"role": "user", "content": f"Question: {query}\n\nWhat was found first:\n\n{seen}"},
-        ],
-        "temperature": 0,
-    }
+    user = f"Question: {query}\n\nWhat was found first:\n\n{seen}"
     try:
         with Decoding("an answer"):
-            said = str(service.post(body, len(texts) + 1)["choices"][0]["message"]["content"])
+            answer = _content(_chat(service, settings, _EXPANSION, user, len(texts) + 1))
     except Damaged as error:
         raise ServiceFailed(f"{service.url} did not answer as a chat model: {error}") from error
     lines = [
         re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line[:_LONGEST_QUERY]).strip().strip('"')
-        for line in said.splitlines()
+        for line in answer.splitlines()
     ]
     return [line for line in dict.fromkeys(lines) if line and line != query][: settings.pool]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -10,18 +11,10 @@ from ctx.errors import UsageError
 from ctx.git.settings import Settings
 from ctx.models import centre
 from ctx.models.addresses import origin
-from ctx.models.path_header import CAP
 from ctx.models.precision import BIT, check_form
-from ctx.models.presets import DIALECTS, OPENAI, PRESETS, Preset
+from ctx.models.presets import DIALECTS, OPENAI, PRESETS, RERANKER_DIALECTS, Preset
 
-BATCH = 32
-"""Texts in one request."""
-_CONCURRENCY = 4
-_POOL = 50
-_TIMEOUT, _LONGEST_TIMEOUT = 2.0, 600.0
-_MIN_SCORE = 0.3
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[\w.~-]+)(?::[0-9]{1,5})?")
-RERANK_DIALECTS = ("cohere", "tei", "pointwise", "listwise")
 
 
 class EmbedderSettings(NamedTuple):
@@ -82,7 +75,7 @@ class ServiceSettings(NamedTuple):
     model: str
     dialect: str
     pool: int
-    min_score: float = 0.0
+    min_score: float
 
 
 def embedder_settings(settings: Settings) -> EmbedderSettings | None:
@@ -90,16 +83,12 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
     url = settings.get("ctx.embedder.url")
     if not url:
         return None
-    name = settings.get("ctx.embedder.preset")
-    if name is not None and name not in PRESETS:
-        raise UsageError(f"ctx.embedder.preset is {name!r}; there are {', '.join(PRESETS)}")
+    name = _one_of(settings, "ctx.embedder.preset", PRESETS, "")
     preset = PRESETS[name] if name else Preset("")
     model = settings.get("ctx.embedder.model") or preset.model
     if not model:
         raise UsageError("an embedder needs ctx.embedder.model, or ctx.embedder.preset, beside its address")
-    dialect = settings.get("ctx.embedder.dialect") or preset.dialect
-    if dialect not in DIALECTS:
-        raise UsageError(f"ctx.embedder.dialect is {dialect!r}; there are {', '.join(DIALECTS)}")
+    dialect = _one_of(settings, "ctx.embedder.dialect", DIALECTS, preset.dialect)
     dimensions = _number(settings, "ctx.embedder.dimensions", preset.dimensions, 0)
     if not dimensions:
         raise UsageError(f"ctx.embedder.dimensions has to say how many numbers a vector of {model} has")
@@ -110,10 +99,6 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
         found = settings.get(f"ctx.embedder.{key}")
         return default if found is None else found
 
-    try:
-        price = float(word("price", str(preset.price)))
-    except ValueError:
-        raise UsageError("ctx.embedder.price has to be dollars for a million tokens") from None
     return EmbedderSettings(
         address(url),
         address(settings.get("ctx.embedder.queryUrl") or url),
@@ -121,17 +106,17 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
         dialect,
         dimensions,
         precision,
-        _number(settings, "ctx.embedder.batch", BATCH, 1),
-        _number(settings, "ctx.embedder.concurrency", _CONCURRENCY, 1),
+        _number(settings, "ctx.embedder.batch", 32, 1),
+        _number(settings, "ctx.embedder.concurrency", 4, 1),
         word("instruction", preset.instruction),
         word("queryPrefix", preset.query_prefix),
         word("documentPrefix", preset.document_prefix),
         word("queryTask", preset.query_task),
         word("documentTask", preset.document_task),
         settings.get_bool("ctx.embedder.pathHeader", True),
-        _number(settings, "ctx.embedder.pathCap", CAP, 8),
+        _number(settings, "ctx.embedder.pathCap", 96, 8),
         _number(settings, "ctx.embedder.context", preset.context, 16),
-        price,
+        _decimal(settings, "ctx.embedder.price", preset.price, 1e5),
         (preset.instruction, preset.query_prefix, preset.query_task),
     )
 
@@ -141,36 +126,34 @@ def former_addresses(settings: Settings) -> list[str]:
     return [address(url) for url in settings.get_all("ctx.embedder.formerUrl")]
 
 
-def service_settings(
-    settings: Settings, kind: str, dialects: tuple[str, ...], pool: int
-) -> ServiceSettings | None:
-    """Return the service at `ctx.<kind>.url`, or None. Raises UsageError."""
-    url = settings.get(f"ctx.{kind}.url")
-    if not url:
-        return None
-    dialect = settings.get(f"ctx.{kind}.dialect") or dialects[0]
-    if dialect not in dialects:
-        raise UsageError(f"ctx.{kind}.dialect is {dialect!r}; there are {', '.join(dialects)}")
-    size = _number(settings, f"ctx.{kind}.pool", pool, 1)
-    return ServiceSettings(address(url), settings.get(f"ctx.{kind}.model") or "", dialect, size)
-
-
 def reranker_settings(settings: Settings) -> ServiceSettings | None:
-    """Return the configured reranker. Raises UsageError."""
-    found = service_settings(settings, "reranker", RERANK_DIALECTS, _POOL)
-    if found is None:
-        return None
-    return found._replace(min_score=_decimal(settings, "ctx.reranker.minScore", _MIN_SCORE, 1.0))
+    """Return the configured reranker, or None. Raises UsageError."""
+    return _service_settings(settings, "reranker", RERANKER_DIALECTS, 50)
 
 
 def expander_settings(settings: Settings) -> ServiceSettings | None:
-    """Return the configured chat model for query expansion; `pool` is the number of queries."""
-    return service_settings(settings, "expander", (OPENAI,), 3)
+    """Return the configured chat model for query expansion, or None. Raises UsageError."""
+    return _service_settings(settings, "expander", (OPENAI,), 3)
+
+
+def _service_settings(
+    settings: Settings, kind: str, dialects: Collection[str], pool: int
+) -> ServiceSettings | None:
+    url = settings.get(f"ctx.{kind}.url")
+    if not url:
+        return None
+    return ServiceSettings(
+        address(url),
+        settings.get(f"ctx.{kind}.model") or "",
+        _one_of(settings, f"ctx.{kind}.dialect", dialects, next(iter(dialects))),
+        _number(settings, f"ctx.{kind}.pool", pool, 1),
+        _decimal(settings, f"ctx.{kind}.minScore", 0.3, 1.0),
+    )
 
 
 def model_timeout(settings: Settings) -> float:
     """Return the seconds that a search waits for models, for all of them together. Raises UsageError."""
-    return _decimal(settings, "ctx.modelTimeout", _TIMEOUT, _LONGEST_TIMEOUT)
+    return _decimal(settings, "ctx.modelTimeout", 2.0, 600.0)
 
 
 def address(url: str) -> str:
@@ -187,6 +170,13 @@ def address(url: str) -> str:
     if not url.isprintable() or " " in url or not _HOST.fullmatch(host) or not origin(url)[1]:
         raise UsageError(f"{shown} is no address: it has to name a host, and a port if need be")
     return url.rstrip("/")
+
+
+def _one_of(settings: Settings, key: str, values: Collection[str], default: str) -> str:
+    value = settings.get(key) or default
+    if value and value not in values:
+        raise UsageError(f"{key} is {value!r}; there are {', '.join(values)}")
+    return value
 
 
 def _number(settings: Settings, key: str, default: int, least: int) -> int:

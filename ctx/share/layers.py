@@ -24,7 +24,7 @@ from ctx.storage.snapshots import Snapshots
 from ctx.storage.views.segments import Part
 
 if TYPE_CHECKING:
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import RemoteModel
     from ctx.search.session import SearchSession
     from ctx.storage.clusters import Stored
     from ctx.storage.views.catalog import Catalog

@@ -379,7 +379,7 @@ def test_gc_keeps_and_drops_by_descriptor(project: Repo, service: Service) -> No
         ("precision", "int4", "not one of bit"),
         ("preset", "gpt", "there are qwen3-embedding-4b"),
         ("batch", "0", "from 1 on"),
-        ("price", "much", "dollars"),
+        ("price", "much", "a number from 0 to 100000"),
     ],
 )
 def test_settings_that_cannot_be(project: Repo, service: Service, name: str, value: str, words: str) -> None:

@@ -11,12 +11,12 @@ from service import DIMENSIONS, Service, cut, embeddings, instead, slow, status,
 
 import ctx
 from ctx.errors import CtxError, ServiceFailed
-from ctx.models.addresses import embedding_address
+from ctx.models.addresses import full_address
 from ctx.models.centre import TEXTS
 from ctx.models.embedder import PROBE, EmbeddingService
 from ctx.models.http import backoff
 from ctx.models.ledger import Ledger
-from ctx.models.presets import CODE_QUESTION
+from ctx.models.presets import CODE_QUESTION, DIALECTS
 from ctx.models.settings import embedder_settings
 
 
@@ -73,10 +73,10 @@ def test_dialects(embedder: Any, service: Service, dialect: str, path: str, fiel
 
 
 def test_addresses_are_completed() -> None:
-    assert embedding_address("http://a", "openai") == "http://a/v1/embeddings"
-    assert embedding_address("http://a/v1", "openai") == "http://a/v1/embeddings"
-    assert embedding_address("http://a/deep/embeddings", "openai") == "http://a/deep/embeddings"
-    assert embedding_address("http://a:1/api", "ollama") == "http://a:1/api/embed"
+    assert full_address("http://a", DIALECTS["openai"]) == "http://a/v1/embeddings"
+    assert full_address("http://a/v1", DIALECTS["openai"]) == "http://a/v1/embeddings"
+    assert full_address("http://a/deep/embeddings", DIALECTS["openai"]) == "http://a/deep/embeddings"
+    assert full_address("http://a:1/api", DIALECTS["ollama"]) == "http://a:1/api/embed"
 
 
 def test_an_instruction_wraps_the_query_alone(embedder: Any, service: Service) -> None:

@@ -12,7 +12,7 @@ from ctx.indexing.tree_walk import Trees
 from ctx.storage.partition import Node
 
 if TYPE_CHECKING:
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import RemoteModel
     from ctx.session import Session
 
 

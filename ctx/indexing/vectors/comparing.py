@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged
 from ctx.models.centre import centred
+from ctx.models.document_text import text_hash, texts_of
 from ctx.models.precision import agree
-from ctx.models.texts import text_hash, texts_of
 
 if TYPE_CHECKING:
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import RemoteModel
     from ctx.session import Session
 
 

@@ -18,14 +18,14 @@ from ctx.indexing.vectors.cluster_map import Pair
 from ctx.indexing.vectors.pending import Batch, PendingCluster, SentTexts
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.centre import Reference, centred
+from ctx.models.document_text import text_hash, texts_of
 from ctx.models.embedder import EmbeddingService, tokens_of
 from ctx.models.precision import encode_vectors
-from ctx.models.texts import text_hash, texts_of
 from ctx.storage.clusters import Document, encode_cluster
 from ctx.storage.records import decode_record
 
 if TYPE_CHECKING:
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import RemoteModel
     from ctx.session import Session
 
 _UNIT = 32
@@ -74,7 +74,7 @@ class Embedding:
         *,
         is_alone: bool,
     ) -> None:
-        """Initialize; `is_alone` is True if this process may write the journal (`ctx.models.journal`)."""
+        """Initialize; `is_alone` is True if this process may write the journal (`ctx.models.model_files`)."""
         self._session = session
         self._model = model
         self._embedder = embedder
@@ -117,7 +117,7 @@ class Embedding:
                 raise
             finally:
                 self._model.files.add(self._ready)
-                self._model.cut.add(self._embedder.truncated)
+                self._model.truncated.add(self._embedder.truncated)
         if self._is_alone:
             self._model.journal.clear()
         return RemoteCovered(

@@ -16,9 +16,9 @@ from ctx.errors import Damaged, ServiceFailed
 from ctx.indexing.vectors.cluster_map import ClusterMap, Pair
 from ctx.indexing.vectors.embedding import Embedding, RemoteCovered, RemoteProgress, Vectors
 from ctx.indexing.vectors.reuse import KnownVectors
-from ctx.models.remote import RemoteModel
-from ctx.models.texts import text_hash, texts_of
-from ctx.models.truncated import REASON
+from ctx.models.document_text import text_hash, texts_of
+from ctx.models.embedding_model import RemoteModel
+from ctx.models.model_files import TRUNCATED_TEXTS
 from ctx.session import take_shared
 from ctx.storage.clusters import HASH_BYTES
 from ctx.storage.partition import Node
@@ -128,7 +128,7 @@ class VectorIndexer:
         covered = self.embed(tree, missing, progress, budget=budget)
         if self._session.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot, but its clusters are kept.
-            cut = self._model.cut.read()
+            cut = self._model.truncated.read()
             for node, pairs in reversed(directories):
                 self._write_node(node, pairs, cut)
             _, remote = self.pairs.roots(tree)
@@ -188,8 +188,8 @@ class VectorIndexer:
             hashes = (one for pair in pairs for one in self._hashes(pair))
             inner = (self._model.snapshots.node(key) for key in below[0])
             count = sum(one in cut for one in hashes)
-            count += sum(one.totals.skipped.get(REASON, 0) for one in inner if one is not None)
-            totals = totals._replace(skipped=totals.skipped | ({REASON: count} if count else {}))
+            count += sum(one.totals.skipped.get(TRUNCATED_TEXTS, 0) for one in inner if one is not None)
+            totals = totals._replace(skipped=totals.skipped | ({TRUNCATED_TEXTS: count} if count else {}))
         self._model.snapshots.write_node(remote.key, NodeRecord(*below, totals))
 
     def _hashes(self, pair: Pair) -> list[bytes]:

@@ -15,7 +15,7 @@ from ctx.storage.document_index import DocumentIndex
 from ctx.storage.views.view import View
 
 if TYPE_CHECKING:
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import RemoteModel
     from ctx.session import Session
 
 _BASES = 4

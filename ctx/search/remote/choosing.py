@@ -14,7 +14,7 @@ from ctx.indexing.vectors.indexing import VectorIndexer
 from ctx.models.http import NoAnswer, TimeBudget
 from ctx.models.ledger import host_of
 from ctx.models.precision import is_absolute
-from ctx.models.previous import former_models, unreachable_models
+from ctx.models.previous import previous_models
 from ctx.ranking.vector_search import VectorRange, VectorSearch
 from ctx.search.hits import corpus_of
 from ctx.session import take_shared
@@ -22,7 +22,7 @@ from ctx.storage.views.view import View
 from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
-    from ctx.models.remote import RemoteModel
+    from ctx.models.embedding_model import RemoteModel
     from ctx.search.session import SearchSession
 
 _AT_ONCE = 64
@@ -79,7 +79,11 @@ def choose(
     except _UnusableError as found:
         why = found
     hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
-    for model in former_models(session.models, wanted):
+    unreachable = []
+    for model, is_reachable in previous_models(session.models, wanted):
+        if not is_reachable:
+            unreachable.append(model)
+            continue
         if absolute and not is_absolute(model.settings.precision):
             continue
         if isinstance(why.__cause__, NoAnswer) and host_of(model.settings.query_url) in hosts:
@@ -95,7 +99,7 @@ def choose(
     said += [
         f"{name_beside(model, wanted)} has vectors of all of it, and answers meanwhile where "
         "ctx.embedder.formerUrl names its address"
-        for model in unreachable_models(session.models, wanted)
+        for model in unreachable
         if all(model.snapshots.covered(tree) for tree in trees)
     ]
     return Choice(None, [], said)

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import CtxError, UsageError
+from ctx.models.addresses import full_address
 from ctx.models.centre import centred
-from ctx.models.embedder import refuse_threshold
+from ctx.models.embedding_model import RemoteModel
 from ctx.models.http import Service, TimeBudget
 from ctx.models.ledger import Ledger
 from ctx.models.precision import is_absolute
-from ctx.models.remote import RemoteModel
-from ctx.models.rerank import expand, full_address, rerank
+from ctx.models.presets import CHAT, RERANKER_DIALECTS
+from ctx.models.rerank import expand, rerank
 from ctx.models.settings import (
     ServiceSettings,
     embedder_settings,
@@ -84,7 +85,10 @@ class RemoteSearch:
         precision = wanted.precision if wanted is not None else "bit"
         self._needs_vectors = options.min_score is not None and self._reranker is None
         if self._needs_vectors and not is_absolute(precision):
-            refuse_threshold(precision)
+            raise UsageError(
+                f"scores of vectors kept as {precision} only order the hits of one answer: --min-score needs "
+                "a reranker, or ctx.embedder.precision int8, f16 or f32"
+            )
 
     def answer(self, query: str, limit: int) -> Found:
         """Return the hits.
@@ -146,7 +150,7 @@ class RemoteSearch:
     ) -> list[Hit]:
         texts = [self._session.text(hit) or "" for hit in hits[:5]]
         try:
-            with self._service("expander", full_address(settings.url, "listwise")) as service:
+            with self._service("expander", full_address(settings.url, CHAT)) as service:
                 queries = expand(service, settings, query, texts)
         except CtxError as error:
             self._messages.append(f"no further queries: {error}")
@@ -158,7 +162,9 @@ class RemoteSearch:
     def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit], limit: int) -> list[Hit]:
         texts = [self._session.text(hit) or "" for hit in hits]
         try:
-            with self._service("reranker", full_address(settings.url, settings.dialect)) as service:
+            with self._service(
+                "reranker", full_address(settings.url, RERANKER_DIALECTS[settings.dialect])
+            ) as service:
                 scores = rerank(service, settings, query, texts)
         except CtxError as error:
             if self._options.min_score is not None:

@@ -17,14 +17,13 @@ from ctx import chunking
 from ctx.chunking.grammar_version import grammar_version
 from ctx.errors import Damaged, Decoding, StoreUnusable
 from ctx.git.repository import Repository
-from ctx.models.addresses import embedding_address
+from ctx.models.addresses import full_address
 from ctx.models.centre import Reference
-from ctx.models.file_names import CONFIRMED, PROBE
-from ctx.models.journal import Journal
 from ctx.models.ledger import Ledger
+from ctx.models.model_files import CONFIRMED, PROBE, Journal, TruncatedTexts
+from ctx.models.presets import DIALECTS
 from ctx.models.previous import remember, stored_as
-from ctx.models.settings import EmbedderSettings
-from ctx.models.truncated import CutTexts
+from ctx.models.settings import EmbedderSettings, embedder_settings
 from ctx.storage.arrays import decode, encode
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Stored
@@ -66,9 +65,8 @@ class RemoteModel:
         self.files = VectorFiles(store, str(self.descriptor), self.vector_bytes)
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
         self.journal = Journal(store, self._folder, self.vector_bytes)
-        self.cut = CutTexts(store, self._folder)
+        self.truncated = TruncatedTexts(store, self._folder)
         self._near: dict[int, tuple[View, Any]] = {}
-        self._remembered = False
 
     def kept_for(self, view: View, make: Callable[[], Kept]) -> Kept:
         """Return the result of `make` for a view, cached for later queries of this process."""
@@ -83,7 +81,7 @@ class RemoteModel:
 
     def has_answered(self, url: str) -> bool:
         """Return True if this model has answered at an address before."""
-        return os.path.exists(self._confirmation(embedding_address(url, self.settings.dialect)))
+        return os.path.exists(self._confirmation(full_address(url, DIALECTS[self.settings.dialect])))
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -121,13 +119,13 @@ class RemoteModel:
         if known is None:
             self.reference = found
         self._confirm(embedder.url)
-        self._remember()
+        remember(self._store, self._folder, self.settings)
         return found
 
     def check_query(self, embedder: EmbeddingService) -> Reference:
         """Check the address for queries once a day, also if the store is not writable."""
         known = self.reference
-        self._remember()
+        remember(self._store, self._folder, self.settings)
         try:
             if known and time.time() - os.stat(self._confirmation(embedder.url)).st_mtime < _CONFIRMED_FOR:
                 return known
@@ -139,11 +137,6 @@ class RemoteModel:
                 self.reference = found
             self._confirm(embedder.url)
         return found
-
-    def _remember(self) -> None:
-        if not self._remembered:
-            remember(self._store, self._folder, self.settings)
-        self._remembered = True
 
     def _confirm(self, url: str) -> None:
         self._store.write_file(self._confirmation(url), encode({}, {"format": 1}))
@@ -168,3 +161,35 @@ class RemoteModel:
     def reference(self, found: Reference) -> None:
         arrays = {name: one.astype("<f4") for name, one in found._asdict().items()}
         self._store.write_file(os.path.join(self._folder, PROBE), encode(arrays, {"format": 1}))
+
+
+class Models:
+    """Cache of open remote models; emptied when a setting changes."""
+
+    def __init__(self, repository: Repository, store: Store) -> None:
+        self.repository = repository
+        self.store = store
+        self._models: dict[EmbedderSettings, RemoteModel] = {}
+        self._under = b""
+
+    @property
+    def configured(self) -> RemoteModel | None:
+        """The configured embedder with its stored vectors, or None. Raises UsageError."""
+        settings = embedder_settings(self.repository.settings)
+        return None if settings is None else self.of(settings)
+
+    def of(self, settings: EmbedderSettings) -> RemoteModel:
+        """Return the model with these settings, cached."""
+        now = self.repository.settings.digest
+        if now != self._under:
+            # Proxies, certificates and permissions are settings too.
+            self.close()
+            self._under = now
+        if settings not in self._models:
+            self._models[settings] = RemoteModel(self.repository, self.store, settings)
+        return self._models[settings]
+
+    def close(self) -> None:
+        """Close the connections of all models."""
+        while self._models:
+            self._models.popitem()[1].close()

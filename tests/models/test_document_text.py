@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.models.path_header import cap_path, with_path
+from ctx.models.document_text import cap_path, with_path
 
 P91 = "services/payments/gateway/src/main/kotlin/com/example/payments/gateway/RetryingPaymentClient.kt"[:91]
 P150 = (
@@ -53,4 +53,4 @@ def test_no_path_is_longer_than_the_cap(path: str, limit: int) -> None:
 
 
 def test_the_header_stands_before_the_text() -> None:
-    assert with_path("src/a.py", "def a(): ...") == "Filepath: src/a.py\n---\ndef a(): ..."
+    assert with_path("src/a.py", "def a(): ...", 96) == "Filepath: src/a.py\n---\ndef a(): ..."
