@@ -19,7 +19,7 @@ from ctx.storage.snapshots import Snapshots
 from ctx.storage.store import DIRECTORY, Store
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import Models, RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel, Models
     from ctx.storage.cluster_store import ClusterStore
     from ctx.storage.views.catalog import Catalog
     from ctx.types import Plan, Progress
@@ -102,13 +102,13 @@ class Session:
         return Models(self.repository, self.store)
 
     @property
-    def has_remote_models(self) -> bool:
+    def has_model_services(self) -> bool:
         """Return True if a search sends requests to a model service."""
         settings = self.repository.settings
         return any(settings.get(f"ctx.{kind}.url") for kind in ("embedder", "reranker"))
 
     @property
-    def remote_model(self) -> RemoteModel | None:
+    def embedding_model(self) -> EmbeddingModel | None:
         """The configured embedder with its stored vectors, or None. Raises UsageError."""
         return self.models.configured if self.repository.settings.get("ctx.embedder.url") else None
 

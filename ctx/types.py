@@ -389,7 +389,7 @@ ALREADY_INDEXED = "ALREADY_INDEXED"
 INDEXING_IN_PROGRESS = "INDEXING_IN_PROGRESS"
 
 
-class RemoteReport(NamedTuple):
+class EmbeddingReport(NamedTuple):
     """Result of embedding with a remote model, in chunks; `cut` chunks were too long and were truncated.
 
     `elsewhere` is True if nothing was done because another process is embedding.
@@ -420,7 +420,7 @@ class IndexReport(NamedTuple):
     skipped_files: dict[str, int]
     storage: str
     seconds: float
-    remote: RemoteReport | None = None
+    remote: EmbeddingReport | None = None
 
 
 class Provenance(NamedTuple):

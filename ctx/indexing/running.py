@@ -10,7 +10,7 @@ from ctx.indexing.lock import IndexLock
 from ctx.session import take_shared
 from ctx.storage.sharing import storage
 from ctx.storage.snapshots import Totals, log_snapshot
-from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS, IndexReport, Progress, RemoteReport
+from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS, EmbeddingReport, IndexReport, Progress
 
 if TYPE_CHECKING:
     from ctx.git.revisions import Resolution
@@ -68,16 +68,16 @@ def run(
 
 def _embed(
     session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
-) -> RemoteReport | None:
+) -> EmbeddingReport | None:
     """Embed an indexed tree with the remote model, if one is configured."""
-    if not session.repository.settings.get("ctx.embedder.url") or session.remote_model is None:
+    if not session.repository.settings.get("ctx.embedder.url") or session.embedding_model is None:
         return None
     from ctx.indexing.vectors.indexing import embed_tree
 
     return embed_tree(session, tree, progress, may_ask)
 
 
-def _left(remote: RemoteReport | None) -> str | None:
+def _left(remote: EmbeddingReport | None) -> str | None:
     """Return the reason for which the remote model was not run, or None."""
     return INDEXING_IN_PROGRESS if remote is not None and remote.elsewhere else None
 

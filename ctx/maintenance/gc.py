@@ -157,7 +157,7 @@ def _collect(session: SearchSession, since: float, drop: str | None, *, dry_run:
 def _in_use(session: SearchSession) -> set[str]:
     """Return the descriptors that searches use, including that of a configured remote model."""
     try:
-        model = session.remote_model
+        model = session.embedding_model
     except UsageError:
         model = None
     return {str(session.descriptor)} | ({str(model.descriptor)} if model is not None else set())

@@ -29,7 +29,7 @@ def models_of(session: SearchSession) -> list[ModelStatus]:
     if not found and not session.repository.settings.get("ctx.embedder.url"):
         return []
     try:
-        now = session.remote_model
+        now = session.embedding_model
     except UsageError:
         now = None
     if now is not None:

@@ -51,7 +51,7 @@ def descriptor_of(settings: EmbedderSettings) -> Descriptor:
     return Descriptor(SCOPE, settings.model_id, settings.dimensions, settings.precision, version)
 
 
-class RemoteModel:
+class EmbeddingModel:
     """One remote model in one repository, with its stored vectors."""
 
     def __init__(self, repository: Repository, store: Store, settings: EmbedderSettings) -> None:
@@ -169,16 +169,16 @@ class Models:
     def __init__(self, repository: Repository, store: Store) -> None:
         self.repository = repository
         self.store = store
-        self._models: dict[EmbedderSettings, RemoteModel] = {}
+        self._models: dict[EmbedderSettings, EmbeddingModel] = {}
         self._under = b""
 
     @property
-    def configured(self) -> RemoteModel | None:
+    def configured(self) -> EmbeddingModel | None:
         """The configured embedder with its stored vectors, or None. Raises UsageError."""
         settings = embedder_settings(self.repository.settings)
         return None if settings is None else self.of(settings)
 
-    def of(self, settings: EmbedderSettings) -> RemoteModel:
+    def of(self, settings: EmbedderSettings) -> EmbeddingModel:
         """Return the model with these settings, cached."""
         now = self.repository.settings.digest
         if now != self._under:
@@ -186,7 +186,7 @@ class Models:
             self.close()
             self._under = now
         if settings not in self._models:
-            self._models[settings] = RemoteModel(self.repository, self.store, settings)
+            self._models[settings] = EmbeddingModel(self.repository, self.store, settings)
         return self._models[settings]
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from ctx.storage.arrays import decode, encode
 from ctx.storage.regular_files import open_regular
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import Models, RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel, Models
     from ctx.storage.store import Store
 
 _FORMAT = 1
@@ -76,7 +76,7 @@ def stored_as(
     return settings
 
 
-def previous_models(models: Models, now: RemoteModel) -> Iterator[tuple[RemoteModel, bool]]:
+def previous_models(models: Models, now: EmbeddingModel) -> Iterator[tuple[EmbeddingModel, bool]]:
     """Yield other models with stored vectors, the last written first, each with True if it is reachable.
 
     It is if it has answered at a configured address; requests must not be sent to the others.
@@ -94,7 +94,7 @@ def previous_models(models: Models, now: RemoteModel) -> Iterator[tuple[RemoteMo
         yield model, bool(known)
 
 
-def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> RemoteModel | None:
+def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> EmbeddingModel | None:
     """Return the model of a descriptor, None unless its stored settings match and its reference is stored."""
     values = recalled(models.store, descriptor)
     if values is None or values["dialect"] not in DIALECTS:

@@ -89,15 +89,15 @@ def _search_tree(session: SearchSession, request: Request) -> Answer:
 
 def _answer(session: SearchSession, opened: OpenedTree, joined: Joined | None, request: Request) -> Answer:
     filters = filter_of(session.repository, request)
-    if request.models is not None or session.has_remote_models:
+    if request.models is not None or session.has_model_services:
         from ctx.search.remote.choosing import Part, Searched
-        from ctx.search.remote.searching import RemoteSearch, of_view
+        from ctx.search.remote.searching import ServiceSearch, of_view
 
         trees = joined.trees() if joined is not None else [(session, opened.view)]
         searched = [Searched(opened.view, [Part(*one) for one in trees])]
         retrieve = of_view(session, opened.view, filters)
         options = request.models or ModelOptions()
-        found = RemoteSearch(session, searched, retrieve, filters, options).answer(
+        found = ServiceSearch(session, searched, retrieve, filters, options).answer(
             request.text, request.limit
         )
     else:

@@ -69,7 +69,7 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
             for opened, of_files in ((new, found.new), (old, found.old))
             if (changes := _of_states(of_files, wanted))
         ]
-        if sides and (request.models is not None or session.has_remote_models):
+        if sides and (request.models is not None or session.has_model_services):
             from ctx.search.remote.ranges import search_ranges
 
             ranked = search_ranges(session, sides, request, filters)

@@ -24,7 +24,7 @@ from ctx.storage.snapshots import Snapshots
 from ctx.storage.views.segments import Part
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel
     from ctx.search.session import SearchSession
     from ctx.storage.clusters import Stored
     from ctx.storage.views.catalog import Catalog
@@ -40,7 +40,7 @@ class Layer:
         snapshots: Snapshots,
         clusters: ClusterStore,
         catalog: Catalog | None = None,
-        model: RemoteModel | None = None,
+        model: EmbeddingModel | None = None,
         below: Layer | None = None,
     ) -> None:
         """Store the parts of a layer.
@@ -120,7 +120,7 @@ class Layer:
 def layers_of(session: SearchSession) -> list[Layer]:
     """Return the layers of an index, the one that chunked the files first. Raises UsageError (settings)."""
     own = Layer(session.repository, session.descriptor, session.snapshots, session.clusters, session.catalog)
-    model = session.remote_model
+    model = session.embedding_model
     if model is None:
         return [own]
     remote = (model.descriptor, model.snapshots, model.clusters, None, model, own)

@@ -75,7 +75,7 @@ def verify_remote(
 
     Nothing is stored. Raises `ServiceFailed`.
     """
-    model = session.remote_model
+    model = session.embedding_model
     if model is None:
         return None
     from ctx.indexing.vectors.cluster_map import ClusterMap

@@ -90,8 +90,8 @@ def account(as_json: bool) -> int:
                 continue
             key = secrets.key_for(index.repository, kind, service.url)
             one = {"kind": kind, "url": service.url, "model": service.model, "dialect": service.dialect}
-            if kind == "embedder" and index.session.remote_model is not None:
-                one["descriptor"] = str(index.session.remote_model.descriptor)
+            if kind == "embedder" and index.session.embedding_model is not None:
+                one["descriptor"] = str(index.session.embedding_model.descriptor)
             found.append(one | {"hasKey": key is not None})
     if as_json:
         print_json({"type": "account_result", "services": found})

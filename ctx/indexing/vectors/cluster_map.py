@@ -12,7 +12,7 @@ from ctx.indexing.tree_walk import Trees
 from ctx.storage.partition import Node
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel
     from ctx.session import Session
 
 
@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 class ClusterMap:
     """Map of clusters of the local descriptor to those of a remote model."""
 
-    def __init__(self, session: Session, model: RemoteModel) -> None:
+    def __init__(self, session: Session, model: EmbeddingModel) -> None:
         self._session = session
         self._model = model
 

@@ -11,11 +11,13 @@ from ctx.models.document_text import text_hash, texts_of
 from ctx.models.precision import agree
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel
     from ctx.session import Session
 
 
-def differing(session: Session, model: RemoteModel, keys: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+def differing(
+    session: Session, model: EmbeddingModel, keys: Sequence[bytes]
+) -> tuple[list[bytes], list[bytes]]:
     """Return the clusters that the model embeds differently now, and those whose files are missing.
 
     Sends every text again. Raises `ServiceFailed`.

@@ -25,7 +25,7 @@ from ctx.storage.clusters import Document, encode_cluster
 from ctx.storage.records import decode_record
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel
     from ctx.session import Session
 
 _UNIT = 32
@@ -67,7 +67,7 @@ class Embedding:
     def __init__(
         self,
         session: Session,
-        model: RemoteModel,
+        model: EmbeddingModel,
         embedder: EmbeddingService,
         tree: bytes,
         progress: Callable[[RemoteProgress], None],

@@ -17,14 +17,14 @@ from ctx.indexing.vectors.cluster_map import ClusterMap, Pair
 from ctx.indexing.vectors.embedding import Embedding, RemoteCovered, RemoteProgress, Vectors
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.document_text import text_hash, texts_of
-from ctx.models.embedding_model import RemoteModel
+from ctx.models.embedding_model import EmbeddingModel
 from ctx.models.model_files import TRUNCATED_TEXTS
 from ctx.session import take_shared
 from ctx.storage.clusters import HASH_BYTES
 from ctx.storage.partition import Node
 from ctx.storage.snapshots import NodeRecord
 from ctx.storage.store import Store, unusable
-from ctx.types import Progress, RemoteReport
+from ctx.types import EmbeddingReport, Progress
 
 if TYPE_CHECKING:
     from ctx.models.http import TimeBudget
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 def embed_tree(
     session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool = True
-) -> RemoteReport | None:
+) -> EmbeddingReport | None:
     """Cover a tree that is indexed locally; return None if no model is configured.
 
     Without `may_ask` no request is sent: a tree whose vectors are all stored gets its snapshot; for any other
     tree nothing is done, and the report is None.
     """
-    model = session.remote_model
+    model = session.embedding_model
     if model is None:
         return None
     if model.snapshots.covered(tree) is not None:
-        return RemoteReport(model.settings.model, 0, 0, 0)
+        return EmbeddingReport(model.settings.model, 0, 0, 0)
     if not may_ask and VectorIndexer(session, model).pairs.lacking(tree):
         return None
     report = progress or (lambda _: None)
@@ -54,7 +54,7 @@ def embed_tree(
 
     with alone(session.store) as mine:
         if not mine:
-            return RemoteReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
+            return EmbeddingReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
         if may_ask:
             # Fetch vectors that others have shared before paying for them.
             take_shared(session, tree, indexing=True)
@@ -63,7 +63,7 @@ def embed_tree(
         except ServiceFailed as error:
             kept = "the vectors received so far are kept; `git ctx index` continues from there"
             raise ServiceFailed(f"{error}\n{kept}") from error
-    return RemoteReport(model.settings.model, covered.embedded_chunks, covered.reused_chunks, covered.cut)
+    return EmbeddingReport(model.settings.model, covered.embedded_chunks, covered.reused_chunks, covered.cut)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def alone(store: Store) -> Iterator[bool]:
 class VectorIndexer:
     """Indexer of the trees of one repository with one remote model."""
 
-    def __init__(self, session: Session, model: RemoteModel) -> None:
+    def __init__(self, session: Session, model: EmbeddingModel) -> None:
         self._session = session
         self._model = model
         self.pairs = ClusterMap(session, model)

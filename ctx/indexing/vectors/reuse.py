@@ -15,7 +15,7 @@ from ctx.storage.document_index import DocumentIndex
 from ctx.storage.views.view import View
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel
     from ctx.session import Session
 
 _BASES = 4
@@ -25,7 +25,7 @@ _BASES = 4
 class KnownVectors:
     """Stored vectors of one model, other than the clusters of `tree` itself."""
 
-    def __init__(self, session: Session, model: RemoteModel, tree: bytes) -> None:
+    def __init__(self, session: Session, model: EmbeddingModel, tree: bytes) -> None:
         self._session = session
         self._model = model
         self._bases = [view for view in session.catalog.views() if view.tree != tree][:_BASES]

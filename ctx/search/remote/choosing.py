@@ -22,7 +22,7 @@ from ctx.storage.views.view import View
 from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
-    from ctx.models.embedding_model import RemoteModel
+    from ctx.models.embedding_model import EmbeddingModel
     from ctx.search.session import SearchSession
 
 _AT_ONCE = 64
@@ -51,7 +51,7 @@ class Searched(NamedTuple):
 class Choice(NamedTuple):
     """The chosen model, the location of its vectors for each view, and a message."""
 
-    model: RemoteModel | None
+    model: EmbeddingModel | None
     near: list[VectorSearch]
     said: list[str]
 
@@ -71,7 +71,7 @@ def choose(
 
     Raises UsageError.
     """
-    wanted = session.remote_model
+    wanted = session.embedding_model
     if wanted is None:
         return Choice(None, [], [])
     try:
@@ -105,14 +105,14 @@ def choose(
     return Choice(None, [], said)
 
 
-def name_beside(model: RemoteModel, other: RemoteModel) -> str:
+def name_beside(model: EmbeddingModel, other: EmbeddingModel) -> str:
     """Return the name of a model, or its descriptor if the other one has the same name."""
     name = model.settings.model
     return str(model.descriptor) if name == other.settings.model else name
 
 
 def _near(
-    session: SearchSession, model: RemoteModel, searched: Sequence[Searched], budget: TimeBudget
+    session: SearchSession, model: EmbeddingModel, searched: Sequence[Searched], budget: TimeBudget
 ) -> list[VectorSearch]:
     """Return the vectors of the views. Raises `_UnusableError`."""
     try:
@@ -121,7 +121,9 @@ def _near(
         raise _UnusableError(f"the vectors of {model.settings.model} were not used ({error})") from error
 
 
-def _of_view(session: SearchSession, model: RemoteModel, one: Searched, budget: TimeBudget) -> VectorSearch:
+def _of_view(
+    session: SearchSession, model: EmbeddingModel, one: Searched, budget: TimeBudget
+) -> VectorSearch:
     def make() -> VectorSearch:
         where = []
         for part in one.parts:
@@ -134,9 +136,9 @@ def _of_view(session: SearchSession, model: RemoteModel, one: Searched, budget: 
     return model.kept_for(one.view, make) if one.only is None else make()
 
 
-def _same_model(model: RemoteModel, home: SearchSession) -> RemoteModel:
+def _same_model(model: EmbeddingModel, home: SearchSession) -> EmbeddingModel:
     """Return the same model as configured in another repository. Raises `_UnusableError`."""
-    other = home.remote_model
+    other = home.embedding_model
     if other is None or other.descriptor != model.descriptor:
         raise _UnusableError(
             f"{model.settings.model} is not the model that every submodule is configured to use"
@@ -144,14 +146,14 @@ def _same_model(model: RemoteModel, home: SearchSession) -> RemoteModel:
     return other
 
 
-def _agree(one: RemoteModel, other: RemoteModel) -> bool:
+def _agree(one: EmbeddingModel, other: EmbeddingModel) -> bool:
     """Return True if vectors of a model in two repositories compare: it returned the same for fixed texts."""
     mine, theirs = one.reference, other.reference
     return mine is not None and theirs is not None and mine.agrees(theirs)
 
 
 def _of_part(
-    own: RemoteModel, part: Part, only: Collection[bytes] | None, budget: TimeBudget
+    own: EmbeddingModel, part: Part, only: Collection[bytes] | None, budget: TimeBudget
 ) -> list[VectorRange | None]:
     """Return the vectors of each cluster of a tree, None for those not in `only`. Raises `_UnusableError`."""
     keys = [key.tobytes() for key in part.view.cluster_keys]
@@ -174,7 +176,7 @@ def _of_part(
 
 
 def _complete(
-    model: RemoteModel, part: Part, lost: Collection[bytes], budget: TimeBudget, *, whole: bool
+    model: EmbeddingModel, part: Part, lost: Collection[bytes], budget: TimeBudget, *, whole: bool
 ) -> None:
     """Restore vectors that lost only their search-ready form, and embed the rest if it is small enough."""
     index, tree = part.home, part.view.tree
@@ -182,7 +184,7 @@ def _complete(
     pairs = [pair for pair in indexer.pairs.every(tree) if pair.local in lost]
     indexer.restore(pairs)
     lacking = indexer.pairs.absent(pairs)
-    if lacking and model is index.remote_model:
+    if lacking and model is index.embedding_model:
         take_shared(index, tree, indexing=False)
         lacking = indexer.pairs.absent(pairs)
         indexer.restore([pair for pair in pairs if pair not in lacking])

@@ -17,7 +17,7 @@ from ctx.ranking.ranker import RankedRow
 from ctx.search.changes import Changed, local_hits
 from ctx.search.hits import FileFilter, Mask, search_view
 from ctx.search.remote.choosing import Part, Searched
-from ctx.search.remote.searching import POOL, Find, RemoteSearch
+from ctx.search.remote.searching import POOL, Find, ServiceSearch
 from ctx.types import Found, Hit, ModelOptions, Request, by_score
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def search_ranges(
         for side in sides
     ]
     options = request.models or ModelOptions()
-    return RemoteSearch(session, searched, retrieve, filters, options).answer(request.text, request.limit)
+    return ServiceSearch(session, searched, retrieve, filters, options).answer(request.text, request.limit)
 
 
 def _near(

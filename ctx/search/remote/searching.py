@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ctx.errors import CtxError, UsageError
 from ctx.models.addresses import full_address
 from ctx.models.centre import centred
-from ctx.models.embedding_model import RemoteModel
+from ctx.models.embedding_model import EmbeddingModel
 from ctx.models.http import Service, TimeBudget
 from ctx.models.ledger import Ledger
 from ctx.models.precision import is_absolute
@@ -56,7 +56,7 @@ If vectors are given, the nearest chunks of each searched view form a second ran
 """
 
 
-class RemoteSearch:
+class ServiceSearch:
     """One search with the configured models."""
 
     def __init__(
@@ -120,7 +120,7 @@ class RemoteSearch:
         message = "; ".join(dict.fromkeys(filter(None, (message, *self._messages)))) or None
         return Found(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
 
-    def _query_vector(self, model: RemoteModel, query: str) -> npt.NDArray[np.float32] | None:
+    def _query_vector(self, model: EmbeddingModel, query: str) -> npt.NDArray[np.float32] | None:
         try:
             embedder = model.query_embedder.within(self._budget)
             try:
@@ -132,7 +132,7 @@ class RemoteSearch:
         except CtxError as error:
             self._messages.append(f"{error}; the embedded model answered")
             return None
-        wanted = self._session.remote_model
+        wanted = self._session.embedding_model
         name = model.settings.model if wanted in (None, model) else name_beside(model, wanted)
         if name not in self._ranked_with:
             self._ranked_with.append(name)
