@@ -11,9 +11,8 @@ from ctx.errors import CtxError, Damaged
 from ctx.git.formats import DIRECTORY_MODE
 from ctx.git.path_rules import IGNORED, PathRules
 from ctx.git.quoting import unquoted_argument
-from ctx.pack.hints import read_task
 from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
-from ctx.pack.report import read_report
+from ctx.pack.task import read_report, read_task
 from ctx.pack.types import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, PackOptions
 from ctx.ranking.query_terms import query_terms, similar_terms
 from ctx.search.evidence.answering import case_of, edges_among
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from ctx.git.repository import Repository
     from ctx.pack.types import Pack
-    from ctx.ranking.query import Query
     from ctx.search.session import SearchSession
 
 _MOST_ALIKE = 3
@@ -69,18 +67,14 @@ def _with_selection(
     session: SearchSession, opened: OpenedTree, path: str, task: str, options: PackOptions
 ) -> Explanation:
     """Return the explanation of a file with its selection in a pack of the same tree."""
-    query = query_of_task(task)
-    explanation = _explained(session, opened, path, task, query, options)
+    explanation = _explained(session, opened, path, task, options)
     if explanation.indexing != INDEXED:
         return explanation
     try:
         count = counter(options.tokenizer)
     except CtxError as error:
         return explanation._replace(selection_reason=str(error))
-    hints = tuple(read_task(task))
-    pack = pack_of(
-        rank(session, opened, {}, query, options, hints), session, task, options, hints, count
-    ).pack
+    pack = pack_of(rank(session, opened, {}, task, options, tuple(read_task(task))), count).pack
     selection, reason = _selection(pack, explanation.path)
     return explanation._replace(selection=selection, selection_reason=reason)
 
@@ -95,9 +89,9 @@ def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
 
 
 def _explained(
-    session: SearchSession, opened: OpenedTree, path: str, task: str, query: Query, options: PackOptions
+    session: SearchSession, opened: OpenedTree, path: str, task: str, options: PackOptions
 ) -> Explanation:
-    case = case_of(session, opened, task, rows_for(options), query=query)
+    case = case_of(session, opened, task, rows_for(options), query=query_of_task(task))
     number = {name: file for file, name in enumerate(opened.view.paths)}
     names = _names(session.repository, path)
     name = next((one for one in names if one in number), names[0])

@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctx.errors import UsageError
 from ctx.models.static_embedding import static_embedding
 from ctx.pack.candidates import Candidate, RecordCache, candidates
-from ctx.pack.hints import find_paths, read_log, read_task
-from ctx.pack.links import Links, edges_between
-from ctx.pack.neighbours import CALLER_OF, TEST_OF, Neighbour, definitions_used, is_user, users
+from ctx.pack.neighbours import (
+    CALLER_OF,
+    DEFINITION_OF,
+    MOST_BYTES,
+    TEST_OF,
+    Links,
+    Neighbour,
+    definitions_used,
+    is_user,
+    users,
+)
 from ctx.pack.render import FORMS, prompt
-from ctx.pack.report import read_report
 from ctx.pack.selection import Selection, in_order
 from ctx.pack.sources import Source, Sources, text_of
 from ctx.pack.store import slug_for
+from ctx.pack.task import find_paths, read_log, read_report, read_task
 from ctx.pack.types import (
     BUDGET_MAX,
     FILES_MAX,
@@ -37,6 +45,7 @@ from ctx.ranking.query import Query, prepare
 from ctx.ranking.query_terms import query_terms, similar_terms, similar_words_in_paths
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.edges import Dependencies
+from ctx.search.dependencies.types import Edge
 from ctx.search.hits import corpus_of
 from ctx.search.opening import OpenedTree, Repair, open_tree, repairing, resolve_for_search
 from ctx.text.pluralize import pluralize
@@ -59,6 +68,8 @@ _TESTS, _CALLERS, _DEFINITIONS = 3, 2, 8
 """Maximum neighbours of each kind in a pack of 8,000 tokens; larger packs have more."""
 _LONGEST_TASK = 100_000
 """Maximum characters of a task."""
+_MOST_EDGES = 200
+"""Maximum number of edges between the files of a pack in its manifest."""
 
 
 class PackResult(NamedTuple):
@@ -69,14 +80,14 @@ class PackResult(NamedTuple):
 
 
 class RankedTree(NamedTuple):
-    """An opened tree with the candidates for a task."""
+    """An opened tree with the candidates for a task; `empty` is the pack of the task without files."""
 
     opened: OpenedTree
     records: RecordCache
     query: Query
     found: list[Candidate]
     sources: Sources
-    ranked_with: tuple[str, ...]
+    empty: Pack
 
     def dependencies(self) -> Dependencies:
         """Return the edges between the files of the tree."""
@@ -90,8 +101,7 @@ def check(task: str, options: PackOptions) -> None:
         raise UsageError("the task is empty: describe in a sentence what to do")
     if len(task) > _LONGEST_TASK:
         raise UsageError(f"the task has {len(task):,} characters; {_LONGEST_TASK:,} are the most")
-    said = [token for token in tokens(task) if token.lower() not in STOP_WORDS]
-    if not said:
+    if all(token.lower() in STOP_WORDS for token in tokens(task)):
         raise UsageError(f"the task '{task.strip()}' has only common words: describe what to do")
     if not 1 <= options.budget <= BUDGET_MAX:
         raise UsageError(f"a budget of {pluralize(options.budget, 'token')}: give 1 to {BUDGET_MAX:,}")
@@ -121,46 +131,56 @@ def make(
     count = counter(options.tokenizer)
     hints = tuple(dict.fromkeys([*read_task(task), *(read_log(log) if log is not None else [])]))
 
-    def built(ranking: RankedTree) -> PackResult:
-        return with_edges(ranking, pack_of(ranking, session, task, options, hints, count))
-
-    return ranked(session, task, options, hints, built)
+    return ranked(session, task, options, hints, lambda ranking: pack_of(ranking, count))
 
 
 def ranked(
     session: SearchSession,
     task: str,
     options: PackOptions,
-    hints: Sequence[Hint],
-    use: Callable[[RankedTree], PackResult],
+    hints: tuple[Hint, ...],
+    build: Callable[[RankedTree], PackResult],
+    parent: str | None = None,
 ) -> PackResult:
-    """Call `use` with the ranked candidates for a task; damage found on the way is repaired."""
-    query = query_of_task(task)
+    """Return the result of `build` for the ranked candidates of a task, with the edges between its files.
+
+    `parent` is the slug of the pack that it updates. Damage found on the way is repaired.
+    """
+
+    def result(opened: OpenedTree, changes: Mapping[int, Mapping[int, Change]]) -> PackResult:
+        ranking = rank(session, opened, changes, task, options, hints, parent)
+        made = build(ranking)
+        paths = [file.path for file in made.pack.files if file.excerpts]
+        return made._replace(pack=made.pack._replace(edges=_edges_between(ranking.dependencies(), paths)))
 
     def ask() -> tuple[Repair, Callable[[], PackResult]]:
-        opened, changes, repair = _opened(session, options)
-        return repair, lambda: use(rank(session, opened, changes(), query, options, hints))
+        if options.within is None:
+            opened = open_tree(session, options.revision)
+            return opened.repair, lambda: result(opened, {})
+        from ctx.search.changes import compare, open_ends
+
+        old, new = open_ends(session, options.within, False)
+
+        def repair(everything: bool) -> None:
+            new.repair(everything)
+            old.repair(everything)
+
+        return repair, lambda: result(new, compare(session, old, new).new)
 
     return repairing(ask)
 
 
-def _opened(
-    session: SearchSession,
-    options: PackOptions,
-) -> tuple[OpenedTree, Callable[[], Mapping[int, Mapping[int, Change]]], Repair]:
-    """Return the opened tree of a pack, a function for the changes of its range, and a repair function."""
-    if options.within is None:
-        opened = open_tree(session, options.revision)
-        return opened, dict, opened.repair
-    from ctx.search.changes import compare, open_ends
-
-    old, new = open_ends(session, options.within, False)
-
-    def repair(everything: bool) -> None:
-        new.repair(everything)
-        old.repair(everything)
-
-    return new, lambda: compare(session, old, new).new, repair
+def _edges_between(dependencies: Dependencies, paths: Sequence[bytes]) -> tuple[Edge, ...]:
+    """Return the edges between some files of a tree, within MOST_BYTES of text and _MOST_EDGES."""
+    left = MOST_BYTES
+    found: list[Edge] = []
+    for path in paths:
+        size = dependencies.size(path)
+        if size is not None and size <= left:
+            left -= size
+            others = {*paths} - {path}
+            found += [edge for edge in dependencies.outgoing([path]) if edge.target_path in others]
+    return tuple(found[:_MOST_EDGES])
 
 
 def rows_for(options: PackOptions) -> int:
@@ -172,75 +192,61 @@ def rank(
     session: SearchSession,
     opened: OpenedTree,
     changes: Mapping[int, Mapping[int, Change]],
-    query: Query,
-    options: PackOptions,
-    hints: Sequence[Hint],
-) -> RankedTree:
-    """Return the candidates of a query in an opened tree; `changes` are of a range, by file and chunk."""
-    corpus = corpus_of(opened.view)
-    tuning = session.tuning
-    explained = explain(corpus, query, None, rows_for(options), tuning=tuning, deep=_DEEP)
-    records = RecordCache(corpus, partial(session.record, opened.view))
-    found = candidates(records, tuning.read(query), explained, hints, changes)
-    return RankedTree(opened, records, query, found, Sources(session.reader.read_blob), tuning.ranked_with)
-
-
-def blank(
-    ranking: RankedTree,
-    session: SearchSession,
     task: str,
     options: PackOptions,
     hints: tuple[Hint, ...],
     parent: str | None = None,
-) -> Pack:
-    """Return a pack without files; `parent` is the slug of the pack that it updates."""
-    about = ranking.opened.about
-    made_from = [about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY]
-    identity = json.dumps(made_from + list(ranking.ranked_with))
+) -> RankedTree:
+    """Return the candidates for a task in an opened tree; `changes` are of a range, by file and chunk."""
+    corpus, tuning, query = corpus_of(opened.view), session.tuning, query_of_task(task)
+    explained = explain(corpus, query, None, rows_for(options), tuning=tuning, deep=_DEEP)
+    records = RecordCache(corpus, partial(session.record, opened.view))
+    found = candidates(records, tuning.read(query), explained, hints, changes)
+    about = opened.about
+    identity = [about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY]
     lacking = lacks_in_words(about, session.repository.settings.is_partial_clone)
-    message = session.remark(about.message or lacking or _unknown_files(ranking, hints))
-    return Pack(
-        slug_for(task, identity),
+    empty = Pack(
+        slug_for(task, json.dumps([*identity, *tuning.ranked_with])),
         task,
         options,
         hints,
-        terms_of(ranking),
+        _terms_of(query, found),
         about.revision,
         about.commit.hex() if about.commit else None,
         about.tree.hex(),
         (),
         (),
-        message,
+        session.remark(about.message or lacking or _unknown_files(opened.view.paths, hints)),
         0,
-        ranked_with=ranking.ranked_with,
+        ranked_with=tuning.ranked_with,
     )
+    return RankedTree(opened, records, query, found, Sources(session.reader.read_blob), empty)
 
 
-def _unknown_files(ranking: RankedTree, hints: Sequence[Hint]) -> str | None:
+def _unknown_files(paths: Sequence[bytes], hints: Sequence[Hint]) -> str | None:
     """Return a message if the task names files that are not in the tree."""
     named = [hint for hint in hints if hint.origin == TASK and hint.path and "/" in hint.path.strip("/")]
-    paths = ranking.opened.view.paths
     known = {hint for own in find_paths(named, paths).values() for hint in own}
-    lacking = [hint.path for hint in named if hint not in known and not str(hint.path).startswith("/")]
-    if not lacking:
+    unknown = [hint.path for hint in named if hint not in known and not str(hint.path).startswith("/")]
+    if not unknown:
         return None
-    return f"the task names {', '.join(map(str, lacking[:3]))}, not an indexed file of this tree"
+    return f"the task names {', '.join(map(str, unknown[:3]))}, not an indexed file of this tree"
 
 
 def query_of_task(task: str) -> Query:
     """Return the query of a task. Only the title decides what is asked for, as long reports have any word."""
     report = read_report(task)
-    asked = prepare(report.title, static_embedding()).requested if report.said else None
+    asked = prepare(report.title, static_embedding()).requested if report.prose else None
     query = prepare(report.question, static_embedding())
     return query if asked is None else query._replace(requested=asked)
 
 
-def terms_of(ranking: RankedTree) -> tuple[QueryTerm, ...]:
+def _terms_of(query: Query, found: Iterable[Candidate]) -> tuple[QueryTerm, ...]:
     """Return the query terms of a task, and similar terms in the paths of its likeliest files."""
-    likely = sorted(ranking.found, key=lambda one: (-one.odds, one.path))
+    likely = sorted(found, key=lambda one: (-one.odds, one.path))
     paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
-    near = similar_terms(ranking.query, similar_words_in_paths(ranking.query, paths))
-    return tuple(QueryTerm(*term) for term in query_terms(ranking.query) + near)
+    near = similar_terms(query, similar_words_in_paths(query, paths))
+    return tuple(QueryTerm(*term) for term in query_terms(query) + near)
 
 
 def selection_for(ranking: RankedTree, pack: Pack, count: Count) -> Selection:
@@ -270,11 +276,11 @@ def choose(ranking: RankedTree, selection: Selection) -> None:
         beside = users(ranking.records, ranking.query, chosen, 100)
         for relation, most in ((TEST_OF, _TESTS), (CALLER_OF, _CALLERS)):
             own = (one for one in beside if one.relation == relation and is_user(ranking.records, links, one))
-            _add(ranking, selection, known, own, int(most * scale), None)
+            _add(ranking, selection, known, own, int(most * scale))
         if not selection.is_full():
             texts = {one.row: _text(ranking, one) for one in chosen}
             used = definitions_used(ranking.records, links, chosen, texts, 60)
-            _add(ranking, selection, known, used, int(_DEFINITIONS * scale), "signature")
+            _add(ranking, selection, known, used, int(_DEFINITIONS * scale))
     selection.fill(ordered)
 
 
@@ -284,9 +290,8 @@ def _add(
     known: Mapping[int, Candidate],
     found: Iterable[Neighbour],
     most: int,
-    form: str | None,
 ) -> None:
-    left = most
+    """Add the first `most` neighbours that fit; of a definition that is used only the signature."""
     for one in found:
         if selection.is_full():
             return
@@ -304,14 +309,12 @@ def _add(
         else:
             candidate = candidate._replace(evidence=(*candidate.evidence, said))
         before = selection.used
-        only = one.symbol if form else None
-        if (
-            selection.add(candidate, only=only, why=f"{one.relation} {one.symbol}")
-            and selection.used > before
-        ):
-            left -= 1
-            if left <= 0:
-                return
+        only = one.symbol if one.relation == DEFINITION_OF else None
+        selection.add(candidate, only=only, why=f"{one.relation} {one.symbol}")
+        if selection.used > before:
+            most -= 1
+            if most <= 0:
+                return  # before `found` reads the next one
 
 
 def _text(ranking: RankedTree, one: Candidate) -> str:
@@ -320,38 +323,26 @@ def _text(ranking: RankedTree, one: Candidate) -> str:
     return "\n".join(source.lines[one.position.start_line - 1 : one.position.end_line])
 
 
-def pack_of(
-    ranking: RankedTree,
-    session: SearchSession,
-    task: str,
-    options: PackOptions,
-    hints: tuple[Hint, ...],
-    count: Count,
-) -> PackResult:
+def pack_of(ranking: RankedTree, count: Count) -> PackResult:
     """Return a pack of the candidates in a tree."""
-    pack = blank(ranking, session, task, options, hints)
-    selection = selection_for(ranking, pack, count)
+    selection = selection_for(ranking, ranking.empty, count)
     choose(ranking, selection)
-    return finished(ranking.sources, pack, selection, count)
-
-
-def with_edges(ranking: RankedTree, made: PackResult) -> PackResult:
-    """Return a pack with the edges between its shown files."""
-    paths = [file.path for file in made.pack.files if file.excerpts]
-    return made._replace(pack=made.pack._replace(edges=edges_between(ranking.dependencies(), paths)))
+    return finished(ranking.empty, selection)
 
 
 def finished(
-    sources: Sources,
-    pack: Pack,
-    selection: Selection,
-    count: Count,
-    against: Callable[[Pack], Pack] = lambda pack: pack,
+    pack: Pack, selection: Selection, against: Callable[[Pack], Pack] = lambda pack: pack
 ) -> PackResult:
     """Return the pack of a selection; excerpts are dropped until the exact token count is within the budget.
 
     `against` compares it with the parent pack.
     """
+
+    def text_in(file: PackedFile, excerpt: Excerpt) -> str:
+        source = selection.sources.get(bytes.fromhex(file.blob or ""), file.language)
+        assert isinstance(source, Source), "what is shown was read"
+        return text_of(source, excerpt.ranges) or ""
+
     mentioned = len(selection.left_out())
     while True:
         left_out = selection.left_out()
@@ -359,21 +350,14 @@ def finished(
         whole = against(pack._replace(files=files, considered=tuple(selection.considered())))
         silent = {file.path for file in left_out[mentioned:]}
         named = whole._replace(files=tuple(file for file in whole.files if file.path not in silent))
-        text = prompt(named, partial(excerpt_text, sources))
-        tokens_used = count(text)
-        if tokens_used <= pack.options.budget:
-            return PackResult(whole._replace(tokens=tokens_used), text)
+        text = prompt(named, text_in)
+        size = selection.count(text)
+        if size <= pack.options.budget:
+            return PackResult(whole._replace(tokens=size), text)
         if mentioned:
             mentioned -= 1
         elif not selection.drop_last():
             raise UsageError(
                 f"a budget of {pluralize(pack.options.budget, 'token')} cannot hold this update, which has "
-                f"{tokens_used:,}: raise --budget-tokens, or make a new pack of the task"
+                f"{size:,}: raise --budget-tokens, or make a new pack of the task"
             )
-
-
-def excerpt_text(sources: Sources, file: PackedFile, excerpt: Excerpt) -> str:
-    """Return the text of an excerpt."""
-    source = sources.get(bytes.fromhex(file.blob or ""), file.language)
-    assert isinstance(source, Source), "what is shown was read"
-    return text_of(source, excerpt.ranges) or ""

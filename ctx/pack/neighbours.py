@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ctx.pack.candidates import Candidate, RecordCache, definers
-from ctx.pack.links import Links
 from ctx.ranking.query import Query
+from ctx.search.dependencies.edges import Dependencies
+from ctx.search.dependencies.types import Edge
 from ctx.storage.views import paths as path_flags
 from ctx.text.query import words_of
 from ctx.text.terms import STOP_WORDS, term_hash
@@ -38,6 +39,12 @@ _CALLABLE = frozenset(
 _NO_SOURCE = path_flags.TEST | path_flags.DOCS | path_flags.CONFIG | path_flags.DATA
 
 
+MOST_BYTES = 96 << 10
+"""Maximum bytes read for edges: resolving identifiers costs 0.25 s per megabyte in addition to parsing,
+which the shown files need anyway.
+"""
+
+
 class Neighbour(NamedTuple):
     """A row related to a symbol of a selected row; `source` is the path of the selected row."""
 
@@ -47,6 +54,38 @@ class Neighbour(NamedTuple):
     symbol: str
     source: bytes
     weight: float
+
+
+class Links:
+    """The edges of a tree, read on demand within a limit."""
+
+    def __init__(self, dependencies: Dependencies, most: int = MOST_BYTES) -> None:
+        self._dependencies = dependencies
+        self._left = most
+        self._read: dict[bytes, bool] = {}
+
+    def known(self, path: bytes) -> bool:
+        """Return True if edges are resolved for the language of a file."""
+        return self._dependencies.resolves(path)
+
+    def edges(self, path: bytes, names: Collection[str]) -> list[Edge] | None:
+        """Return a file's uses of some names, and its imports; None without edges, or above the limit."""
+        if path not in self._read:
+            size = self._dependencies.size(path)
+            self._read[path] = size is not None and size <= self._left
+            self._left -= size if size is not None and self._read[path] else 0
+        return self._dependencies.by_names(path, names) if self._read[path] else None
+
+    def targets(self, path: bytes, names: Collection[str]) -> dict[str, bytes] | None:
+        """Return the target files of some names in a file, if known; None as for `edges`."""
+        edges = self.edges(path, names)
+        return None if edges is None else {edge.symbol: edge.target_path for edge in reversed(edges)}
+
+    def leads(self, path: bytes, target: bytes, symbol: str) -> bool:
+        """Return True if a file is known to use another one: the symbol itself, or what contains it."""
+        edges = self.edges(path, (symbol,)) or []
+        meant = [edge.target_path for edge in edges if edge.symbol == symbol]
+        return target in meant if meant else any(edge.target_path == target for edge in edges)
 
 
 def definitions_used(

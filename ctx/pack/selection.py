@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ctx.pack.candidates import Candidate
+from ctx.pack.candidates import LEAST_CHANCE, Candidate
 from ctx.pack.excerpts import cut, join, signature, without
 from ctx.pack.render import Form
 from ctx.pack.sources import Source, Sources, text_of
@@ -25,7 +25,6 @@ from ctx.pack.types import (
     Lines,
     PackedFile,
 )
-from ctx.pack.worth import LEAST
 from ctx.text.query import terms_in
 from ctx.text.tokens import Count
 
@@ -71,7 +70,7 @@ class Selection:
         self.omitted: dict[bytes, tuple[Candidate, str]] = {}
         self.status: dict[bytes, tuple[str, str]] = {}
         self._form = form
-        self._count = count
+        self.count = count
         self._terms = terms
         self.max_files = max_files
         self._lines: dict[bytes, list[Lines]] = {}
@@ -85,7 +84,7 @@ class Selection:
         """Add candidates in order (see `in_order`) until a share of the budget is used."""
         most = self.used + int((self.budget - self.used) * share)
         for one in candidates:
-            if one.chance < LEAST:
+            if one.chance < LEAST_CHANCE:
                 self._note(one, LOW_VALUE)
             else:
                 self.add(one, most)
@@ -142,9 +141,9 @@ class Selection:
             self._note(one, NO_ROOM, OVERSIZED_LINE)
             return False
         file = packed(source, [Shown(one, excerpt, 0)])
-        tokens = self._count(self._form.excerpt(file, excerpt, text)) + 2
+        tokens = self.count(self._form.excerpt(file, excerpt, text)) + 2
         if one.path not in self.shown:
-            tokens += self._count(self._form.file(file)) + 2
+            tokens += self.count(self._form.file(file)) + 2
         if self.used + tokens > most:
             self._note(one, NO_ROOM, TOKEN_BUDGET)
             return False

@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.pack.candidates import Candidate
-from ctx.pack.hints import read_log, read_task
-from ctx.pack.links import has_edge
+from ctx.pack.candidates import LEAST_CHANCE, Candidate
 from ctx.pack.making import (
     PackResult,
     RankedTree,
-    blank,
     check,
     choose,
     finished,
     ranked,
     selection_for,
-    with_edges,
 )
 from ctx.pack.render import SHORT
 from ctx.pack.selection import Selection, in_order
 from ctx.pack.store import PackStore
+from ctx.pack.task import read_log, read_task
 from ctx.pack.types import (
     ADDED,
     CHANGED,
@@ -44,7 +41,6 @@ from ctx.pack.types import (
     RemovedFile,
     StaleCitation,
 )
-from ctx.pack.worth import LEAST
 from ctx.ranking.query_terms import SYNONYM
 from ctx.search.dependencies.types import Edge
 from ctx.text.tokens import Count, counter
@@ -83,7 +79,7 @@ class UpdateOptions(NamedTuple):
 
 def update(
     session: SearchSession,
-    shelf: PackStore,
+    packs: PackStore,
     parent: Pack,
     changes: UpdateOptions,
     log: str | None = None,
@@ -95,36 +91,32 @@ def update(
     count = counter(options.tokenizer)
     logged = read_log(log) if log is not None else [one for one in parent.hints if one.origin == ERROR_LOG]
     hints = tuple(dict.fromkeys([*read_task(task), *logged]))
-    complete = _why_complete(shelf, parent)
+    complete = _why_complete(packs, parent)
     same = (
         task == parent.task
         and options._replace(format=parent.options.format) == parent.options
         and hints == parent.hints
     )
 
-    def built(ranking: RankedTree) -> PackResult:
-        pack = blank(ranking, session, task, options, hints, parent.slug)
+    def build(ranking: RankedTree) -> PackResult:
         blobs = _blobs(ranking)
         lost = _lost_edges(ranking, parent, blobs)
-        pack = pack._replace(delta=Delta(parent.slug, (), (), complete, lost))
-        if complete is None and same and _asked(pack) == _asked(parent):
-            return with_edges(ranking, _touched(ranking, pack, parent, blobs, count))
+        pack = ranking.empty._replace(delta=Delta(parent.slug, (), (), complete, lost))
+        if complete is None and same and _terms_of_task(pack) == _terms_of_task(parent):
+            return _touched(ranking, pack, parent, blobs, count)
         selection = selection_for(ranking, pack, count)
         choose(ranking, selection)
-        made = finished(
-            ranking.sources, pack, selection, count, lambda made: _compared(made, parent, blobs, complete)
-        )
-        return with_edges(ranking, made)
+        return finished(pack, selection, lambda made: _compared(made, parent, blobs, complete))
 
-    return ranked(session, task, options, hints, built)
+    return ranked(session, task, options, hints, build, parent.slug)
 
 
-def _asked(pack: Pack) -> list[QueryTerm]:
+def _terms_of_task(pack: Pack) -> list[QueryTerm]:
     """Return the terms that the task alone decides."""
     return [term for term in pack.query_terms if term.origin != SYNONYM]
 
 
-def _why_complete(shelf: PackStore, parent: Pack) -> str | None:
+def _why_complete(packs: PackStore, parent: Pack) -> str | None:
     """Return the reason why everything must be sent again, or None."""
     if parent.strategy != STRATEGY:
         return "its excerpts were chosen in another way"
@@ -132,9 +124,9 @@ def _why_complete(shelf: PackStore, parent: Pack) -> str | None:
         return "it does not say what its sources were"
     above = parent
     while above.delta is not None and above.delta.complete is None:
-        if not shelf.has(above.delta.parent):
+        if not packs.has(above.delta.parent):
             return f"it is an update of {above.delta.parent}, which is gone"
-        above = shelf.read(above.delta.parent)
+        above = packs.read(above.delta.parent)
     return None
 
 
@@ -154,12 +146,17 @@ def _lost_edges(ranking: RankedTree, parent: Pack, blobs: Mapping[bytes, str]) -
     """Return the edges between files of the parent pack that the tree no longer has."""
     before = {file.path: file.blob for file in parent.files}
     dependencies = ranking.dependencies()
-    return tuple(
-        edge
-        for edge in parent.edges
-        if any(blobs.get(path) != before.get(path) for path in (edge.source_path, edge.target_path))
-        and not (edge.source_path in blobs and edge.target_path in blobs and has_edge(dependencies, edge))
-    )
+
+    def is_lost(edge: Edge) -> bool:
+        ends = (edge.source_path, edge.target_path)
+        if all(blobs.get(path) == before.get(path) for path in ends):
+            return False
+        return not all(path in blobs for path in ends) or all(
+            (one.target_path, one.symbol) != (edge.target_path, edge.symbol)
+            for one in dependencies.by_names(edge.source_path, (edge.symbol,))
+        )
+
+    return tuple(filter(is_lost, parent.edges))
 
 
 def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: str | None) -> Pack:
@@ -231,9 +228,9 @@ def _touched(
     selection.max_files = max(len(selection.shown), selection.max_files - len(kept))
     selection.fill(in_order(new))
     for one in ranking.found:
-        if one.path not in before and one.chance >= LEAST:
+        if one.path not in before and one.chance >= LEAST_CHANCE:
             selection.status.setdefault(one.path, (_status(parent, one.path), one.blob.hex()))
-    return finished(ranking.sources, pack, selection, count, against)
+    return finished(pack, selection, against)
 
 
 def _status(parent: Pack, path: bytes) -> str:
@@ -252,7 +249,7 @@ def _show_again(ranking: RankedTree, selection: Selection, old: PackedFile) -> N
     order = sorted(found.values(), key=lambda one: (one.symbol not in symbols, -one.odds, one.row))
     most = min(selection.budget, selection.used + int(old.tokens * _GROWTH) + _ROOM)
     for one in order:
-        if one.symbol in symbols or one.chance >= LEAST:
+        if one.symbol in symbols or one.chance >= LEAST_CHANCE:
             # The first one must be shown, however much it has grown.
             selection.add(one, most if old.path in selection.shown else None)
 

@@ -33,9 +33,9 @@ from systems import clone
 import ctx
 from ctx.git.revisions import REVISION, Resolution
 from ctx.index import Index
-from ctx.pack.hints import read_task
-from ctx.pack.making import pack_of, query_of_task, rank
+from ctx.pack.making import pack_of, rank
 from ctx.pack.outline import Item, Outline, outline
+from ctx.pack.task import read_task
 from ctx.pack.types import PackOptions
 from ctx.search.evaluation.commits import Commit, commits
 from ctx.search.evaluation.parents import Parents
@@ -185,8 +185,8 @@ def packs(trees: Trees, view: View, text: str, wanted: list[Target]) -> dict[str
         options = PackOptions(budget)
         started = time.process_time()
         hints = tuple(read_task(text))
-        ranking = rank(index.session, opened, {}, query_of_task(text), options, hints)
-        made = pack_of(ranking, index.session, text, options, hints, counter())
+        ranking = rank(index.session, opened, {}, text, options, hints)
+        made = pack_of(ranking, counter())
         seconds = time.process_time() - started
         shown: dict[str, set[int]] = defaultdict(set)
         for file in made.pack.files:

@@ -9,9 +9,9 @@ from ctx.chunking.language_table import EXTENSIONS
 from ctx.git.formats import parse_commit
 from ctx.git.unknown import _without_steps
 from ctx.git.wildmatch import compile_pattern
-from ctx.pack.hints import read_log, read_task
 from ctx.pack.neighbours import _NEEDED
 from ctx.pack.render import _FENCE
+from ctx.pack.task import read_log, read_task
 from ctx.ranking.pasted import pasted, without_frames
 from ctx.search.dependencies.resolving.javascript import _COMMENT, _TRAILING_COMMA
 from ctx.search.evaluation.commits import _MANIFEST

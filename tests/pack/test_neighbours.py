@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import ctx
-from ctx.pack.hints import read_task
-from ctx.pack.links import Links
-from ctx.pack.making import query_of_task, rank
-from ctx.pack.neighbours import CALLER_OF, TEST_OF, definitions_used, is_user, users
+from ctx.pack.making import rank
+from ctx.pack.neighbours import CALLER_OF, TEST_OF, Links, definitions_used, is_user, users
+from ctx.pack.task import read_task
 from ctx.pack.types import PackOptions
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.hits import corpus_of
@@ -43,7 +42,7 @@ def test_edges_decide_where_they_are_known(make_repo):
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
         opened = open_tree(index.session, None, None, None)
-        ranking = rank(index.session, opened, {}, query_of_task(TASK), PackOptions(), read_task(TASK))
+        ranking = rank(index.session, opened, {}, TASK, PackOptions(), tuple(read_task(TASK)))
         chosen = [one for one in ranking.found if one.path == b"shop/payments.py"][:1]
         links = Links(ranking.dependencies())
         proposed = users(ranking.records, ranking.query, chosen, 100)

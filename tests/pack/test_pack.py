@@ -13,7 +13,7 @@ from shop_project import FILES, TASK
 
 import ctx
 from ctx.errors import UsageError
-from ctx.pack.making import blank, query_of_task, rank, selection_for
+from ctx.pack.making import rank, selection_for
 from ctx.pack.manifest import manifest
 from ctx.pack.sources import Sources
 from ctx.pack.types import BELOW_LIMIT, FORMATS, NO_ROOM, SELECTED, TOKEN_BUDGET, PackOptions
@@ -139,10 +139,9 @@ def test_a_full_pack_reads_no_further_file(index):
         read.append(blob)
         return index.session.reader.read_blob(blob)
 
-    ranking = rank(index, opened, {}, query_of_task(TASK), PackOptions(), ())
+    ranking = rank(index.session, opened, {}, TASK, PackOptions(), ())
     ranking = ranking._replace(sources=Sources(reading))
-    pack = blank(ranking, index, TASK, PackOptions(), ())
-    selection = selection_for(ranking, pack, counter("o200k_base"))
+    selection = selection_for(ranking, ranking.empty, counter("o200k_base"))
     selection.used = selection.budget - 10
     assert not any(selection.add(one, only=one.symbol) for one in ranking.found)
     assert not read

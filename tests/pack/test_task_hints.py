@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctx.pack.hints import find_paths, read_log, read_task
+from ctx.pack.task import find_paths, read_log, read_task
 
 TRACES = {
     "python": (

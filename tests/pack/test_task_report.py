@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ctx.pack.hints import read_task
 from ctx.pack.making import query_of_task
-from ctx.pack.report import read_report
+from ctx.pack.task import read_report, read_task
 from ctx.pack.types import EXAMPLE, TASK
 from ctx.storage.views import paths
 
@@ -43,13 +42,13 @@ See also CacheEntry.
 def test_a_report_is_taken_apart():
     found = read_report(REPORT)
     assert found.title == "Renewing a session twice ends it"
-    assert [line for line in found.said.split("\n") if line] == [
+    assert [line for line in found.prose.split("\n") if line] == [
         "The second call of `SessionStore.renew` drops the token. max_age: 5 is set.",
         "Indented code:",
         "### Renewal in the cache",
         "See also CacheEntry.",
     ]
-    assert found.shown.split("\n") == [
+    assert found.code.split("\n") == [
         "from shop import Basket",
         "basket = Basket(open_session())",
         "    checkout(basket)",
@@ -86,7 +85,7 @@ def test_where_nothing_is_said_what_is_shown_counts():
 
 
 def test_headings_in_other_languages_are_no_form():
-    assert "Корзина" in read_report("Ошибка\n\n## Корзина пуста\n").said
+    assert "Корзина" in read_report("Ошибка\n\n## Корзина пуста\n").prose
 
 
 def test_only_the_title_of_a_report_asks_for_tests():

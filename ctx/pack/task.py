@@ -1,4 +1,8 @@
-"""Extraction of files, symbols and lines named in a task or an error log, in common stack trace formats."""
+"""Reading of a task or an error log: prose and code, and the files, symbols and lines that they name.
+
+A bug report usually has a title, some sentences, and code that reproduces the fault, between the headings of
+a form. Title and sentences describe the fault; the code names many unrelated things.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,39 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from ctx.git.quoting import unquoted_argument
-from ctx.pack.report import read_report
 from ctx.pack.types import ERROR_LOG, EXAMPLE, TASK, Hint
+
+_FENCE = re.compile(r"\s{0,12}(?:[-*>]\s+)?(`{3,}|~{3,})")
+_INDENTED = re.compile(r"(?: {4}|\t)")
+_BOX = re.compile(r"\s*[-*+]\s+\[[ xX]?\]")
+_HEADING = re.compile(r" {0,3}#{1,6}\s|\s*(?:\*\*[^*]+\*\*|__[^_]+__):?\s*\Z")
+_UNDERLINE = re.compile(r"\s*[-=]{4,}\s*\Z")
+_VERSION = re.compile(
+    r"\s*[-*+]?\s*[*_]*[A-Za-z][\w .,/()-]{0,40}?[*_]*\s*[:=][\s*_`]*"
+    r"(?:v?\d+(?:\.[\w-]+)+|windows|linux|mac ?os|osx|ubuntu)\b[^a-z]{0,40}\Z",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FORM = frozenset(
+    "a about actual actually additional affected already and any are as attach be been before behavior "
+    "behaviour below browser bug bugs by can code command context current currently debug describe "
+    "description details did do does else encountered environment error example existing expect "
+    "expectation expectations expected following for happen happened happening happens have how i if in "
+    "information is issue issues it link list log logs message minimal name node notes observed of on "
+    "operating or os output platform please possible prerequisites problem question relevant report "
+    "reproduce reproducible reproducing reproduction result results run running runtime sample see "
+    "seeing should solution stack step steps submitting summary system tasks terminal that the there "
+    "this to tooling trace type use used using version versions was we were what where with workaround "
+    "workarounds you your".split()
+)
+"""Words in the headings of report forms."""
+_LONGEST_FORM = 120
+_WORD = re.compile(r"[^\W\d_]+")
+_LEAST_PROSE = 4
+"""With fewer words of prose than this, the code is searched for too."""
 
 MOST = 200
 """Maximum hints of one text; the frames nearest to the fault are at either end of a trace."""
@@ -38,16 +71,66 @@ _QUALIFIED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*(?:
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 
+class Report(NamedTuple):
+    """Parts of a task: its first line (`title`), the sentences after it (`prose`), and its code (`code`)."""
+
+    title: str
+    prose: str
+    code: str
+
+    @property
+    def question(self) -> str:
+        """Text to search for: the prose, and the code if there is little prose."""
+        text = f"{self.title}\n{self.prose}"
+        few = len(_WORD.findall(text)) < _LEAST_PROSE
+        return f"{text}\n{self.code}" if few else text
+
+
+def read_report(task: str) -> Report:
+    """Return the parts of a task. A single line is the title."""
+    lines = _COMMENT.sub("", task).strip().splitlines() or [""]
+    title = "" if _FENCE.match(lines[0]) else lines[0].strip().lstrip("#").strip()
+    prose: list[str] = []
+    code: list[str] = []
+    fence = ""
+    before = ""
+    for line in lines[1:] if title else lines:
+        mark = _FENCE.match(line)
+        if fence:
+            if mark is not None and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+            else:
+                code.append(line)
+        elif mark is not None:
+            fence = mark[1]
+        elif _INDENTED.match(line) and (not before.strip() or _INDENTED.match(before)):
+            code.append(line)
+        elif not _is_form(line):
+            prose.append(line)
+        before = line
+    return Report(title, "\n".join(prose), "\n".join(code))
+
+
+def _is_form(line: str) -> bool:
+    """Return True if a line belongs to a form: a check box, a heading of common words, a version."""
+    if len(line) > _LONGEST_FORM:
+        return False
+    if _BOX.match(line) or _UNDERLINE.match(line) or _VERSION.match(line):
+        return True
+    words = _WORD.findall(line)
+    return _HEADING.match(line) is not None and all(word.lower() in _FORM for word in words)
+
+
 def read_task(text: str) -> list[Hint]:
     """Return the paths and symbols that a task names; those only in its code have the origin EXAMPLE."""
     report = read_report(text)
-    said = f"{report.title}\n{report.said}"
-    found = _paths(said, TASK)
-    found += [Hint(None, name, None, TASK) for name in _names_in(said)]
-    if report.shown:
-        found += _trace(report.shown, TASK)
-        names = _names_in(report.shown)
-        of_code = [*_paths(report.shown, EXAMPLE), *(Hint(None, name, None, EXAMPLE) for name in names)]
+    prose = f"{report.title}\n{report.prose}"
+    found = _paths(prose, TASK)
+    found += [Hint(None, name, None, TASK) for name in _names_in(prose)]
+    if report.code:
+        found += _trace(report.code, TASK)
+        names = _names_in(report.code)
+        of_code = [*_paths(report.code, EXAMPLE), *(Hint(None, name, None, EXAMPLE) for name in names)]
         known = {(hint.path, hint.symbol) for hint in found}
         found += [hint for hint in of_code if (hint.path, hint.symbol) not in known]
     return list(dict.fromkeys(found))[:MOST]
