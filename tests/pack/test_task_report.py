@@ -89,8 +89,8 @@ def test_headings_in_other_languages_are_no_form():
 
 
 def test_only_the_title_of_a_report_asks_for_tests():
-    assert not query_of_task("A session ends\n\nSteps to test: run the tests.").asked & paths.TEST
-    assert query_of_task("Tests of the session\n\nThey fail.").asked & paths.TEST
+    assert not query_of_task("A session ends\n\nSteps to test: run the tests.").requested & paths.TEST
+    assert query_of_task("Tests of the session\n\nThey fail.").requested & paths.TEST
 
 
 def test_links_to_lines_and_quoted_paths_are_hints():
