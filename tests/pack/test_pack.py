@@ -132,7 +132,7 @@ def test_a_file_without_room_says_so(index):
 
 
 def test_a_full_pack_reads_no_further_file(index):
-    opened = open_tree(index, None, None, None)
+    opened = open_tree(index.session, None, None, None)
     read = []
 
     def reading(blob):
