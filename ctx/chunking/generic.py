@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import Define, Definition, Place, Rules, defined, text_of
+from ctx.chunking.rules import Reader, Rules
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
@@ -39,75 +39,61 @@ KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         ("create_function|create_procedure", "function"),
     )
 )
-_DEFINING = re.compile(
-    r"(definition|declaration|item|def|decl|statement|spec|implementation|binding)$|^(defun|create_)"
-)
-_OPAQUE = re.compile(
-    r"(^|_)(string|heredoc|raw_text|CharData|CData|text|regex|literal|template_string|here_doc|verbatim)(_body|_literal)?$"
-)
-_SEQUENCE = re.compile(
-    r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|content|element|"
-    r"elements|array|object|map|table|section|stream|chunk|script|stylesheet|suite|fields|bindings|values|"
-    r"cases|rules|variants)$|^(source|compound_statement|template|fragment|element|translation_unit|top_level)"
-)
-_IMPORTS = re.compile(
-    r"(^|_)(import|include|using|require|preproc_include|open|imports|library_clause|use)"
-    r"(s|_list|_statement|_declaration|_directive|_clause|_header|_from_statement|_item|_expression|_decl)?$"
-)
-_COMMENTS = re.compile(r"(^|_)(comments?|doc|haddock|docstring|shebang)(_line|_block|_comment)?$")
-_LEADS = re.compile(
-    r"(^|_)(attributes?|annotations?|decorators?|pragma|modifiers?)(_list|_item|_declaration)?$"
-)
-_TAILS = re.compile(r"^(end_tag|ETag|closing_tag|end_node|endif|end)$")
+_ROLES = {
+    "comments": re.compile(r"(^|_)(comments?|doc|haddock|docstring|shebang)(_line|_block|_comment)?$"),
+    "leads": re.compile(
+        r"(^|_)(attributes?|annotations?|decorators?|pragma|modifiers?)(_list|_item|_declaration)?$"
+    ),
+    "imports": re.compile(
+        r"(^|_)(import|include|using|require|preproc_include|open|imports|library_clause|use)"
+        r"(s|_list|_statement|_declaration|_directive|_clause|_header|_from_statement|_item|_expression|_decl)?$"
+    ),
+    "tails": re.compile(r"^(end_tag|ETag|closing_tag|end_node|endif|end)$"),
+    "opaque": re.compile(
+        r"(^|_)(string|heredoc|raw_text|CharData|CData|text|regex|literal|template_string|here_doc|verbatim)"
+        r"(_body|_literal)?$"
+    ),
+    "sequences": re.compile(
+        r"(^|_)(body|block|list|program|module|file|unit|document|statements?|declarations|decls|members|items|"
+        r"content|element|elements|array|object|map|table|section|stream|chunk|script|stylesheet|suite|fields|"
+        r"bindings|values|cases|rules|variants)$"
+        r"|^(source|compound_statement|template|fragment|element|translation_unit|top_level)"
+    ),
+    "definitions": re.compile(
+        r"(definition|declaration|item|def|decl|statement|spec|implementation|binding)$|^(defun|create_)"
+    ),
+}
+"""Pattern of the node types of each role; the first one that matches decides."""
 _NAMES = re.compile(r"(^|_)(identifier|name|word|constant|symbol|variable|id|path)$")
 
 
 def generic_rules(language: Language) -> Rules:
     """Return rules for any grammar."""
-    definitions: dict[str, Define] = {}
-    comments: set[str] = set()
-    leads: set[str] = set()
-    tails: set[str] = set()
-    imports: set[str] = set()
-    sequences: set[str] = set()
-    opaque: set[str] = set()
+    roles = dict.fromkeys(_ROLES, "")
+    definitions: dict[str | Reader, str] = {}
     for number in range(language.node_kind_count):
         name = language.node_kind_for_id(number)
-        if not name or not language.node_kind_is_named(number) or name.startswith("_"):
-            continue
-        if _COMMENTS.search(name):
-            comments.add(name)
-        elif _LEADS.search(name):
-            leads.add(name)
-        elif _IMPORTS.search(name):
-            imports.add(name)
-        elif _TAILS.search(name):
-            tails.add(name)
-        elif _OPAQUE.search(name):
-            opaque.add(name)
-        elif _SEQUENCE.search(name):
-            sequences.add(name)
-        elif _DEFINING.search(name):
-            kind = next((kind for pattern, kind in KINDS if pattern.search(name)), None)
-            if kind is not None:
-                definitions[name] = _named(kind)
+        if name and language.node_kind_is_named(number) and not name.startswith("_"):
+            role = next((role for role, pattern in _ROLES.items() if pattern.search(name)), None)
+            if role is not None:
+                roles[role] += name + " "
+    for name in roles["definitions"].split():
+        kind = next((kind for pattern, kind in KINDS if pattern.search(name)), None)
+        if kind is not None:
+            definitions[_named(kind)] = name
     return Rules(
         definitions=definitions,
-        sequences=frozenset(sequences),
-        opaque=frozenset(opaque),
-        comments=frozenset(comments),
-        leads=frozenset(leads),
-        tails=frozenset(tails),
-        imports=frozenset(imports),
+        sequences=roles["sequences"],
+        opaque=roles["opaque"],
+        comments=roles["comments"],
+        leads=roles["leads"],
+        tails=roles["tails"],
+        imports=roles["imports"],
     )
 
 
-def _named(kind: str) -> Define:
-    def define(node: Node, at: Place) -> Definition | None:
-        found = name_node(node)
-        return None if found is None else defined(kind, at, text_of(found, at.source))
-
-    return define
+def _named(kind: str) -> Reader:
+    return lambda at: at.define(kind, at.text(name_node(at.node)))
 
 
 def name_node(node: Node) -> Node | None:

@@ -12,7 +12,7 @@ from ctx.chunking.balancing import balance
 from ctx.chunking.joining import join, joinable, qualify, united
 from ctx.chunking.limits import DEPTH, HARD, HEADER, JOIN, LIMIT, STATEMENT, TINY
 from ctx.chunking.lines import split_lines
-from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Definition, Grammar, Place
+from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Candidate, Definition, Grammar
 from ctx.chunking.tiling import SPACES
 from ctx.chunking.units import Scope, Unit, group
 from ctx.types import Chunk
@@ -320,7 +320,7 @@ class _Splitter:
     def definitions_inside(self, node: Node, around: Definition, kind: str, depth: int) -> list[Definition]:
         """Return the definitions in a small class or module, recursively, except in function bodies."""
         grammar = self.grammar
-        roles, sequences, defines = grammar.roles, grammar.sequences, grammar.defines
+        roles, sequences, readers = grammar.roles, grammar.sequences, grammar.readers
         children = node.children
         for _ in range(8):
             if not children or node.kind_id in sequences:
@@ -335,7 +335,7 @@ class _Splitter:
             inside = around if number in sequences else None
             inner = kind
             if roles[number] == DEFINITION:
-                definition = defines[number](child, Place(self.source, kind, child.start_byte))
+                definition = readers[number](Candidate(child, self.source, kind, child.start_byte))
                 if definition is None:
                     continue
                 found.append(definition)

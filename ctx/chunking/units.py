@@ -17,9 +17,9 @@ from ctx.chunking.rules import (
     IMPORTS,
     LEAD,
     OPEN,
+    Candidate,
     Definition,
     Grammar,
-    Place,
 )
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class _Grouping:
         kind = "block"
         definition = None
         if role == DEFINITION:
-            definition = self.grammar.defines[number](child, Place(self.source, self.scope.kind, begin))
+            definition = self.grammar.readers[number](Candidate(child, self.source, self.scope.kind, begin))
             if definition is IMPORTS:
                 kind, definition = "imports", None
             elif definition is not None:

@@ -157,7 +157,7 @@ class _Walker:
             found = inner.child_by_field_name("name")
             if found is not None:
                 return self.line(found.start_byte)
-            inner = next((child for child in inner.children if child.kind_id in self.grammar.defines), None)
+            inner = next((child for child in inner.children if child.kind_id in self.grammar.readers), None)
         letters = name.rpartition(".")[2].encode("utf-8", "replace")
         at = self.source.find(letters, node.start_byte, body)
         return self.line(at if at >= 0 else node.start_byte)

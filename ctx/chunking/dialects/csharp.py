@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import (
-    Definition,
-    Place,
-    Rules,
-    before,
-    by_field,
-    child_of_type,
-    defined,
-    field_text,
-    text_of,
-    wrapper,
-)
-from ctx.chunking.wordlists import words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from ctx.chunking.rules import Candidate, Definition, Rules, by_field, child_of_type, wrapper
 
 _TEST = re.compile(
     rb"[\[,]\s*(?:\w+\.)*(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|SkippableFact|"
@@ -28,66 +12,46 @@ _TEST = re.compile(
 )
 
 
-def _method(node: Node, at: Place) -> Definition | None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return None
-    return defined("method", at, text_of(name, at.source), _TEST.search(before(node, name, at)) is not None)
+_method = by_field("method", test_mark=_TEST)
 
 
-def _operator(node: Node, at: Place) -> Definition | None:
-    sign = field_text(node, at.source, "operator") or field_text(node, at.source, "type")
-    return defined("method", at, f"operator {sign}" if sign else "")
+def _operator(at: Candidate) -> Definition | None:
+    sign = at.field("operator") or at.field("type")
+    return at.define("method", sign and f"operator {sign}")
 
 
-def _indexer(_node: Node, _at: Place) -> Definition:
+def _indexer(_at: Candidate) -> Definition:
     return Definition("method", "this[]", ("this",))
 
 
-def _fields(node: Node, at: Place) -> Definition | None:
-    variables = child_of_type(node, "variable_declaration")
-    if variables is None:
-        return None
-    names = tuple(
-        field_text(child, at.source, "name")
-        for child in variables.named_children
-        if child.type == "variable_declarator"
+def _fields(at: Candidate) -> Definition | None:
+    variables = child_of_type(at.node, "variable_declaration")
+    children = variables.named_children if variables is not None else ()
+    return at.define_names(
+        "field", (at.field("name", one) for one in children if one.type == "variable_declarator")
     )
-    return Definition("field", names[0], names) if names else None
 
 
 CSHARP = Rules(
     definitions={
-        "namespace_declaration": wrapper,
-        "class_declaration": by_field("class"),
-        "record_declaration": by_field("class"),
-        "struct_declaration": by_field("struct"),
-        "record_struct_declaration": by_field("struct"),
-        "interface_declaration": by_field("interface"),
-        "enum_declaration": by_field("enum"),
-        "enum_member_declaration": by_field("field"),
-        "delegate_declaration": by_field("type"),
-        "method_declaration": _method,
-        "constructor_declaration": _method,
-        "destructor_declaration": _method,
-        "local_function_statement": by_field("function"),
-        "operator_declaration": _operator,
-        "conversion_operator_declaration": _operator,
-        "indexer_declaration": _indexer,
-        "property_declaration": by_field("field"),
-        "event_declaration": by_field("field"),
-        "event_field_declaration": _fields,
-        "field_declaration": _fields,
+        wrapper: "namespace_declaration",
+        "class": "class_declaration record_declaration",
+        "struct": "struct_declaration record_struct_declaration",
+        "interface": "interface_declaration",
+        "enum": "enum_declaration",
+        "type": "delegate_declaration",
+        _method: "method_declaration constructor_declaration destructor_declaration",
+        "function": "local_function_statement",
+        _operator: "operator_declaration conversion_operator_declaration",
+        _indexer: "indexer_declaration",
+        "field": "property_declaration event_declaration enum_member_declaration",
+        _fields: "field_declaration event_field_declaration",
     },
-    sequences=words(
-        "compilation_unit declaration_list enum_member_declaration_list block accessor_list "
-        "switch_body switch_section initializer_expression preproc_if preproc_else preproc_elif "
-        "preproc_if_in_top_level file_scoped_namespace_declaration"
-    ),
-    opaque=frozenset({"string_literal", "raw_string_literal", "verbatim_string_literal"}),
-    leads=frozenset({"preproc_region"}),
-    tails=frozenset({"preproc_endregion"}),
-    imports=frozenset(
-        {"using_directive", "extern_alias_directive", "global_attribute", "file_scoped_namespace"}
-    ),
+    sequences="compilation_unit declaration_list enum_member_declaration_list block accessor_list "
+    "switch_body switch_section initializer_expression preproc_if preproc_else preproc_elif "
+    "preproc_if_in_top_level file_scoped_namespace_declaration",
+    opaque="string_literal raw_string_literal verbatim_string_literal",
+    leads="preproc_region",
+    tails="preproc_endregion",
+    imports="using_directive extern_alias_directive global_attribute file_scoped_namespace",
 )

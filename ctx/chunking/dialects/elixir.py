@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import IMPORTS, Definition, Place, Rules
-from ctx.chunking.wordlists import words
+from ctx.chunking.rules import IMPORTS, Candidate, Definition, Rules, test_case
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,34 +25,34 @@ _KINDS = {
     b"defprotocol": "interface",
     b"defimpl": "impl",
 }
-_IMPORTS = frozenset({b"use", b"import", b"alias", b"require"})
+_IMPORTS = (b"use", b"import", b"alias", b"require")
+_TESTS = (b"test", b"describe", b"property", b"feature")
 _LEADS = re.compile(rb"@(?:doc|spec|impl|deprecated|typedoc|tag|describetag|dialyzer|since|callback_doc)\b")
 _ATTRIBUTE = re.compile(rb"@(type|typep|opaque|callback|macrocallback|\w+)\s+([a-z_]\w*)?")
 
 
-def _call(node: Node, at: Place) -> Definition | None:
-    match = _CALL.match(at.source, node.start_byte, node.end_byte)
+def _call(at: Candidate) -> Definition | None:
+    match = _CALL.match(at.source, at.node.start_byte, at.node.end_byte)
     if match is None:
         return None
-    word, text, module, name = match.groups()
+    word, text, module, plain = match.groups()
     if word in _IMPORTS:
         return IMPORTS
-    if text is not None and word in (b"test", b"describe", b"property", b"feature"):
-        shown = text.decode("utf-8", "replace")
-        return Definition("test", shown, (shown,), word == b"describe", True, " > ")
+    if text is not None and word in _TESTS:
+        return test_case(text.decode("utf-8", "replace"), word == b"describe")
     kind = _KINDS.get(word)
-    if kind is None:
+    name = (module or plain or b"").decode("utf-8", "replace")
+    if kind is None or not name:
         return None
-    found = (module or name or b"").decode("utf-8", "replace")
     if kind in ("module", "interface", "impl"):
-        found = re.sub(r"\s*,\s*for:\s*", " for ", found)
-        return Definition(kind, found, (found,) if kind != "impl" else (), members=True) if found else None
-    return Definition(kind, found, (found,)) if found else None
+        name = re.sub(r"\s*,\s*for:\s*", " for ", name)
+        return Definition(kind, name, (name,) if kind != "impl" else (), members=True)
+    return Definition(kind, name, (name,))
 
 
-def _attribute(node: Node, at: Place) -> Definition | None:
-    match = _ATTRIBUTE.match(at.source, node.start_byte, node.end_byte)
-    if match is None or _is_lead(node, at.source) or _is_module_documentation(node, at.source):
+def _attribute(at: Candidate) -> Definition | None:
+    match = _ATTRIBUTE.match(at.source, at.node.start_byte, at.node.end_byte)
+    if match is None or _is_lead(at.node, at.source) or _is_module_documentation(at.node, at.source):
         return None
     word = match.group(1).decode()
     if word in ("type", "typep", "opaque", "callback", "macrocallback"):
@@ -71,11 +70,9 @@ def _is_module_documentation(node: Node, source: bytes) -> bool:
 
 
 ELIXIR = Rules(
-    definitions={"call": _call, "unary_operator": _attribute},
-    sequences=words(
-        "source do_block body stab_clause list map map_content keywords else_block anonymous_function"
-    ),
-    opaque=words("string sigil charlist"),
+    definitions={_call: "call", _attribute: "unary_operator"},
+    sequences="source do_block body stab_clause list map map_content keywords else_block anonymous_function",
+    opaque="string sigil charlist",
     leads_if={"unary_operator": _is_lead},
     docstrings=_is_module_documentation,
     clauses=True,

@@ -3,96 +3,64 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import (
-    WRAPPER,
-    Define,
-    Definition,
-    Place,
-    Rules,
-    by_field,
-    child_at,
-    defined,
-    field_text,
-    text_of,
-)
-from ctx.chunking.wordlists import words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from ctx.chunking.rules import WRAPPER, Candidate, Definition, Reader, Rules, child_at
 
 _TEST = re.compile(r"(?:Test|Benchmark|Example|Fuzz)(?![a-z])")
 _RECEIVER = re.compile(r"(\w+)\s*(?:\[.*\])?\s*\)$")
 _TYPE_KINDS = {"struct_type": "struct", "interface_type": "interface"}
 
 
-def _function(node: Node, at: Place) -> Definition | None:
-    name = field_text(node, at.source, "name")
-    if name and _TEST.match(name):
-        parameters = field_text(node, at.source, "parameters")
-        return defined("function", at, name, "testing." in parameters or name.startswith("Example"))
-    return defined("function", at, name)
+def _function(at: Candidate) -> Definition | None:
+    name = at.field("name")
+    is_test = _TEST.match(name) and (name.startswith("Example") or "testing." in at.field("parameters"))
+    return at.define("function", name, bool(is_test))
 
 
-def _method(node: Node, at: Place) -> Definition | None:
-    name = field_text(node, at.source, "name")
-    if not name:
-        return None
-    receiver = _RECEIVER.search(field_text(node, at.source, "receiver"))
-    return Definition("method", f"{receiver.group(1)}.{name}" if receiver else name, (name,))
+def _method(at: Candidate) -> Definition | None:
+    name = at.field("name")
+    receiver = _RECEIVER.search(at.field("receiver"))
+    return Definition("method", f"{receiver[1]}.{name}" if receiver else name, (name,)) if name else None
 
 
-def _spec(kind: str) -> Define:
-    def define(node: Node, at: Place) -> Definition | None:
-        if at.scope in ("function", "method", "test"):
+def _spec(kind: str) -> Reader:
+    def read(at: Candidate) -> Definition | None:
+        names = tuple(map(at.text, at.node.children_by_field_name("name")))
+        if at.is_local or not names:
             return None
-        names = tuple(text_of(child, at.source) for child in node.children_by_field_name("name"))
-        if not names:
-            return None
-        kind_here = kind
-        if kind == "type":
-            inner = node.child_by_field_name("type")
-            kind_here = _TYPE_KINDS.get(inner.type, "type") if inner is not None else "type"
-        return Definition(kind_here, names[0], names)
+        inner = at.node.child_by_field_name("type") if kind == "type" else None
+        return Definition(_TYPE_KINDS.get(inner.type, kind) if inner is not None else kind, names[0], names)
 
-    return define
+    return read
 
 
-def _declaration(kind: str) -> Define:
+def _declaration(kind: str) -> Reader:
     """Return a reader of declarations: a single spec names it, several in parentheses are separate."""
-    define_spec = _spec(kind)
+    read_spec = _spec(kind)
 
-    def define(node: Node, at: Place) -> Definition | None:
-        if at.scope in ("function", "method", "test"):
-            return None
-        second = child_at(node, 1)
-        if second is None:
+    def read(at: Candidate) -> Definition | None:
+        second = child_at(at.node, 1)
+        if at.is_local or second is None:
             return None
         if second.type == "(" or second.type.endswith("_list"):
             return WRAPPER
-        return define_spec(second, at)
+        return read_spec(at._replace(node=second))
 
-    return define
+    return read
 
 
 GO = Rules(
     definitions={
-        "function_declaration": _function,
-        "method_declaration": _method,
-        "type_declaration": _declaration("type"),
-        "const_declaration": _declaration("constant"),
-        "var_declaration": _declaration("constant"),
-        "type_spec": _spec("type"),
-        "type_alias": _spec("type"),
-        "const_spec": _spec("constant"),
-        "var_spec": _spec("constant"),
-        "method_elem": by_field("method"),
+        _function: "function_declaration",
+        _method: "method_declaration",
+        "method": "method_elem",
+        _declaration("type"): "type_declaration",
+        _declaration("constant"): "const_declaration var_declaration",
+        _spec("type"): "type_spec type_alias",
+        _spec("constant"): "const_spec var_spec",
     },
-    sequences=words(
-        "source_file block statement_list literal_value field_declaration_list interface_type "
-        "var_spec_list import_spec_list expression_case default_case type_case communication_case"
-    ),
-    opaque=frozenset({"raw_string_literal", "interpreted_string_literal"}),
-    imports=frozenset({"package_clause", "import_declaration"}),
+    sequences="source_file block statement_list literal_value field_declaration_list interface_type "
+    "var_spec_list import_spec_list expression_case default_case type_case communication_case",
+    opaque="raw_string_literal interpreted_string_literal",
+    imports="package_clause import_declaration",
 )

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 
 from ctx.chunking.rules import (
     WRAPPER,
+    Candidate,
     Definition,
-    Place,
     Rules,
-    before,
     by_field,
     by_type,
     child_at,
     child_of_type,
-    defined,
-    field_text,
-    kind_inside,
     release_comments,
-    text_of,
+    test_case,
 )
-from ctx.chunking.wordlists import words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,166 +24,134 @@ if TYPE_CHECKING:
 _TEST = re.compile(
     rb"@(?:[\w.]+:)?(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory)\b"
 )
-_KOTEST = words(
-    "test should describe context it given when then feature scenario expect xtest xdescribe xit xcontext "
-    "Given When Then And Feature Scenario"
-)
 
 
-def _java_method(node: Node, at: Place) -> Definition | None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return None
-    return defined("method", at, text_of(name, at.source), _TEST.search(before(node, name, at)) is not None)
+_java_method = by_field("method", test_mark=_TEST)
 
 
-def _java_fields(node: Node, at: Place) -> Definition | None:
-    names = tuple(field_text(d, at.source, "name") for d in node.children_by_field_name("declarator"))
-    return Definition("field", names[0], names) if names else None
+def _java_fields(at: Candidate) -> Definition | None:
+    declarators = at.node.children_by_field_name("declarator")
+    return at.define_names("field", (at.field("name", one) for one in declarators))
 
 
 JAVA = Rules(
     definitions={
-        "class_declaration": by_field("class"),
-        "record_declaration": by_field("class"),
-        "interface_declaration": by_field("interface"),
-        "annotation_type_declaration": by_field("interface"),
-        "enum_declaration": by_field("enum"),
-        "method_declaration": _java_method,
-        "constructor_declaration": _java_method,
-        "compact_constructor_declaration": _java_method,
-        "annotation_type_element_declaration": _java_method,
-        "field_declaration": _java_fields,
-        "constant_declaration": _java_fields,
-        "enum_constant": by_field("field"),
-        "module_declaration": by_field("module"),
+        "class": "class_declaration record_declaration",
+        "interface": "interface_declaration annotation_type_declaration",
+        "enum": "enum_declaration",
+        _java_method: "method_declaration constructor_declaration compact_constructor_declaration "
+        "annotation_type_element_declaration",
+        _java_fields: "field_declaration constant_declaration",
+        "field": "enum_constant",
+        "module": "module_declaration",
     },
-    sequences=words(
-        "program class_body interface_body enum_body enum_body_declarations annotation_type_body "
-        "block constructor_body switch_block switch_block_statement_group array_initializer "
-        "module_body element_value_array_initializer"
-    ),
-    opaque=frozenset({"string_literal", "text_block"}),
-    imports=frozenset({"package_declaration", "import_declaration"}),
+    sequences="program class_body interface_body enum_body enum_body_declarations annotation_type_body "
+    "block constructor_body switch_block switch_block_statement_group array_initializer "
+    "module_body element_value_array_initializer",
+    opaque="string_literal text_block",
+    imports="package_declaration import_declaration",
 )
 
+_KOTEST = frozenset(
+    "test should describe context it given when then feature scenario expect xtest xdescribe xit xcontext "
+    "Given When Then And Feature Scenario".split()
+)
+_KOTEST_NAME = re.compile(rb'\s*\(\s*"((?:[^"\\\n]|\\.){1,300})"')
 
-def _kotlin_name(node: Node, at: Place) -> str:
-    return text_of(node, at.source).strip("`")
+
+def _kotlin_name(node: Node | None, at: Candidate) -> str:
+    return at.text(node).strip("`")
 
 
-def _kotlin_class(node: Node, at: Place) -> Definition | None:
+def _kotlin_class(at: Candidate) -> Definition | None:
     kind = "class"
-    for child in node.children:
+    for child in at.node.children:
         word = child.type
         if word == "type_identifier":
-            return defined(kind, at, _kotlin_name(child, at))
+            return at.define(kind, _kotlin_name(child, at))
         if word in ("interface", "enum"):
             kind = word
     return None
 
 
-def _kotlin_function(node: Node, at: Place) -> Definition | None:
-    name = child_of_type(node, "simple_identifier")
+def _kotlin_function(at: Candidate) -> Definition | None:
+    name = child_of_type(at.node, "simple_identifier")
     if name is None:
         return None
     plain = _kotlin_name(name, at)
-    if _TEST.search(before(node, name, at)):
+    if _TEST.search(at.source, at.lead, name.start_byte):
         return Definition("test", plain, (plain,), is_test=True)
-    return Definition(kind_inside("function", at.scope), _received(node, at) + plain, (plain,))
+    return Definition(at.kind("function"), _receiver(at) + plain, (plain,))
 
 
-def _received(node: Node, at: Place) -> str:
+def _receiver(at: Candidate) -> str:
     """Return the receiver of an extension with its dot, without type arguments."""
-    receiver = field_text(node, at.source, "receiver")
+    receiver = at.field("receiver")
     return re.sub(r"<.*>|[?()\s]|@\w+", "", receiver) + "." if receiver else ""
 
 
-def _kotlin_property(node: Node, at: Place) -> Definition | None:
-    if at.scope in ("function", "method", "test"):
-        return None
-    variable = child_of_type(node, "variable_declaration", "multi_variable_declaration")
-    if variable is None:
+def _kotlin_property(at: Candidate) -> Definition | None:
+    variable = child_of_type(at.node, "variable_declaration", "multi_variable_declaration")
+    if at.is_local or variable is None:
         return None
     declared = [variable] if variable.type == "variable_declaration" else variable.named_children
-    names = tuple(
-        _kotlin_name(name, at)
-        for one in declared
-        if (name := child_of_type(one, "simple_identifier")) is not None
-    )
-    if not names:
-        return None
-    return Definition(kind_inside("constant", at.scope), _received(node, at) + names[0], names)
+    identifiers = (child_of_type(one, "simple_identifier") for one in declared)
+    names = tuple(_kotlin_name(one, at) for one in identifiers if one is not None)
+    return Definition(at.kind("constant"), _receiver(at) + names[0], names) if names else None
 
 
-def _kotlin_companion(node: Node, at: Place) -> Definition:
+def _kotlin_companion(at: Candidate) -> Definition:
     """Return a wrapper: members of a companion are qualified by the class, the companion adds no name."""
-    name = child_of_type(node, "type_identifier")
+    name = child_of_type(at.node, "type_identifier")
     return WRAPPER if name is None else Definition("object", "", (_kotlin_name(name, at),), members=True)
 
 
-def _kotlin_constructor(_node: Node, _at: Place) -> Definition:
+def _kotlin_constructor(_at: Candidate) -> Definition:
     return Definition("method", "constructor", ("constructor",))
 
 
-def _kotest(node: Node, at: Place) -> Definition | None:
+def _kotest(at: Candidate) -> Definition | None:
     """Read `"name" { … }`, `test("name") { … }` and similar tests."""
-    source = at.source
-    callee = child_at(node, 0)
+    callee = child_at(at.node, 0)
     for _ in range(3):
         if callee is None or callee.type != "call_expression":
             break
         callee = child_at(callee, 0)
-    if callee is None or source[node.end_byte - 1] != 0x7D:
+    if callee is None or not at.source.endswith(b"}", 0, at.node.end_byte):
         return None
-    if callee.type == "simple_identifier":
-        if text_of(callee, source) not in _KOTEST:
-            return None
-        name = _first_string(source, callee.end_byte)
-    else:
-        name = text_of(callee, source).strip('"') if callee.type == "string_literal" else ""
-    return Definition("test", name, (name,), members=True, is_test=True, separator=" > ") if name else None
-
-
-def _first_string(source: bytes, start: int) -> str:
-    match = re.compile(rb'\s*\(\s*"((?:[^"\\\n]|\\.){1,300})"').match(source, start)
-    return match.group(1).decode("utf-8", "replace") if match else ""
-
-
-_HEADERS = words("package_header import_list import_header")
-_COMMENTS = words("line_comment multiline_comment shebang_line")
+    name = ""
+    if callee.type == "string_literal":
+        name = at.text(callee).strip('"')
+    elif callee.type == "simple_identifier" and at.text(callee) in _KOTEST:
+        match = _KOTEST_NAME.match(at.source, callee.end_byte)
+        name = match[1].decode("utf-8", "replace") if match else ""
+    return test_case(name, is_group=True) if name else None
 
 
 def _is_annotation(node: Node, source: bytes) -> bool:
-    """Return True for `@Name(…)` on a line of its own, which the grammar parses as an expression."""
-    return source[node.start_byte] == 0x40
+    """Return whether a node is `@Name(…)` on its own line, which the grammar parses as an expression."""
+    return source.startswith(b"@", node.start_byte)
 
+
+_HEADERS = "package_header import_list import_header"
+_COMMENTS = "line_comment multiline_comment shebang_line"
 
 KOTLIN = Rules(
     definitions={
-        "class_declaration": _kotlin_class,
-        "object_declaration": by_type("object", "type_identifier"),
-        "companion_object": _kotlin_companion,
-        "function_declaration": _kotlin_function,
-        "property_declaration": _kotlin_property,
-        "secondary_constructor": _kotlin_constructor,
-        "type_alias": by_type("type", "type_identifier"),
-        "enum_entry": by_type("field", "simple_identifier"),
-        "call_expression": _kotest,
+        _kotlin_class: "class_declaration",
+        by_type("object", "type_identifier"): "object_declaration",
+        _kotlin_companion: "companion_object",
+        _kotlin_function: "function_declaration",
+        _kotlin_property: "property_declaration",
+        _kotlin_constructor: "secondary_constructor",
+        by_type("type", "type_identifier"): "type_alias",
+        by_type("field", "simple_identifier"): "enum_entry",
+        _kotest: "call_expression",
     },
-    sequences=frozenset(
-        {
-            "source_file",
-            "class_body",
-            "enum_class_body",
-            "statements",
-            "when_expression",
-            "control_structure_body",
-        }
-    ),
-    opaque=frozenset({"string_literal"}),
+    sequences="source_file class_body enum_class_body statements when_expression control_structure_body",
+    opaque="string_literal",
     comments=_COMMENTS,
-    leads=frozenset({"file_annotation"}),
+    leads="file_annotation",
     leads_if={"prefix_expression": _is_annotation},
     imports=_HEADERS,
     expand=release_comments(_COMMENTS, _HEADERS),

@@ -4,69 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import Definition, Place, Rules, child_at, field_text, kind_inside, text_of
+from ctx.chunking.rules import Candidate, Definition, Rules, child_at
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def _function(node: Node, at: Place) -> Definition | None:
-    name = field_text(node, at.source, "name")
+def _function(at: Candidate) -> Definition | None:
+    name = at.field("name")
+    is_test = name.startswith("test") and (name[4:5] in ("", "_") or at.scope in ("class", "test"))
+    return at.define("function", name, is_test)
+
+
+def _class(at: Candidate) -> Definition | None:
+    name = at.field("name")
     if not name:
         return None
-    if name.startswith("test") and (name[4:5] in ("", "_") or at.scope in ("class", "test")):
-        return Definition("test", name, (name,), is_test=True)
-    return Definition(kind_inside("function", at.scope), name, (name,))
+    is_test = name.startswith("Test") or "TestCase" in at.field("superclasses")
+    return Definition("class", name, (name,), members=True, is_test=is_test)
 
 
-def _class(node: Node, at: Place) -> Definition | None:
-    name = field_text(node, at.source, "name")
-    if not name:
-        return None
-    return Definition("class", name, (name,), members=True, is_test=_is_test_class(name, node, at))
-
-
-def _is_test_class(name: str, node: Node, at: Place) -> bool:
-    if name.startswith("Test"):
-        return True
-    bases = field_text(node, at.source, "superclasses")
-    return "TestCase" in bases
-
-
-def _decorated(node: Node, at: Place) -> Definition | None:
-    inner = node.child_by_field_name("definition")
+def _decorated(at: Candidate) -> Definition | None:
+    inner = at.node.child_by_field_name("definition")
     if inner is None:
         return None
-    return (_class if inner.type == "class_definition" else _function)(inner, at)
+    return (_class if inner.type == "class_definition" else _function)(at._replace(node=inner))
 
 
-def _assignment(node: Node, at: Place) -> Definition | None:
+def _assignment(at: Candidate) -> Definition | None:
     """Read `NAME = value` and `name: type = value` at the level of a module or class."""
-    if at.scope not in ("module", "class"):
-        return None
-    inner = node if node.type == "assignment" else child_at(node, 0)
-    if inner is None or inner.type != "assignment":
+    inner = at.node if at.node.type == "assignment" else child_at(at.node, 0)
+    if at.scope not in ("module", "class") or inner is None or inner.type != "assignment":
         return None
     target = inner.child_by_field_name("left")
-    if target is None:
+    if target is None or target.type not in ("identifier", "pattern_list"):
         return None
-    if target.type == "identifier":
-        name = text_of(target, at.source)
-        return Definition(kind_inside("constant", at.scope), name, (name,))
-    if target.type == "pattern_list":
-        names = tuple(
-            text_of(child, at.source) for child in target.named_children if child.type == "identifier"
-        )
-        return Definition(kind_inside("constant", at.scope), names[0], names) if names else None
-    return None
+    targets = [target] if target.type == "identifier" else target.named_children
+    return at.define_names("constant", (at.text(one) for one in targets if one.type == "identifier"))
 
 
-def _alias(node: Node, at: Place) -> Definition | None:
-    left = node.child_by_field_name("left")
-    if left is None:
-        return None
-    name = text_of(left, at.source).partition("[")[0]
-    return Definition("type", name, (name,))
+def _alias(at: Candidate) -> Definition | None:
+    left = at.node.child_by_field_name("left")
+    return at.define_names("type", [at.text(left).partition("[")[0]]) if left is not None else None
 
 
 def _docstring(node: Node, _source: bytes) -> bool:
@@ -76,15 +55,14 @@ def _docstring(node: Node, _source: bytes) -> bool:
 
 PYTHON = Rules(
     definitions={
-        "function_definition": _function,
-        "class_definition": _class,
-        "decorated_definition": _decorated,
-        "expression_statement": _assignment,
-        "assignment": _assignment,
-        "type_alias_statement": _alias,
+        _function: "function_definition",
+        _class: "class_definition",
+        _decorated: "decorated_definition",
+        _assignment: "expression_statement assignment",
+        _alias: "type_alias_statement",
     },
-    sequences=frozenset({"module", "block", "list", "dictionary", "set", "tuple"}),
-    opaque=frozenset({"string", "concatenated_string"}),
-    imports=frozenset({"import_statement", "import_from_statement", "future_import_statement"}),
+    sequences="module block list dictionary set tuple",
+    opaque="string concatenated_string",
+    imports="import_statement import_from_statement future_import_statement",
     docstrings=_docstring,
 )

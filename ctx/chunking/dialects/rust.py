@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import IMPORTS, Definition, Place, Rules, by_field, defined, field_text
-from ctx.chunking.wordlists import words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from ctx.chunking.rules import IMPORTS, Candidate, Definition, Rules
 
 _TEST = re.compile(
     rb"#\[\s*(?:\w+::)*(?:test|rstest|test_case|bench|quickcheck|proptest|wasm_bindgen_test)\b"
@@ -18,49 +13,44 @@ _CFG_TEST = re.compile(rb"#\[\s*cfg\s*\(\s*test\s*\)\s*\]")
 _TYPE_NAME = re.compile(r"(?:&\s*)?(?:'\w+\s+)?(?:mut\s+)?(?:dyn\s+)?(?:\w+\s*::\s*)*(\w+)")
 
 
-def _function(node: Node, at: Place) -> Definition | None:
-    is_test = _TEST.search(at.source, at.lead, node.start_byte) is not None
-    return defined("function", at, field_text(node, at.source, "name"), is_test)
+def _function(at: Candidate) -> Definition | None:
+    is_test = _TEST.search(at.source, at.lead, at.node.start_byte) is not None
+    return at.define("function", at.field("name"), is_test)
 
 
-def _impl(node: Node, at: Place) -> Definition | None:
-    text = field_text(node, at.source, "type")
+def _impl(at: Candidate) -> Definition | None:
+    text = at.field("type")
     match = _TYPE_NAME.match(text)
     name = match.group(1) if match else text
     return Definition("impl", name, (), members=True) if name else None
 
 
-def _module(node: Node, at: Place) -> Definition | None:
-    name = field_text(node, at.source, "name")
-    if node.child_by_field_name("body") is None:
+def _module(at: Candidate) -> Definition | None:
+    if at.node.child_by_field_name("body") is None:
         return IMPORTS
-    is_test = name == "tests" or _CFG_TEST.search(at.source, at.lead, node.start_byte) is not None
+    name = at.field("name")
+    is_test = name == "tests" or _CFG_TEST.search(at.source, at.lead, at.node.start_byte) is not None
     return Definition("module", name, (name,), members=True, is_test=is_test)
 
 
 RUST = Rules(
     definitions={
-        "function_item": _function,
-        "function_signature_item": by_field("function"),
-        "struct_item": by_field("struct"),
-        "union_item": by_field("struct"),
-        "enum_item": by_field("enum"),
-        "enum_variant": by_field("field"),
-        "trait_item": by_field("trait"),
-        "impl_item": _impl,
-        "mod_item": _module,
-        "const_item": by_field("constant"),
-        "static_item": by_field("constant"),
-        "type_item": by_field("type"),
-        "associated_type": by_field("type"),
-        "macro_definition": by_field("macro"),
+        _function: "function_item",
+        "function": "function_signature_item",
+        "struct": "struct_item union_item",
+        "enum": "enum_item",
+        "field": "enum_variant",
+        "trait": "trait_item",
+        _impl: "impl_item",
+        _module: "mod_item",
+        "constant": "const_item static_item",
+        "type": "type_item associated_type",
+        "macro": "macro_definition",
     },
-    sequences=words(
-        "source_file declaration_list block enum_variant_list field_declaration_list match_block "
-        "token_tree array_expression use_list macro_definition field_initializer_list"
-    ),
-    opaque=frozenset({"string_literal", "raw_string_literal"}),
-    leads=frozenset({"attribute_item"}),
-    imports=frozenset({"use_declaration", "extern_crate_declaration"}),
+    sequences="source_file declaration_list block enum_variant_list field_declaration_list match_block "
+    "token_tree array_expression use_list macro_definition field_initializer_list",
+    opaque="string_literal raw_string_literal",
+    leads="attribute_item",
+    imports="use_declaration extern_crate_declaration",
     separator="::",
 )

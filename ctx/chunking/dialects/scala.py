@@ -3,68 +3,50 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import Definition, Place, Rules, by_field, kind_inside, release_comments, text_of
-from ctx.chunking.wordlists import words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from ctx.chunking.rules import Candidate, Definition, Rules, release_comments, test_case
 
 _TEST = re.compile(
     rb"(test|it|describe|property|scenario|feature|Scenario|Feature|ignore|group)\s*\(\s*\"((?:[^\"\\\n]|\\.){1,300})\""
     rb"|(?:it|they|ignore)?\s*(?:should|must|can)?\s*\"((?:[^\"\\\n]|\\.){1,300})\""
     rb"(?:\s+(?:should|must|can)\s+\"((?:[^\"\\\n]|\\.){1,300})\")?\s+(in|should|when|must|can|which|>>|that)\b"
 )
-_GROUPS = frozenset(
-    {b"describe", b"feature", b"Feature", b"should", b"when", b"must", b"can", b"which", b">>"}
-)
+_GROUPS = (b"describe", b"feature", b"Feature", b"should", b"when", b"must", b"can", b"which", b">>")
 
 
-def _value(node: Node, at: Place) -> Definition | None:
-    if at.scope in ("function", "method", "test"):
+def _value(at: Candidate) -> Definition | None:
+    pattern = at.node.child_by_field_name("pattern") or at.node.child_by_field_name("name")
+    if at.is_local or pattern is None or pattern.type != "identifier":
         return None
-    pattern = node.child_by_field_name("pattern") or node.child_by_field_name("name")
-    if pattern is None or pattern.type != "identifier":
-        return None
-    name = text_of(pattern, at.source)
-    return Definition(kind_inside("constant", at.scope), name, (name,))
+    return at.define_names("constant", [at.text(pattern)])
 
 
-def _test(node: Node, at: Place) -> Definition | None:
-    match = _TEST.match(at.source, node.start_byte, node.end_byte)
-    if match is None or at.source[node.end_byte - 1] != 0x7D:
+def _test(at: Candidate) -> Definition | None:
+    match = _TEST.match(at.source, at.node.start_byte, at.node.end_byte)
+    if match is None or not at.source.endswith(b"}", 0, at.node.end_byte):
         return None
     word, name, left, right, verb = match.groups()
     shown = " ".join(part.decode("utf-8", "replace") for part in (name, left, right) if part)
-    return Definition("test", shown, (shown,), (word or verb) in _GROUPS, True, " > ")
+    return test_case(shown, (word or verb) in _GROUPS)
 
 
 SCALA = Rules(
     definitions={
-        "class_definition": by_field("class"),
-        "object_definition": by_field("object"),
-        "package_object": by_field("object"),
-        "trait_definition": by_field("trait"),
-        "enum_definition": by_field("enum"),
-        "simple_enum_case": by_field("field"),
-        "full_enum_case": by_field("field"),
-        "function_definition": by_field("function"),
-        "function_declaration": by_field("function"),
-        "given_definition": by_field("constant"),
-        "type_definition": by_field("type"),
-        "val_definition": _value,
-        "var_definition": _value,
-        "val_declaration": _value,
-        "call_expression": _test,
-        "infix_expression": _test,
+        "class": "class_definition",
+        "object": "object_definition package_object",
+        "trait": "trait_definition",
+        "enum": "enum_definition",
+        "field": "simple_enum_case full_enum_case",
+        "function": "function_definition function_declaration",
+        "constant": "given_definition",
+        "type": "type_definition",
+        _value: "val_definition var_definition val_declaration",
+        _test: "call_expression infix_expression",
     },
-    sequences=words(
-        "compilation_unit template_body enum_body block indented_block case_block indented_cases "
-        "enum_case_definitions with_template_body"
-    ),
-    opaque=words("string interpolated_string_expression"),
-    leads=words("annotation"),
-    expand=release_comments(words("comment block_comment"), words("package_clause import_declaration")),
-    imports=words("package_clause import_declaration export_declaration"),
+    sequences="compilation_unit template_body enum_body block indented_block case_block indented_cases "
+    "enum_case_definitions with_template_body",
+    opaque="string interpolated_string_expression",
+    leads="annotation",
+    imports="package_clause import_declaration export_declaration",
+    expand=release_comments("comment block_comment", "package_clause import_declaration"),
 )
