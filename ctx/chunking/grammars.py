@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from ctx.chunking.registry import rules_of
+from ctx.chunking.dialects import rules_of
 from ctx.chunking.rules import Grammar
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctx.chunking.wordlists import words
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def _spread(table: Mapping[str, str]) -> dict[str, str]:
@@ -239,26 +241,33 @@ PREFIXES: tuple[tuple[str, str], ...] = (
 )
 
 DOCS = frozenset({"markdown", "rst", "org", "latex", "typst", "bibtex", "mermaid"})
-DOCS_NAMES = words(
+DOCS_NAMES = _words(
     "README LICENSE LICENCE COPYING NOTICE AUTHORS CONTRIBUTORS CHANGELOG CHANGES HISTORY NEWS "
     "CONTRIBUTING INSTALL TODO MAINTAINERS CREDITS THANKS PATENTS BUGS RELEASES CODE_OF_CONDUCT "
     "SECURITY UPGRADING"
 )
-CONFIG = words(
+CONFIG = _words(
     "yaml toml ini properties gitattributes gitignore gomod gosum requirements pymanifest kconfig "
     "editorconfig ron kdl hyprlang udev xcompose readline qmldir hcl terraform meson ninja "
     "dockerfile make cmake starlark gn bitbake puppet linkerscript nginx"
 )
-CONFIG_NAMES = words(
+CONFIG_NAMES = _words(
     "package.json tsconfig.json jsconfig.json composer.json .babelrc .eslintrc .prettierrc pom.xml "
     "codeowners build.xml web.config app.config nuget.config gemfile podfile procfile .htaccess "
     "nginx.conf gemfile.lock package-lock.json composer.lock jenkinsfile vagrantfile brewfile "
     "build.gradle settings.gradle build.gradle.kts settings.gradle.kts build.sbt pipfile"
 )
-DATA = words("json csv tsv psv xml po pem sparql beancount gosum dtd llvm")
-DATA_EXTENSIONS = words("csv tsv dat data log out svg sum snap pem crt key patch diff map lst")
+DATA = _words("json csv tsv psv xml po pem sparql beancount gosum dtd llvm")
+DATA_EXTENSIONS = _words("csv tsv dat data log out svg sum snap pem crt key patch diff map lst")
 
 DISPLAY_NAMES: Mapping[str, str] = {
+    **{
+        language: language.upper()
+        for language in (
+            "cobol css csv cuda dtd firrtl glsl gn hcl hlsl html ini ispc json kdl matlab php ron "
+            "scss sparql sql toml tsv tsx vhdl wgsl xml yaml"
+        ).split()
+    },
     "actionscript": "ActionScript",
     "asm": "Assembly",
     "bash": "Shell",
@@ -267,45 +276,28 @@ DISPLAY_NAMES: Mapping[str, str] = {
     "bsl": "1C Enterprise",
     "capnp": "Cap'n Proto",
     "cmake": "CMake",
-    "cobol": "COBOL",
     "commonlisp": "Common Lisp",
     "cpp": "C++",
     "csharp": "C#",
-    "css": "CSS",
-    "csv": "CSV",
-    "cuda": "CUDA",
-    "dtd": "DTD",
     "elisp": "Emacs Lisp",
     "embeddedtemplate": "Embedded template",
-    "firrtl": "FIRRTL",
     "fsharp": "F#",
     "fsharp_signature": "F# signature",
     "gdscript": "GDScript",
     "gitattributes": "Git attributes",
     "gitignore": "Ignore list",
-    "glsl": "GLSL",
-    "gn": "GN",
     "gomod": "Go module",
     "gosum": "Go checksums",
     "graphql": "GraphQL",
-    "hcl": "HCL",
     "heex": "HEEx",
-    "hlsl": "HLSL",
-    "html": "HTML",
-    "ini": "INI",
-    "ispc": "ISPC",
     "javascript": "JavaScript",
-    "json": "JSON",
-    "kdl": "KDL",
     "latex": "LaTeX",
     "linkerscript": "Linker script",
     "llvm": "LLVM IR",
     "make": "Makefile",
-    "matlab": "MATLAB",
     "objc": "Objective-C",
     "ocaml": "OCaml",
     "ocaml_interface": "OCaml interface",
-    "php": "PHP",
     "po": "Gettext catalogue",
     "powershell": "PowerShell",
     "proto": "Protocol Buffers",
@@ -315,70 +307,44 @@ DISPLAY_NAMES: Mapping[str, str] = {
     "qmljs": "QML",
     "re2c": "re2c",
     "requirements": "Pip requirements",
-    "ron": "RON",
     "rst": "reStructuredText",
-    "scss": "SCSS",
-    "sparql": "SPARQL",
-    "sql": "SQL",
     "tablegen": "TableGen",
-    "toml": "TOML",
-    "tsv": "TSV",
-    "tsx": "TSX",
     "typescript": "TypeScript",
-    "vhdl": "VHDL",
     "vim": "Vim script",
     "wat": "WebAssembly",
-    "wgsl": "WGSL",
-    "xml": "XML",
-    "yaml": "YAML",
 }
 
 LANGUAGES: frozenset[str] = frozenset(EXTENSIONS.values()) | frozenset(NAMES.values())
 """Every language that `language_of` can return."""
 
 LINGUIST_NAMES: Mapping[str, str] = {
-    **{language.replace("_", " "): language for language in LANGUAGES},
-    **{name.lower().replace("-", " "): language for language, name in DISPLAY_NAMES.items()},
-    "bash": "bash",
-    "zsh": "bash",
-    "shellscript": "bash",
-    "sh": "bash",
-    "c++": "cpp",
-    "c#": "csharp",
-    "unix assembly": "asm",
-    "cython": "python",
-    "bazel": "starlark",
-    "golang": "go",
-    "go checksums": "gosum",
-    "html+erb": "embeddedtemplate",
-    "ejs": "embeddedtemplate",
-    "html+php": "php",
-    "blade": "php",
-    "objective c++": "objc",
-    "jsx": "javascript",
-    "node": "javascript",
-    "json with comments": "json",
-    "json5": "json",
-    "jupyter notebook": "json",
-    "emacs lisp": "elisp",
-    "lisp": "commonlisp",
-    "gfm": "markdown",
-    "ignore list": "gitignore",
-    "protobuf": "proto",
-    "protocol buffer": "proto",
-    "plpgsql": "sql",
-    "plsql": "sql",
-    "tsql": "sql",
-    "less": "scss",
-    "svg": "xml",
-    "tex": "latex",
-    "viml": "vim",
-    "vim script": "vim",
-    "systemverilog": "verilog",
-    "docker": "dockerfile",
-    "java properties": "properties",
-    "kts": "kotlin",
-    "terraform": "terraform",
-    "pip requirements": "requirements",
-    "webassembly": "wat",
+    **{language.replace("_", "-"): language for language in LANGUAGES},
+    **{name.lower().replace(" ", "-"): language for language, name in DISPLAY_NAMES.items()},
+    **_spread(
+        {
+            "asm": "unix-assembly",
+            "bash": "zsh shellscript sh",
+            "commonlisp": "lisp",
+            "dockerfile": "docker",
+            "embeddedtemplate": "html+erb ejs",
+            "go": "golang",
+            "javascript": "jsx node",
+            "json": "json-with-comments json5 jupyter-notebook",
+            "kotlin": "kts",
+            "latex": "tex",
+            "markdown": "gfm",
+            "objc": "objective-c++",
+            "php": "html+php blade",
+            "properties": "java-properties",
+            "proto": "protobuf protocol-buffer",
+            "python": "cython",
+            "scss": "less",
+            "sql": "plpgsql plsql tsql",
+            "starlark": "bazel",
+            "verilog": "systemverilog",
+            "vim": "viml",
+            "xml": "svg",
+        }
+    ),
 }
+"""Languages by the names that linguist has for them, in lower case, with hyphens for spaces."""

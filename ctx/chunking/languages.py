@@ -86,5 +86,4 @@ def linguist_name_to_language(name: str) -> str | None:
 
     Like linguist, ignores case and accepts a hyphen for a space.
     """
-    folded = name.strip().lower().replace("-", " ")
-    return LINGUIST_NAMES.get(folded) or LINGUIST_NAMES.get(folded.replace(" ", "-"))
+    return LINGUIST_NAMES.get(name.strip().lower().replace(" ", "-"))
