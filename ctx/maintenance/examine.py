@@ -10,21 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ctx.errors import Damaged, Decoding
 from ctx.history.block import check_block
-from ctx.maintenance.inventory import (
-    BLOCK,
-    BLOCK_VIEW,
-    CLUSTER,
-    FIT,
-    LOG,
-    NODE,
-    OWN,
-    PARTIAL_CLUSTER,
-    PARTIAL_TREE,
-    PIN,
-    SEGMENT,
-    TREE,
-    Stored,
-)
+from ctx.maintenance.inventory import Kind, StoreFile
+from ctx.maintenance.mark import children_first
 from ctx.maintenance.pins import read_pin
 from ctx.models.model_files import JOURNAL
 from ctx.storage.arrays import Arrays, decode
@@ -40,121 +27,108 @@ if TYPE_CHECKING:
     from ctx.search.session import SearchSession
 
 
+_Reference = tuple[str, str, str]
+"""Kind, descriptor and name of a node, cluster or tree."""
+
+
 class Examiner:
     """Validates files, and records their references so that dangling ones can be found at the end."""
 
     def __init__(self, session: SearchSession) -> None:
         self._session = session
-        self._judged: dict[tuple[str, str, bytes], bool] = {}
-        """Return True for each valid node or cluster, by kind, descriptor and key."""
-        self._names: dict[str, tuple[list[bytes], list[bytes]]] = {}
-        """Nodes and clusters that a valid node or tree refers to, by path."""
+        self._valid: dict[_Reference, bool] = {}
+        """True for each examined file that is valid, and False for each damaged or dangling one."""
+        self._references: dict[_Reference, list[_Reference]] = {}
+        """References of each valid node or tree."""
 
-    def problem(self, file: Stored) -> str | None:
+    def problem(self, file: StoreFile) -> str | None:
         """Return the problem of a file by itself, or None. Raises OSError if it may not be read."""
+        self._valid[file.reference] = False
         try:
-            if file.kind in (CLUSTER, NODE, TREE):
-                self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
-                self._object(file)
-                self._judged[file.kind, file.group, bytes.fromhex(file.name)] = True
-            elif file.kind in (PARTIAL_CLUSTER, PARTIAL_TREE):
-                decode_object(file.name, _read(file))
-            elif file.kind == BLOCK:
-                check_block(decode_object(file.name, _read(file)))
-            elif file.kind == BLOCK_VIEW:
-                decode(_read(file))
-            elif file.kind == FIT:
-                _check_fit(_read(file))
-            elif file.kind == LOG:
-                self._log(file)
-            elif file.kind == PIN:
-                if read_pin(self._session.store, bytes.fromhex(file.name)) is None:
-                    return "the pin does not name its revision"
-            elif file.kind == OWN:
-                if file.name == "version" and _read(file).strip() != str(LAYOUT).encode():
-                    return f"the layout of the store is not {LAYOUT}"
-            else:
-                self._arrays(file)
+            self._check(file)
         except Damaged as error:
             return str(error)
         except FileNotFoundError:
             return None
+        self._valid[file.reference] = True
         return None
 
-    def dangling(self, files: Iterable[Stored]) -> Iterator[tuple[Stored, str]]:
+    def _check(self, file: StoreFile) -> None:
+        """Raise `Damaged` if a file is not valid, and FileNotFoundError if it is gone."""
+        if file.kind in (Kind.CLUSTER, Kind.NODE, Kind.TREE):
+            self._object(file)
+        elif file.kind in (Kind.PARTIAL_CLUSTER, Kind.PARTIAL_TREE):
+            decode_object(file.name, _read(file))
+        elif file.kind == Kind.BLOCK:
+            check_block(decode_object(file.name, _read(file)))
+        elif file.kind == Kind.BLOCK_VIEW:
+            decode(_read(file))
+        elif file.kind == Kind.FIT:
+            _check_fit(_read(file))
+        elif file.kind == Kind.LOG:
+            self._log(file)
+        elif file.kind == Kind.PIN:
+            if read_pin(self._session.store, bytes.fromhex(file.name)) is None:
+                raise Damaged("the pin does not name its revision")
+        elif file.kind == Kind.OWN:
+            if file.name == "version" and _read(file).strip() != str(LAYOUT).encode():
+                raise Damaged(f"the layout of the store is not {LAYOUT}")
+        else:
+            self._arrays(file)
+
+    def dangling(self, files: Iterable[StoreFile]) -> Iterator[tuple[StoreFile, str]]:
         """Yield valid nodes and trees that refer, directly or indirectly, to missing or damaged files."""
-        left = [file for file in files if file.path in self._names]
-        while True:
-            fallen = [file for file in left if not self._stands(file)]
-            if not fallen:
-                break
-            for file in fallen:
-                self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
+        left = {file.reference: file for file in files if file.reference in self._references}
+        below = {
+            reference: [other for other in self._references[reference] if other in left] for reference in left
+        }
+        for reference in children_first(below):
+            file = left.pop(reference)
+            if not all(map(self._is_valid, self._references[reference])):
+                self._valid[reference] = False
                 if os.path.lexists(file.path):
                     yield file, "it refers to a missing or damaged file"
-            gone = {file.path for file in fallen}
-            left = [file for file in left if file.path not in gone]
-        for file in self._cyclic(left):
-            self._judged[file.kind, file.group, bytes.fromhex(file.name)] = False
+        for file in left.values():
             yield file, "its references form a cycle"
 
-    def _cyclic(self, files: Iterable[Stored]) -> list[Stored]:
-        """Return the files that lead to a cycle: those left after repeatedly removing leaves."""
-        left = {(file.kind, file.group, bytes.fromhex(file.name)): file for file in files}
-        while True:
-            ends = [
-                place
-                for place, file in left.items()
-                if not any((NODE, file.group, key) in left for key in self._names[file.path][0])
-            ]
-            if not ends:
-                return list(left.values())
-            for place in ends:
-                del left[place]
-
-    def _stands(self, file: Stored) -> bool:
-        nodes, clusters = self._names[file.path]
-        return all(self._is_sound(NODE, file.group, key) for key in nodes) and all(
-            self._is_sound(CLUSTER, file.group, key) for key in clusters
-        )
-
-    def _is_sound(self, kind: str, group: str, key: bytes) -> bool:
-        if (kind, group, key) not in self._judged:
+    def _is_valid(self, reference: _Reference) -> bool:
+        if reference not in self._valid:
             # Written since the files were listed, or missing.
-            area = ("objects", group) if kind == CLUSTER else ("snapshots", group, "nodes")
-            found = self._session.store.read(os.path.join(*area), key.hex())
-            self._judged[kind, group, key] = found is not None
-        return self._judged[kind, group, key]
+            kind, group, name = reference
+            area = ("objects", group) if kind == Kind.CLUSTER else ("snapshots", group, "nodes")
+            self._valid[reference] = self._session.store.read(os.path.join(*area), name) is not None
+        return self._valid[reference]
 
-    def _object(self, file: Stored) -> None:
+    def _object(self, file: StoreFile) -> None:
         payload = decode_object(file.name, _read(file))
-        key = bytes.fromhex(file.name)
         descriptor = self._session.descriptor
-        if file.kind == TREE:
+        if file.kind == Kind.TREE:
             if len(payload) != TREE_BYTES:
                 raise Damaged("a snapshot does not name its root node")
-            self._names[file.path] = [payload[:20]], []
-            return
-        if file.kind == NODE:
-            record = decode_node(payload)
-            self._names[file.path] = record.nodes, record.clusters
+            self._references[file.reference] = [(Kind.NODE, file.group, payload[:20].hex())]
+        elif file.kind == Kind.NODE:
+            nodes, clusters, _ = decode_node(payload)
+            self._references[file.reference] = [
+                *((Kind.NODE, file.group, key.hex()) for key in nodes),
+                *((Kind.CLUSTER, file.group, key.hex()) for key in clusters),
+            ]
         elif file.group == str(descriptor):
-            decode_cluster(payload, str(descriptor), key, descriptor.vector_bytes)
+            decode_cluster(payload, str(descriptor), bytes.fromhex(file.name), descriptor.vector_bytes)
 
-    def _log(self, file: Stored) -> None:
+    def _log(self, file: StoreFile) -> None:
         for line in _read(file).splitlines():
             with Decoding("a line of the log of a snapshot"):
                 if not isinstance(json.loads(line), dict):
                     raise Damaged("the log of a snapshot has a line that is not a JSON object")
 
-    def _arrays(self, file: Stored) -> None:
+    def _arrays(self, file: StoreFile) -> None:
         if file.name.startswith(JOURNAL):
             return  # not an array file; readers stop at an incomplete record
         arrays, meta = decode(_read(file))
         if file.group != self._session.catalog.group:
             return
         with Decoding("a segment or view"):
-            if file.kind == SEGMENT:
+            if file.kind == Kind.SEGMENT:
                 _check_segment(file.name, arrays, meta)
             else:
                 self._check_view(file.name, arrays, meta)
@@ -169,7 +143,7 @@ class Examiner:
             raise Damaged("a view is of another tree than its name")
 
 
-def _read(file: Stored) -> bytes:
+def _read(file: StoreFile) -> bytes:
     try:
         with open_regular(file.path) as stream:
             return stream.read()

@@ -6,29 +6,21 @@ since searches trust references. Foreign files are reported and kept.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.errors import StoreUnusable
-from ctx.indexing.lock import IndexLock
-from ctx.maintenance import examine
+from ctx.errors import Damaged, Decoding
 from ctx.maintenance.compare import differing_trees
-from ctx.maintenance.gc import busy, grant
-from ctx.maintenance.inventory import (
-    CLUSTER,
-    FOREIGN,
-    NODE,
-    OWN,
-    PACK,
-    TEMPORARY,
-    TREE,
-    WISH,
-    Stored,
-    inventory,
-)
-from ctx.maintenance.repair import repair
+from ctx.maintenance.examine import Examiner
+from ctx.maintenance.gc import locked
+from ctx.maintenance.inventory import Kind, StoreFile, inventory
+from ctx.maintenance.pins import Pin, write_pin
+from ctx.storage.regular_files import read_regular
+from ctx.storage.store import Store, unusable
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -70,13 +62,8 @@ def check(
     """
     if dry_run or not os.path.isdir(session.store.path):
         return _check(session, full, False, on_progress)
-    lock = IndexLock(session.store)
-    if not lock.acquire(_LOCK_WAITS):
-        raise StoreUnusable(busy(lock))
-    with lock:
-        report = _check(session, full, True, on_progress)
-    grant(session, lock)
-    return report
+    with locked(session, _LOCK_WAITS):
+        return _check(session, full, True, on_progress)
 
 
 def _check(session: SearchSession, full: bool, remove: bool, on_progress: OnProgress) -> Report:
@@ -84,43 +71,65 @@ def _check(session: SearchSession, full: bool, remove: bool, on_progress: OnProg
     wrong, checked = _examined(session, files, on_progress)
     uncompared: list[bytes] = []
     if full:
-        broken = {(file.group, file.name) for file, _ in wrong if file.kind == TREE}
-        trees = [file for file in files if file.kind == TREE and file.group == str(session.descriptor)]
-        whole = [bytes.fromhex(file.name) for file in trees if (file.group, file.name) not in broken]
-        differing, uncompared = differing_trees(session, whole)
         by_path = {file.path: file for file in files}
+        trees = [file for file in files if file.kind == Kind.TREE and file.group == str(session.descriptor)]
+        broken = {file.path for file, _ in wrong}
+        whole = [bytes.fromhex(file.name) for file in trees if file.path not in broken]
+        differing, uncompared = differing_trees(session, whole)
         wrong += [(by_path[path], problem) for path, problem in differing if path in by_path]
-    findings = [
-        Finding(
-            os.path.relpath(file.path, session.store.path),
-            file.kind,
-            problem,
-            remove and repair(session.store, file),
-        )
-        for file, problem in wrong
-    ]
-    foreign = [os.path.relpath(file.path, session.store.path) for file in files if file.kind == FOREIGN]
+    findings = []
+    for file, problem in wrong:
+        if remove:
+            _repair(session.store, file)
+        findings.append(Finding(os.path.relpath(file.path, session.store.path), file.kind, problem, remove))
+    foreign = [os.path.relpath(file.path, session.store.path) for file in files if file.kind == Kind.FOREIGN]
     return Report(checked, findings, foreign, uncompared)
 
 
 def _examined(
-    session: SearchSession, files: list[Stored], on_progress: OnProgress
-) -> tuple[list[tuple[Stored, str]], dict[str, int]]:
+    session: SearchSession, files: list[StoreFile], on_progress: OnProgress
+) -> tuple[list[tuple[StoreFile, str]], dict[str, int]]:
     """Return damaged files with their problems, referring files first, and the number of files by kind."""
-    order = [file for file in files if file.kind not in (FOREIGN, PACK, TEMPORARY, WISH)]
-    rank = {CLUSTER: 0, NODE: 1, TREE: 2}
-    order.sort(key=lambda file: rank.get(file.kind, 3))
-    examiner = examine.Examiner(session)
-    wrong: list[tuple[Stored, str]] = []
+    unchecked = (Kind.FOREIGN, Kind.PACK, Kind.TEMPORARY, Kind.REQUEST)
+    order = [file for file in files if file.kind not in unchecked]
+    examiner = Examiner(session)
+    wrong: list[tuple[StoreFile, str]] = []
     for done, file in enumerate(order):
         on_progress(done, len(order))
         problem = examiner.problem(file)
         # Another process may have replaced or removed it since it was listed.
         if problem is not None and os.path.lexists(file.path) and examiner.problem(file) is not None:
             wrong.append((file, problem))
-    wrong += examiner.dangling(file for file in order if file.kind in (NODE, TREE))
+    wrong += examiner.dangling(order)
     on_progress(len(order), len(order))
-    last = {TREE: 0, NODE: 1}
-    wrong.sort(key=lambda pair: last.get(pair[0].kind, 2))
-    checked = Counter(file.kind for file in order if file.kind != OWN)
+    first = {Kind.TREE: 0, Kind.NODE: 1}
+    wrong.sort(key=lambda pair: first.get(pair[0].kind, 2))
+    checked = Counter(file.kind for file in order if file.kind != Kind.OWN)
     return wrong, dict(checked)
+
+
+def _repair(store: Store, file: StoreFile) -> None:
+    """Rewrite a damaged file with its readable parts, or remove it. Raises `StoreUnusable`."""
+    if file.kind == Kind.PIN:
+        # The name of the file is the pinned tree.
+        write_pin(store, Pin(bytes.fromhex(file.name), file.name, int(file.mtime)))
+    elif file.kind == Kind.LOG:
+        store.write_file(file.path, _readable_lines(file.path))
+    elif file.kind == Kind.OWN:
+        store.prepare()
+    else:
+        try:
+            os.unlink(file.path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise unusable(store.path, error) from error
+
+
+def _readable_lines(path: str) -> bytes:
+    kept = b""
+    for line in (read_regular(path) or b"").split(b"\n"):
+        with suppress(Damaged), Decoding("a line of the log"):
+            if isinstance(json.loads(line), dict):
+                kept += line + b"\n"
+    return kept

@@ -9,27 +9,16 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import StoreUnusable, UsageError
 from ctx.git.expiry import cutoff
 from ctx.indexing.lock import IndexLock, nobody_is_at_work
 from ctx.maintenance.due import stamp
-from ctx.maintenance.inventory import (
-    CLUSTER,
-    HISTORY,
-    NODE,
-    OBJECTS,
-    PACKS,
-    SNAPSHOTS,
-    TMP,
-    TREE,
-    VIEWS,
-    Stored,
-    inventory,
-)
-from ctx.maintenance.mark import condemned
+from ctx.maintenance.inventory import Kind, StoreFile, inventory
+from ctx.maintenance.mark import find_garbage, idle_history
 from ctx.maintenance.pins import pins
 from ctx.maintenance.removal import remove_tree
 from ctx.maintenance.roots import reachable_trees
@@ -39,7 +28,7 @@ from ctx.storage.document_index import DocumentIndex
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
 
-AREAS = (OBJECTS, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP)
+_AREAS = ("objects", "snapshots", "views", "history", "packs", "tmp")
 _LOCK_WAITS = 5.0
 """Seconds to wait for a process that is indexing."""
 _LONGEST_WORK = 86_400.0
@@ -49,7 +38,7 @@ _TICK = 0.05
 
 
 class Report(NamedTuple):
-    """Result of a collection or dry run. Sizes in bytes by area (AREAS, "other"), counts by kind.
+    """Result of a collection or dry run. Sizes in bytes by area, counts by kind.
 
     `others` are descriptors not in use, with the bytes of their snapshots and clusters; `spared` those kept
     completely because a part of them is damaged.
@@ -84,13 +73,8 @@ def collect(
         _check_descriptor(session, drop)
     if dry_run or not os.path.isdir(session.store.path):
         return _collect(session, since, drop, dry_run=True)._replace(dry_run=dry_run)
-    lock = IndexLock(session.store)
-    if not lock.acquire(wait):
-        raise StoreUnusable(busy(lock))
-    with lock:
-        report = _collect(session, _cautious(session, since, wait), drop, dry_run=False)
-    grant(session, lock)
-    return report
+    with locked(session, wait):
+        return _collect(session, _cautious(session, since, wait), drop, dry_run=False)
 
 
 def _cautious(session: SearchSession, since: float, wait: float) -> float:
@@ -101,15 +85,21 @@ def _cautious(session: SearchSession, since: float, wait: float) -> float:
     return min(since, now - _TICK)
 
 
-def busy(lock: IndexLock) -> str:
-    """Return the error message for a lock held by another process."""
-    holder = lock.holder()
-    who = f"another process (pid {holder})" if holder else "another process"
-    return f"{who} is working on this index: wait until it exits, or stop it, then run the command again"
+@contextmanager
+def locked(session: SearchSession, wait: float) -> Iterator[None]:
+    """Hold the lock of the store; then serve the indexing requests that were queued meanwhile.
 
-
-def grant(session: SearchSession, lock: IndexLock) -> None:
-    """Serve indexing requests that were queued while the lock was held for another purpose."""
+    Raises `StoreUnusable` if another process holds it for more than `wait` seconds.
+    """
+    lock = IndexLock(session.store)
+    if not lock.acquire(wait):
+        holder = lock.holder()
+        who = f"another process (pid {holder})" if holder else "another process"
+        raise StoreUnusable(
+            f"{who} is working on this index: wait until it exits, or stop it, then run the command again"
+        )
+    with lock:
+        yield
     while lock.requests() and lock.acquire():
         with lock:
             session.indexer.serve_requests(lock, None, False)
@@ -119,38 +109,39 @@ def _collect(session: SearchSession, since: float, drop: str | None, *, dry_run:
     now = time.time()
     files = list(inventory(session.store))
     before = _sizes(session, files)
-    kept = {pin.tree for pin in pins(session.store)}
-    needed = reachable_trees(session.repository, since) | kept
+    pinned = {pin.tree for pin in pins(session.store)}
+    needed = reachable_trees(session.repository, since) | pinned
     dropped = [file for file in files if drop is not None and _descriptor_of(file.group) == drop]
     left = [file for file in files if drop is None or _descriptor_of(file.group) != drop]
-    marked = condemned(session.store, left, needed, since, now, session.catalog.group)
-    from ctx.maintenance.histories import idle_history
-
-    marked.scraps.extend(idle_history(session.repository, left, since))
-    gone = marked.all()
+    unneeded, spared = find_garbage(session.store, left, needed, since, now, session.catalog.group)
+    unneeded += idle_history(session.repository, left, since)
+    gone = unneeded
     if not dry_run:
         if drop is not None:
             _drop(session, drop)
-        gone = sweep(session.store, marked)
-        _forget(session, {file.group for file in marked.clusters})
+        gone = sweep(session.store, unneeded)
+        for descriptor in {file.group for file in unneeded if file.kind == Kind.CLUSTER}:
+            _forget_documents(session, descriptor)
         stamp(session)
-    gone += dropped
+    gone = gone + dropped
     others: Counter[str] = Counter()
     in_use = _in_use(session)
     for file in left:
-        if file.kind in (TREE, NODE, CLUSTER) and file.group not in in_use:
+        if file.kind in (Kind.TREE, Kind.NODE, Kind.CLUSTER) and file.group not in in_use:
             others[file.group] += file.size
     lost = _sizes(session, gone)
+    kept = Counter(file.kind for file in left)
+    kept.subtract(file.kind for file in unneeded)
     return Report(
         dry_run,
         before,
         {area: size - lost[area] for area, size in before.items()},
         dict(Counter(file.kind for file in gone)),
-        marked.kept_trees,
-        marked.kept_clusters,
-        len(kept),
+        kept[Kind.TREE],
+        kept[Kind.CLUSTER],
+        len(pinned),
         dict(others),
-        marked.spared,
+        spared,
     )
 
 
@@ -163,21 +154,20 @@ def _in_use(session: SearchSession) -> set[str]:
     return {str(session.descriptor)} | ({str(model.descriptor)} if model is not None else set())
 
 
-def _forget(session: SearchSession, descriptors: Iterable[str]) -> None:
-    """Remove references to deleted clusters from the document indexes."""
-    for descriptor in descriptors:
-        documents = DocumentIndex(session.store, descriptor)
-        if descriptor == str(session.descriptor):
-            documents.renew(session.clusters)
-        else:
-            documents.drop()
+def _forget_documents(session: SearchSession, descriptor: str) -> None:
+    """Remove references to deleted clusters from a document index."""
+    documents = DocumentIndex(session.store, descriptor)
+    if descriptor == str(session.descriptor):
+        documents.renew(session.clusters)
+    else:
+        documents.drop()
 
 
-def _sizes(session: SearchSession, files: Iterable[Stored]) -> dict[str, int]:
-    sizes = dict.fromkeys((*AREAS, "other"), 0)
+def _sizes(session: SearchSession, files: Iterable[StoreFile]) -> dict[str, int]:
+    sizes = dict.fromkeys((*_AREAS, "other"), 0)
     for file in files:
         area = os.path.relpath(file.path, session.store.path).split(os.sep)[0]
-        sizes[area if area in AREAS else "other"] += file.size
+        sizes[area if area in _AREAS else "other"] += file.size
     return sizes
 
 
@@ -196,11 +186,10 @@ def _check_descriptor(session: SearchSession, drop: str) -> None:
 
 
 def _drop(session: SearchSession, drop: str) -> None:
-    views = os.path.join(session.store.path, VIEWS)
-    names = os.listdir(views) if os.path.isdir(views) else []
-    folders = [os.path.join(session.store.path, area, drop) for area in (SNAPSHOTS, OBJECTS)]
-    folders += [os.path.join(views, name) for name in names if _descriptor_of(name) == drop]
-    for folder in folders:
-        remove_tree(folder)
+    for area in ("snapshots", "objects", "views"):
+        folder = os.path.join(session.store.path, area)
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if _descriptor_of(name) == drop:
+                remove_tree(os.path.join(folder, name))
     DocumentIndex(session.store, drop).drop()
     remove_empty_directories(session.store)

@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import Damaged, Decoding, UnknownRevision
-from ctx.maintenance.inventory import PINS
 from ctx.storage.regular_files import open_regular
 from ctx.storage.store import Store, unusable
 
@@ -31,7 +30,7 @@ class Pin(NamedTuple):
 
 def pins(store: Store) -> list[Pin]:
     """Return all pins, oldest first."""
-    folder = os.path.join(store.path, PINS)
+    folder = os.path.join(store.path, "pins")
     try:
         names = os.listdir(folder)
     except OSError:
@@ -97,4 +96,4 @@ def unpin(session: SearchSession, name: str) -> Pin:
 
 
 def _file(store: Store, tree: bytes) -> str:
-    return os.path.join(store.path, PINS, tree.hex())
+    return os.path.join(store.path, "pins", tree.hex())

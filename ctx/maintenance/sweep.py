@@ -8,62 +8,50 @@ a reference to a deleted file.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 
-from ctx.maintenance.inventory import (
-    CLUSTER,
-    HISTORY,
-    NODE,
-    OBJECTS,
-    PACKS,
-    PARTIAL,
-    SNAPSHOTS,
-    TMP,
-    VIEWS,
-    Stored,
-)
-from ctx.maintenance.mark import Condemned, reach
+from ctx.maintenance.inventory import AREAS, Kind, StoreFile
+from ctx.maintenance.mark import reach
 from ctx.storage.snapshots import Snapshots
 from ctx.storage.store import Store, unusable
 
 
-def sweep(store: Store, condemned: Condemned) -> list[Stored]:
-    """Remove condemned files unless they were used since; return the removed ones.
+def sweep(store: Store, files: Iterable[StoreFile]) -> list[StoreFile]:
+    """Remove files, in the order of `Garbage`, unless they were used since; return the removed ones.
 
     Raises `StoreUnusable` if files cannot be removed.
     """
-    gone: list[Stored] = []
+    gone: list[StoreFile] = []
     spared: set[tuple[str, str, str]] = set()
-    for file in condemned.all():
-        if (file.kind, file.group, file.name) in spared:
+    for file in files:
+        if file.reference in spared:
             continue
-        if _take_out(store, file):
+        if _remove_unused(store, file):
             gone.append(file)
-        elif file.kind == NODE:
+        elif file.kind == Kind.NODE:
             # Another process uses it and everything below it.
             nodes, clusters, _ = reach(Snapshots(store, file.group), [bytes.fromhex(file.name)])
-            spared.update((NODE, file.group, key.hex()) for key in nodes)
-            spared.update((CLUSTER, file.group, key.hex()) for key in clusters)
+            spared.update((Kind.NODE, file.group, key.hex()) for key in nodes)
+            spared.update((Kind.CLUSTER, file.group, key.hex()) for key in clusters)
     remove_empty_directories(store)
     return gone
 
 
 def remove_empty_directories(store: Store) -> None:
     """Remove empty directories of the areas."""
-    for area in (OBJECTS, PARTIAL, SNAPSHOTS, VIEWS, HISTORY, PACKS, TMP):
+    for area in AREAS:
         top = os.path.join(store.path, area)
         for folder, _, _ in os.walk(top, topdown=False):
             # A log is opened for appending right after its directory is created.
-            if folder == os.path.join(store.path, TMP) or os.path.basename(folder) == "log":
-                continue
-            try:
-                os.rmdir(folder)
-            except OSError:
-                continue
+            if folder != os.path.join(store.path, "tmp") and os.path.basename(folder) != "log":
+                with suppress(OSError):
+                    os.rmdir(folder)
 
 
-def _take_out(store: Store, file: Stored) -> bool:
-    """Remove a file unless it was used since it was condemned; return True if it is gone."""
-    aside = os.path.join(store.path, TMP, f"gc-{os.getpid()}")
+def _remove_unused(store: Store, file: StoreFile) -> bool:
+    """Remove a file unless it was used since it was listed; return True if it is gone."""
+    aside = os.path.join(store.path, "tmp", f"gc-{os.getpid()}")
     try:
         if os.lstat(file.path).st_mtime > file.mtime:
             return False

@@ -28,8 +28,8 @@ from stores import (
 
 import ctx
 from ctx.indexing.lock import IndexLock
-from ctx.maintenance.inventory import NODE, inventory
-from ctx.maintenance.mark import condemned
+from ctx.maintenance.inventory import Kind, inventory
+from ctx.maintenance.mark import find_garbage
 from ctx.maintenance.sweep import sweep
 from ctx.storage.store import Store
 
@@ -358,26 +358,27 @@ def test_damage_in_what_is_needed_spares_what_may_lie_below(repo: Repo) -> None:
     assert done(repo.path, "gc")["removed"]["cluster"] > 0
 
 
-def test_what_is_used_after_it_was_condemned_stays_with_all_below(repo: Repo) -> None:
+def test_node_used_after_marking_is_kept_with_all_below(repo: Repo) -> None:
     indexed(repo)
     other = repo.id("other^{tree}")
     forget(repo, "other")
     age(repo)
     with ctx.open(repo.path) as index:
-        found = list(inventory(index.session.store))
+        session = index.session
+        found = list(inventory(session.store))
         cutoff = max(file.mtime for file in found) + 1
-        marked = condemned(
-            index.session.store, found, {repo.id("main^{tree}")}, cutoff, cutoff, index.session.catalog.group
+        marked = find_garbage(
+            session.store, found, {repo.id("main^{tree}")}, cutoff, cutoff, session.catalog.group
         )
-        root = index.session.snapshots.tree(other)
+        root = session.snapshots.tree(other)
         assert root is not None
-        assert root.hex() in {file.name for file in marked.nodes}
-        below = index.session.snapshots.cluster_keys(root)
-        assert index.session.snapshots.use_node(root)
-        gone = sweep(index.session.store, marked)
-        assert any(file.kind == NODE for file in gone)
-        assert index.session.snapshots.cluster_keys(root) == below
-        assert index.session.clusters.absent(below) == []
+        assert root.hex() in {file.name for file in marked.files if file.kind == Kind.NODE}
+        below = session.snapshots.cluster_keys(root)
+        assert session.snapshots.use_node(root)
+        gone = sweep(session.store, marked.files)
+        assert any(file.kind == Kind.NODE for file in gone)
+        assert session.snapshots.cluster_keys(root) == below
+        assert session.clusters.absent(below) == []
 
 
 def test_removal_of_everything_forgets_the_pins_too(repo: Repo) -> None:
