@@ -59,7 +59,7 @@ class Index:
         self.session.on_miss = _fetch_on_miss
         self.session.on_progress, self.session.on_plan = on_progress, on_plan
         if self.repository.settings.get_bool("ctx.localLogging", False):
-            local_log.current.wanted(self.session.store.path, self.repository.settings.user_name)
+            local_log.current.enable(self.session.store.path, self.repository.settings.user_name)
 
     def __enter__(self) -> Index:
         return self

@@ -6,15 +6,12 @@ exit status and user; never a query, a path or a text. It is never sent anywhere
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
-from ctx.storage.regular_files import open_regular
-
-LARGEST = 1 << 16
-"""Size in bytes at which the log is rotated; one old file is kept."""
+from ctx.storage.json_lines import append_rotated, read_rotated
 
 
 class Entry(NamedTuple):
@@ -35,7 +32,7 @@ class CommandLog:
         self._directory: str | None = None
         self._user = self.command = ""
 
-    def wanted(self, directory: str, user: str) -> None:
+    def enable(self, directory: str, user: str) -> None:
         """Enable the log in an index directory; only the first call, for the first repository, counts."""
         if self._directory is None:
             self._directory, self._user = directory, user
@@ -46,10 +43,8 @@ class CommandLog:
             return
         seconds = round(time.monotonic() - self._clock, 3)
         entry = Entry(int(self._began), seconds, self.command, status, self._user)
-        try:
-            _append(file_of(self._directory), json.dumps(entry._asdict()))
-        except OSError:
-            return
+        with suppress(OSError):
+            append_rotated(file_of(self._directory), entry._asdict(), _open)
 
 
 current = CommandLog()
@@ -63,38 +58,18 @@ def file_of(directory: str) -> str:
 
 def read(directory: str) -> list[Entry]:
     """Return the commands of this user, oldest first; unreadable lines are skipped."""
-    found: list[Entry] = []
-    path = file_of(directory)
-    for name in (f"{path}.old", path):
-        try:
-            with open_regular(name) as file:
-                lines = file.read().decode("utf-8", "replace").splitlines()
-        except OSError:
-            continue
-        found += [entry for line in lines if (entry := _parse(line)) is not None]
-    return found
+    return read_rotated(file_of(directory), _parse)
 
 
-def _append(path: str, line: str) -> None:
-    if os.path.exists(path) and os.path.getsize(path) > LARGEST:
-        os.replace(path, f"{path}.old")
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    handle = os.open(path, flags, 0o600)
-    try:
-        os.write(handle, line.encode() + b"\n")
-    finally:
-        os.close(handle)
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _parse(line: str) -> Entry | None:
-    try:
-        fields = json.loads(line)
-        return Entry(
-            int(fields["time"]),
-            float(fields["seconds"]),
-            str(fields["command"]),
-            int(fields["status"]),
-            str(fields["user"]),
-        )
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
+def _parse(fields: Any) -> Entry:
+    return Entry(
+        int(fields["time"]),
+        float(fields["seconds"]),
+        str(fields["command"]),
+        int(fields["status"]),
+        str(fields["user"]),
+    )

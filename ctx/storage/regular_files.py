@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, BinaryIO, TypeVar
-
-from ctx.errors import Damaged, Decoding
-
-T = TypeVar("T")
+from typing import BinaryIO
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -29,15 +23,6 @@ def read_regular(path: str, limit: int = -1) -> bytes | None:
     with suppress(OSError), open_regular(path) as file:
         return file.read(limit)
     return None
-
-
-def read_json_lines(path: str, parse: Callable[[Any], T]) -> list[T]:
-    """Return the parsed JSON values of a file's lines; skip unreadable ones. A missing file has no lines."""
-    found = []
-    for line in (read_regular(path) or b"").splitlines():
-        with suppress(Damaged), Decoding("a line of a log"):
-            found.append(parse(json.loads(line.decode("utf-8", "replace"))))
-    return found
 
 
 def without_waiting(path: str, flags: int) -> int:

@@ -8,7 +8,6 @@ written last. A log beside it records commits and triggers.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -19,8 +18,8 @@ import msgpack
 
 from ctx._version import __version__
 from ctx.errors import Damaged, Decoding, StoreUnusable
+from ctx.storage.json_lines import append_line, read_lines
 from ctx.storage.partition import PARTITION_VERSION
-from ctx.storage.regular_files import read_json_lines, without_waiting
 from ctx.storage.store import Store, unusable
 from ctx.types import Provenance
 
@@ -235,7 +234,7 @@ class Snapshots:
 
     def log(self, tree: bytes) -> list[Provenance]:
         """Return the log of a snapshot, oldest line first; unreadable lines are skipped."""
-        return read_json_lines(os.path.join(self._log, tree.hex()), _provenance)
+        return read_lines(os.path.join(self._log, tree.hex()), _provenance)
 
     def add_to_log(self, tree: bytes, entry: Provenance) -> None:
         """Append one line; the same commit and trigger are logged once."""
@@ -244,12 +243,7 @@ class Snapshots:
         line = entry._asdict() | {"commit": entry.commit.hex() if entry.commit else None}
         try:
             self._store.permissions.make_directories(self._log)
-            # A single append, so that lines of two processes are not mixed.
-            path = os.path.join(self._log, tree.hex())
-            with open(path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
-                file.write(json.dumps(line) + "\n")
-                if os.fstat(file.fileno()).st_size == 0:
-                    self._store.permissions.give(file.fileno())
+            append_line(os.path.join(self._log, tree.hex()), line, self._store.permissions.open)
         except OSError as error:
             raise unusable(self._store.path, error) from error
 

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from ctx.maintenance.background import log
-from ctx.maintenance.background.turn import current
+from ctx.maintenance.background.run_lock import current_run
 
 PROGRAM = Path(sys.executable).with_name("git-ctx")
 WHO = {f"GIT_{who}_{what}": "bench" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -40,7 +40,7 @@ def quiet(repository: Path, runs: int) -> list[log.Run]:
     while (
         len(log.read(str(store))) < runs
         or (store / "events").exists()
-        or current(str(store)) != (None, False)
+        or current_run(str(store)) != (None, False)
     ):
         time.sleep(0.01)
     return log.read(str(store))
@@ -61,11 +61,11 @@ def make(path: Path, files: int) -> Path:
 
 TURN = """
 import ctx.cli.main
-from ctx.maintenance.background.run import take_turns
+from ctx.maintenance.background.run import run_one_at_a_time
 from ctx.git.location import locate
 from ctx.storage.store import Store
 place = locate(".")
-take_turns(Store(place.common_dir), place, "post-commit")
+run_one_at_a_time(Store(place.common_dir), place, "post-commit")
 """
 """What `git ctx hook-run` does after it has detached."""
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from ctx.maintenance import local_log
+from ctx.storage.json_lines import LARGEST
 from ctx.storage.store import decode_object
 
 USER = "Zuleika Quill"
@@ -54,13 +55,13 @@ def test_the_setting_logs_every_run(git_ctx, project):
 
 def test_the_log_is_rotated_and_what_is_damaged_is_left_out(tmp_path):
     path = Path(local_log.file_of(str(tmp_path)))
-    for number in range(3 * local_log.LARGEST // 80):
+    for number in range(3 * LARGEST // 80):
         one = local_log.CommandLog()
-        one.wanted(str(tmp_path), USER)
+        one.enable(str(tmp_path), USER)
         one.command = "search"
         one.write(number % 2)
     assert {file.name for file in tmp_path.iterdir()} == {path.name, f"{path.name}.old"}
-    assert all(file.stat().st_size < local_log.LARGEST + 200 for file in tmp_path.iterdir())
+    assert all(file.stat().st_size < LARGEST + 200 for file in tmp_path.iterdir())
     kept = len(local_log.read(str(tmp_path)))
     path.write_bytes(path.read_bytes() + b'{\n[]\n\xff\n{"time": 1e999}\n')
     assert len(local_log.read(str(tmp_path))) == kept

@@ -24,7 +24,7 @@ from pathlib import Path
 import ctx
 from ctx.git.location import locate
 from ctx.indexing.lock import IndexLock
-from ctx.maintenance.background.run import take_turns
+from ctx.maintenance.background.run import run_one_at_a_time
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
 from ctx.storage.store import Store
@@ -63,7 +63,7 @@ def gc(path: Path) -> None:
 def background(path: Path) -> None:
     """Cover HEAD and collect, as after a commit."""
     place = locate(str(path))
-    take_turns(Store(place.common_dir), place, "post-commit")
+    run_one_at_a_time(Store(place.common_dir), place, "post-commit")
 
 
 def search(path: Path) -> None:

@@ -26,7 +26,7 @@ from ctx.errors import CtxError, Damaged
 from ctx.git.formats import parse_commit, parse_tag, parse_tree
 from ctx.history.answer import CommitFilters
 from ctx.history.block import check_block
-from ctx.maintenance.background import log, turn
+from ctx.maintenance.background import log, run_lock
 from ctx.maintenance.background.log import Run
 from ctx.maintenance.pins import pin, read_pin
 from ctx.models.embedder import vectors_of
@@ -419,7 +419,6 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
     found["tag"] = Decoder(repo.git("cat-file", "tag", "v1"), parse_tag)
     run = Run(1, 0.5, "hook", 1, "done", [log.Covered("ab", "main", None, 1, 2, 3)], None)
     line = json.dumps(run._asdict() | {"trees": [one._asdict() for one in run.trees]}).encode()
-    found["log of runs"] = Decoder(line, lambda data: log._parse(data.decode("utf-8", "replace")), "json")
     scratch = path / "scratch"
 
     def written(data: bytes, read: Callable[[], object], at: Path) -> object:
@@ -427,11 +426,15 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
         at.write_bytes(data)
         return read()
 
+    found["log of runs"] = Decoder(
+        line, lambda data: written(data, lambda: log.read(str(path)), path / log.LOG), "json"
+    )
+
     def start_of(data: bytes) -> object:
         scratch.write_bytes(data)
         handle = os.open(scratch, os.O_RDONLY)
         try:
-            return turn._start(handle)
+            return run_lock._start(handle)
         finally:
             os.close(handle)
 

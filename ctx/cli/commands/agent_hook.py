@@ -41,12 +41,12 @@ def _said() -> dict[str, Any]:
 
 def _index(said: dict[str, Any]) -> None:
     """Index HEAD in the background, as `git ctx index --silent` does."""
-    from ctx.maintenance.background.run import run_detached_for
+    from ctx.maintenance.background.run import run_detached
 
     directory = said.get("cwd")
     if isinstance(directory, str) and os.path.isdir(directory):
         os.chdir(directory)
-    run_detached_for("session")
+    run_detached("session")
 
 
 def _speak(agent: str, event: str, said: dict[str, Any], *, with_server: bool) -> None:

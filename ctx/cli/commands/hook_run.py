@@ -9,7 +9,8 @@ import click
 @click.argument("arguments", nargs=-1)
 def command(arguments: tuple[str, ...]) -> int:
     """Index in the background what is checked out; ARGUMENTS are those that git gave the hook."""
-    from ctx.maintenance.background.run import run_detached
+    from ctx.maintenance.background.run import event_of, run_detached
 
-    run_detached(arguments)
+    if (event := event_of(arguments)) is not None:
+        run_detached(event)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctx.cli.commands.printing import fields_of, print_json, print_lines
 from ctx.maintenance import local_log
 from ctx.maintenance.background import log
-from ctx.maintenance.background.turn import current
+from ctx.maintenance.background.run_lock import current_run
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import when
 from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
@@ -18,7 +18,7 @@ SKIPPED = {ALREADY_INDEXED: "already indexed", INDEXING_IN_PROGRESS: "left to th
 
 def print_log(directory: str, *, as_json: bool) -> None:
     """Print the last runs, oldest first, the current one, and the logged commands."""
-    start, alive = current(directory)
+    start, alive = current_run(directory)
     runs = log.read(directory)
     if start is not None and not alive:
         runs.append(log.killed(start))

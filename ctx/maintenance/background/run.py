@@ -15,10 +15,10 @@ from ctx.git.location import Location, locate
 from ctx.git.repository import Repository
 from ctx.maintenance.background import log
 from ctx.maintenance.background.detach import detach, forget_surroundings, settle
-from ctx.maintenance.background.turn import Turn
+from ctx.maintenance.background.run_lock import RunLock
 from ctx.maintenance.due import collect_if_due
 from ctx.storage.store import Store
-from ctx.types import INDEXING_IN_PROGRESS, IndexReport
+from ctx.types import INDEXING_IN_PROGRESS
 
 WAITS = 600.0
 """Seconds to wait for another process that is indexing."""
@@ -39,14 +39,7 @@ def event_of(arguments: Sequence[str]) -> str | None:
     return "post-commit"
 
 
-def run_detached(arguments: Sequence[str]) -> None:
-    """Detach from the calling process, which exits at once, and run in the background if needed."""
-    trigger = event_of(arguments)
-    if trigger is not None:
-        run_detached_for(trigger)
-
-
-def run_detached_for(trigger: str) -> None:
+def run_detached(trigger: str) -> None:
     """Detach from the calling process, which exits at once, and run in the background."""
     detach()
     forget_surroundings()
@@ -57,39 +50,38 @@ def run_detached_for(trigger: str) -> None:
         store.check_layout()
         store.prepare()
         settle(location.common_dir)
-        take_turns(store, location, trigger)
+        run_one_at_a_time(store, location, trigger)
     except (CtxError, OSError):
         # Not a repository, or not writable: there is no log either.
         return
 
 
-def take_turns(store: Store, location: Location, trigger: str) -> None:
+def run_one_at_a_time(store: Store, location: Location, trigger: str) -> None:
     """Record an event and handle all recorded ones, unless another run does. Raises OSError."""
-    turn = Turn(store.path, store.permissions)
-    turn.note()
-    while turn.noted() and turn.take():
+    lock = RunLock(store.path, store.permissions)
+    lock.record_event()
+    while lock.has_events() and lock.acquire():
         try:
             start = log.Start(int(time.time()), os.getpid(), trigger)
-            left = turn.begin(start)
+            left = lock.begin(start)
             if left is not None:
                 log.write(store.path, log.killed(left), store.permissions)
-            log.write(store.path, answer(turn, location, start), store.permissions)
+            log.write(store.path, handle_events(lock, location, start), store.permissions)
         finally:
-            turn.end()
-            turn.give_back()
+            lock.release()
 
 
-def answer(turn: Turn, location: Location, start: log.Start) -> log.Run:
+def handle_events(lock: RunLock, location: Location, start: log.Start) -> log.Run:
     """Index all HEADs until there are no new events."""
     began, events = time.monotonic(), 0
     covered: dict[bytes, log.Covered] = {}
     errors: list[str] = []
     try:
-        while noted := turn.take_notes():
-            events += noted
+        while recorded := lock.take_events():
+            events += recorded
             cover_heads(location, start.trigger, covered, errors)
     except Exception as error:
-        errors.append(in_words(error))
+        errors.append(one_line(error))
     outcome = log.FAILED if errors else log.DONE
     seconds = round(time.monotonic() - began, 3)
     trees = list(covered.values())
@@ -120,12 +112,19 @@ def cover_heads(
             except StoreUnusable:
                 raise
             except CtxError as error:
-                errors.append(f"{revision or head.commit.hex()[:12]}: {in_words(error)}")
+                errors.append(f"{revision or head.commit.hex()[:12]}: {one_line(error)}")
             else:
                 if report.skipped == INDEXING_IN_PROGRESS and time.monotonic() < end:
                     time.sleep(PAUSE)
                     continue
-                covered[head.commit] = line_of(report)
+                covered[head.commit] = log.Covered(
+                    report.tree.hex(),
+                    report.revision,
+                    report.skipped,
+                    report.processed_new_clusters,
+                    report.embedded_chunks,
+                    report.reused_chunks,
+                )
             tried.add(head.commit)
         collect_if_due(index)
 
@@ -139,19 +138,7 @@ def next_head(location: Location, tried: set[bytes]) -> Head | None:
     return found[0] if found else None
 
 
-def line_of(report: IndexReport) -> log.Covered:
-    """Return the log entry of one tree."""
-    return log.Covered(
-        report.tree.hex(),
-        report.revision,
-        report.skipped,
-        report.processed_new_clusters,
-        report.embedded_chunks,
-        report.reused_chunks,
-    )
-
-
-def in_words(error: Exception) -> str:
+def one_line(error: Exception) -> str:
     """Return an error as one line."""
     if isinstance(error, CtxError):
         return str(error).partition("\n")[0]

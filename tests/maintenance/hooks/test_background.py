@@ -20,7 +20,8 @@ import ctx
 from ctx.errors import GitFailed
 from ctx.indexing.lock import IndexLock
 from ctx.maintenance.background import log, run
-from ctx.maintenance.background.turn import Turn, current
+from ctx.maintenance.background.run_lock import RunLock, current_run
+from ctx.storage.json_lines import LARGEST
 from ctx.storage.store import Store
 
 
@@ -79,7 +80,7 @@ def test_all_work_trees_are_covered_and_one_more_commit_is_not_missed(alive, tmp
 
 
 def test_only_what_is_checked_out_is_covered(alive):
-    turn = Turn(str(store_of(alive)))
+    lock = RunLock(str(store_of(alive)))
     alive.git("config", "ctx.program", "/bin/false")
     alive.commit({"b.py": "def two():\n    return 2\n"})
     alive.commit({"b.py": "def two():\n    return 3\n"})
@@ -88,23 +89,22 @@ def test_only_what_is_checked_out_is_covered(alive):
     assert len(entry.trees) == 1
     assert covered(alive, "HEAD")
     assert not covered(alive, "HEAD~1")
-    assert not turn.noted()
+    assert not lock.has_events()
 
 
 def test_events_while_a_run_goes_on_are_answered_by_it(alive):
     store = store_of(alive)
     store.mkdir()
-    busy = Turn(str(store))
-    assert busy.take()
+    busy = RunLock(str(store))
+    assert busy.acquire()
     busy.begin(log.Start(1, os.getpid(), "post-merge"))
     for _ in range(3):
         hook_run(alive)
     wait_for(lambda: (store / "events").exists() and (store / "events").stat().st_size == 3, "three notes")
     assert log.read(str(store)) == []
-    assert busy.noted()
-    assert current(str(store)) == (log.Start(1, os.getpid(), "post-merge"), True)
-    busy.end()
-    busy.give_back()
+    assert busy.has_events()
+    assert current_run(str(store)) == (log.Start(1, os.getpid(), "post-merge"), True)
+    busy.release()
     hook_run(alive)
     wait_for(lambda: sum(entry.events for entry in settled(alive)) == 4, "all four notes in the log")
 
@@ -126,7 +126,7 @@ def test_a_run_waits_for_a_process_that_indexes(alive):
         assert lock.acquire()
         hook_run(alive)
         wait_for(lock.requests, "a request")
-        assert current(index.session.store.path)[1]
+        assert current_run(index.session.store.path)[1]
     (entry,) = settled(alive)
     assert [tree.skipped for tree in entry.trees] == [None]
     assert covered(alive, "HEAD")
@@ -139,10 +139,10 @@ def test_a_run_that_was_killed_is_told(alive, git_ctx):
         [
             "import os, sys, time",
             "from ctx.maintenance.background.log import Start",
-            "from ctx.maintenance.background.turn import Turn",
-            f"turn = Turn({str(store)!r})",
-            "assert turn.take()",
-            "turn.begin(Start(1_700_000_000, os.getpid(), 'post-merge'))",
+            "from ctx.maintenance.background.run_lock import RunLock",
+            f"lock = RunLock({str(store)!r})",
+            "assert lock.acquire()",
+            "lock.begin(Start(1_700_000_000, os.getpid(), 'post-merge'))",
             "print('begun', flush=True)",
             "time.sleep(600)",
         ]
@@ -186,10 +186,10 @@ def test_an_unexpected_error_ends_in_the_log(alive, monkeypatch):
     monkeypatch.setattr(run, "heads", fail)
     store = store_of(alive)
     store.mkdir()
-    run.take_turns(Store(str(store.parent)), run.locate(str(alive.path)), "post-commit")
+    run.run_one_at_a_time(Store(str(store.parent)), run.locate(str(alive.path)), "post-commit")
     (entry,) = log.read(str(store))
     assert (entry.outcome, entry.error) == ("failed", "ZeroDivisionError: no reason")
-    assert current(str(store)) == (None, False)
+    assert current_run(str(store)) == (None, False)
 
 
 def test_without_a_store_to_write_to_nothing_is_said(alive, git_ctx):
@@ -272,8 +272,8 @@ def test_the_log_is_rotated(tmp_path):
     entry = log.Run(1, 0.5, "post-commit", 1, log.DONE, [], "x" * 200)
     for number in range(1000):
         log.write(str(tmp_path), entry._replace(time=number))
-    sizes = [os.path.getsize(tmp_path / name) for name in (log.LOG, log.OLD_LOG)]
-    assert max(sizes) < log.LARGEST + 1000
+    sizes = [os.path.getsize(tmp_path / name) for name in (log.LOG, f"{log.LOG}.old")]
+    assert max(sizes) < LARGEST + 1000
     runs = log.read(str(tmp_path))
     assert [one.time for one in runs] == list(range(1000 - len(runs), 1000))
 
@@ -286,7 +286,7 @@ def test_lines_of_the_log_that_are_broken_are_left_out(tmp_path, repo, git_ctx):
     log.write(str(tmp_path), entry)
     assert log.read(str(tmp_path)) == [entry, entry]
     (tmp_path / "background").write_bytes(b'{"time":')
-    assert current(str(tmp_path)) == (None, False)
+    assert current_run(str(tmp_path)) == (None, False)
     store = store_of(repo)
     shutil.copytree(
         tmp_path,
@@ -307,8 +307,8 @@ def test_status_before_any_hook_has_run(alive, git_ctx):
 
 
 def test_errors_are_one_line():
-    assert run.in_words(GitFailed("one\ntwo")) == "one"
-    assert run.in_words(MemoryError()) == "MemoryError: "
+    assert run.one_line(GitFailed("one\ntwo")) == "one"
+    assert run.one_line(MemoryError()) == "MemoryError: "
 
 
 def test_what_follows_a_commit_does_not_fail_because_a_hook_indexes_it(alive, git_ctx, tmp_path):

@@ -11,7 +11,7 @@ from typing import Any
 
 from repositories import Repo
 
-from ctx.maintenance.background import log, turn
+from ctx.maintenance.background import log, run_lock
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = Path(sys.executable).with_name("git-ctx")
@@ -42,7 +42,7 @@ def settled(repo: Repo, runs: int = 1) -> list[log.Run]:
         return (
             len(log.read(str(store))) >= runs
             and not (store / "events").exists()
-            and turn.current(str(store)) == (None, False)
+            and run_lock.current_run(str(store)) == (None, False)
         )
 
     wait_for(quiet, f"a log of {runs} runs and silence")

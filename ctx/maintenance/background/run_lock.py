@@ -16,31 +16,31 @@ from ctx.errors import Damaged, Decoding
 from ctx.git.permissions import UMASK, Permissions
 from ctx.maintenance.background.log import Start
 
-_TURN, _EVENTS = "background", "events"
+_LOCK, _EVENTS = "background", "events"
 _PATIENCE = 0.2
 """Seconds to wait for the lock: `status` may hold it briefly to check for a run."""
 
 
-class Turn:
+class RunLock:
     """Lock and event file of the index in one directory. All methods raise OSError."""
 
     def __init__(self, directory: str, permissions: Permissions = UMASK) -> None:
         self._permissions = permissions
-        self._path = os.path.join(directory, _TURN)
+        self._path = os.path.join(directory, _LOCK)
         self._events = os.path.join(directory, _EVENTS)
         self._handle = -1
 
-    def note(self) -> None:
+    def record_event(self) -> None:
         """Record an event."""
         handle = self._permissions.open(self._events, os.O_WRONLY | os.O_APPEND)
         os.write(handle, b".")
         os.close(handle)
 
-    def noted(self) -> bool:
+    def has_events(self) -> bool:
         """Return True if there are recorded events."""
         return os.path.exists(self._events)
 
-    def take_notes(self) -> int:
+    def take_events(self) -> int:
         """Remove the recorded events; return their number."""
         try:
             count = os.path.getsize(self._events)
@@ -49,7 +49,7 @@ class Turn:
             return 0
         return count
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Try to get the lock; return True if it was acquired."""
         handle = self._permissions.open(self._path, os.O_RDWR)
         try:
@@ -71,20 +71,19 @@ class Turn:
         os.pwrite(self._handle, json.dumps(start._asdict()).encode(), 0)
         return left
 
-    def end(self) -> None:
-        """Clear the description: the run has finished."""
-        os.ftruncate(self._handle, 0)
+    def release(self) -> None:
+        """Clear the description, since the run has finished, and release the lock."""
+        try:
+            os.ftruncate(self._handle, 0)
+        finally:
+            os.close(self._handle)
+            self._handle = -1
 
-    def give_back(self) -> None:
-        """Release the lock."""
-        os.close(self._handle)
-        self._handle = -1
 
-
-def current(directory: str) -> tuple[Start | None, bool]:
+def current_run(directory: str) -> tuple[Start | None, bool]:
     """Return the described run, and True if it is still running. Needs no permission to write."""
     try:
-        handle = os.open(os.path.join(directory, _TURN), os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(os.path.join(directory, _LOCK), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None, False
     try:
