@@ -28,7 +28,7 @@ from ctx.storage.arrays import decode, encode
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Stored
 from ctx.storage.descriptor import CLUSTER_VERSION, SCOPE, Descriptor
-from ctx.storage.regular_files import open_regular
+from ctx.storage.regular_files import read_regular
 from ctx.storage.snapshots import Snapshots
 from ctx.storage.store import Store
 from ctx.storage.views.vectors import VectorFiles
@@ -52,7 +52,7 @@ def descriptor_of(settings: EmbedderSettings) -> Descriptor:
 
 
 class EmbeddingModel:
-    """One remote model in one repository, with its stored vectors."""
+    """The model of an embedding service in one repository, with its stored vectors."""
 
     def __init__(self, repository: Repository, store: Store, settings: EmbedderSettings) -> None:
         self._repository = repository
@@ -66,16 +66,16 @@ class EmbeddingModel:
         self._folder = os.path.join(store.path, "views", str(self.descriptor))
         self.journal = Journal(store, self._folder, self.vector_bytes)
         self.truncated = TruncatedTexts(store, self._folder)
-        self._near: dict[int, tuple[View, Any]] = {}
+        self._of_views: dict[int, tuple[View, Any]] = {}
 
     def kept_for(self, view: View, make: Callable[[], Kept]) -> Kept:
         """Return the result of `make` for a view, cached for later queries of this process."""
-        known = self._near.get(id(view))
+        known = self._of_views.get(id(view))
         if known is None or known[0] is not view:
             made = make()
-            while len(self._near) >= _KEPT:
-                del self._near[next(iter(self._near))]
-            known = self._near[id(view)] = view, made
+            while len(self._of_views) >= _KEPT:
+                del self._of_views[next(iter(self._of_views))]
+            known = self._of_views[id(view)] = view, made
         kept: Kept = known[1]
         return kept
 
@@ -126,11 +126,9 @@ class EmbeddingModel:
         """Check the address for queries once a day, also if the store is not writable."""
         known = self.reference
         remember(self._store, self._folder, self.settings)
-        try:
+        with suppress(OSError):
             if known and time.time() - os.stat(self._confirmation(embedder.url)).st_mtime < _CONFIRMED_FOR:
                 return known
-        except OSError:
-            pass
         found = embedder.check(known)
         with suppress(StoreUnusable):
             if known is None:
@@ -149,13 +147,12 @@ class EmbeddingModel:
     @property
     def reference(self) -> Reference | None:
         """First answer of the model to fixed texts, or None."""
-        try:
-            with Decoding("what a model said"), open_regular(os.path.join(self._folder, PROBE)) as file:
-                arrays, _ = decode(file.read())
-                found = Reference(arrays["probe"].astype(np.float32), arrays["centre"].astype(np.float32))
-        except (OSError, Damaged):
-            return None
-        return found if {one.shape for one in found} == {(self.settings.dimensions,)} else None
+        with suppress(Damaged), Decoding("the answer to fixed texts"):
+            arrays, _ = decode(read_regular(os.path.join(self._folder, PROBE)) or b"")
+            found = Reference(arrays["probe"].astype(np.float32), arrays["centre"].astype(np.float32))
+            if {one.shape for one in found} == {(self.settings.dimensions,)}:
+                return found
+        return None
 
     @reference.setter
     def reference(self, found: Reference) -> None:
@@ -164,13 +161,13 @@ class EmbeddingModel:
 
 
 class Models:
-    """Cache of open remote models; emptied when a setting changes."""
+    """Cache of embedding models; emptied when a setting changes."""
 
     def __init__(self, repository: Repository, store: Store) -> None:
         self.repository = repository
         self.store = store
         self._models: dict[EmbedderSettings, EmbeddingModel] = {}
-        self._under = b""
+        self._digest = b""
 
     @property
     def configured(self) -> EmbeddingModel | None:
@@ -181,10 +178,10 @@ class Models:
     def of(self, settings: EmbedderSettings) -> EmbeddingModel:
         """Return the model with these settings, cached."""
         now = self.repository.settings.digest
-        if now != self._under:
+        if now != self._digest:
             # Proxies, certificates and permissions are settings too.
             self.close()
-            self._under = now
+            self._digest = now
         if settings not in self._models:
             self._models[settings] = EmbeddingModel(self.repository, self.store, settings)
         return self._models[settings]

@@ -11,11 +11,10 @@ import os
 import sys
 import threading
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ctx.errors import Damaged, Decoding
-from ctx.storage.regular_files import open_regular, without_waiting
+from ctx.storage.regular_files import read_json_lines, without_waiting
 from ctx.text.escaping import escape_control
 
 _EVERY = 1.0
@@ -34,6 +33,16 @@ class Sent(NamedTuple):
     first: int
     last: int
 
+    def plus(self, other: Sent) -> Sent:
+        """Return the sums of both."""
+        return self._replace(
+            requests=self.requests + other.requests,
+            bytes_sent=self.bytes_sent + other.bytes_sent,
+            texts=self.texts + other.texts,
+            first=min(self.first, other.first),
+            last=max(self.last, other.last),
+        )
+
 
 class Ledger:
     """The ledger of one repository, named by its common git directory; notices go to stderr."""
@@ -42,7 +51,7 @@ class Ledger:
         self.repository = os.path.realpath(common_dir)
         self._path = os.path.join(state_directory(), "privacy.jsonl")
         self._announced: set[tuple[str, str]] | None = None
-        self._pending: dict[tuple[str, str], list[int]] = {}
+        self._pending: dict[tuple[str, str], Sent] = {}
         self._lock = threading.Lock()
         self._written = -_EVERY
 
@@ -55,14 +64,15 @@ class Ledger:
             }
         if (host, purpose) not in self._announced:
             self._announced.add((host, purpose))
-            _note(f"{content} will be sent to {host} ({purpose}); `git ctx model privacy` shows how much")
+            _note(f"{content} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
 
     def add(self, url: str, purpose: str, size: int, texts: int) -> None:
         """Count one request. A killed process loses at most the counts of its last second."""
+        now = int(time.time())
+        sent = Sent(self.repository, host_of(url), purpose, 1, size, texts, now, now)
         with self._lock:
-            sums = self._pending.setdefault((host_of(url), purpose), [0, 0, 0])
-            for place, more in enumerate((1, size, texts)):
-                sums[place] += more
+            old = self._pending.get(sent[1:3])
+            self._pending[sent[1:3]] = sent if old is None else old.plus(sent)
             is_time = time.monotonic() - self._written >= _EVERY
         if is_time:
             self.write()
@@ -74,52 +84,33 @@ class Ledger:
             self._written = time.monotonic()
         if not pending:
             return
-        lines = [
-            {
-                "repository": self.repository,
-                "host": host,
-                "purpose": purpose,
-                "requests": requests,
-                "bytes": size,
-                "texts": texts,
-                "time": int(time.time()),
-            }
-            for (host, purpose), (requests, size, texts) in pending.items()
-        ]
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(self._path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
-                file.write("".join(f"{json.dumps(line)}\n" for line in lines))
+                file.write("".join(f"{json.dumps(_line(sent))}\n" for sent in pending.values()))
         except OSError as error:
             _note(f"what was sent cannot be written down in {self._path}: {error.strerror}")
 
     def read(self) -> list[Sent]:
         """Return the sums by repository, host and purpose; unreadable lines are skipped."""
         sums: dict[tuple[str, str, str], Sent] = {}
-        try:
-            with open_regular(self._path) as file:
-                lines = file.read().decode("utf-8", "replace").splitlines()
-        except OSError:
-            return []
-        for line in lines:
-            try:
-                with Decoding("a line of the ledger"):
-                    found = json.loads(line)
-                    key = (str(found["repository"]), str(found["host"]), str(found["purpose"]))
-                    numbers = [int(found[name]) for name in ("requests", "bytes", "texts", "time")]
-            except Damaged:
-                continue
-            requests, size, texts, at = numbers
-            old = sums.get(key, Sent(*key, 0, 0, 0, at, at))
-            sums[key] = Sent(
-                *key,
-                old.requests + requests,
-                old.bytes_sent + size,
-                old.texts + texts,
-                min(old.first, at),
-                max(old.last, at),
-            )
+        for sent in read_json_lines(self._path, _of_line):
+            old = sums.get(sent[:3])
+            sums[sent[:3]] = sent if old is None else old.plus(sent)
         return sorted(sums.values())
+
+
+def _line(sent: Sent) -> dict[str, Any]:
+    line = sent._asdict()
+    line["bytes"], line["time"] = line.pop("bytes_sent"), line.pop("last")
+    del line["first"]
+    return line
+
+
+def _of_line(line: Any) -> Sent:
+    names = (str(line["repository"]), str(line["host"]), str(line["purpose"]))
+    counts = (int(line["requests"]), int(line["bytes"]), int(line["texts"]))
+    return Sent(*names, *counts, int(line["time"]), int(line["time"]))
 
 
 def host_of(url: str) -> str:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ctx.errors import Damaged, StoreUnusable
 from ctx.storage.arrays import decode, encode, expect
 from ctx.storage.clusters import HASH_BYTES
-from ctx.storage.regular_files import open_regular
+from ctx.storage.regular_files import read_regular, remove_file
 from ctx.storage.store import Store
 
 PROBE = "probe-0"
@@ -59,11 +59,7 @@ class Journal:
         found: dict[bytes, bytes] = {}
         size = HASH_BYTES + self._width
         for path in self._paths:
-            try:
-                with open_regular(path) as file:
-                    data = file.read()
-            except OSError:
-                continue
+            data = read_regular(path) or b""
             end = 0
             for at in range(0, len(data) - size - _CHECKSUM_BYTES + 1, size + _CHECKSUM_BYTES):
                 record, checksum = data[at : at + size], data[at + size : at + size + _CHECKSUM_BYTES]
@@ -87,8 +83,7 @@ class Journal:
             if os.path.exists(path) and os.path.getsize(path) > _LARGEST:
                 self._current = 1 - self._current
                 path = self._paths[self._current]
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
+                remove_file(path)
             if not os.path.exists(path):
                 with suppress(StoreUnusable):
                     self._store.write_file(path, b"")
@@ -101,8 +96,7 @@ class Journal:
     def clear(self) -> None:
         """Remove the journal; all vectors are in clusters."""
         for path in self._paths:
-            with suppress(OSError):
-                os.unlink(path)
+            remove_file(path)
 
 
 class TruncatedTexts:
@@ -114,13 +108,11 @@ class TruncatedTexts:
 
     def read(self) -> set[bytes]:
         """Return the hashes."""
-        try:
-            with open_regular(self._path) as file:
-                arrays, _ = decode(file.read())
+        with suppress(Damaged):
+            arrays, _ = decode(read_regular(self._path) or b"")
             expect(arrays, {"text": ("|u1", (HASH_BYTES,))})
-        except (OSError, Damaged):
-            return set()
-        return {row.tobytes() for row in arrays["text"]}
+            return {row.tobytes() for row in arrays["text"]}
+        return set()
 
     def add(self, hashes: Collection[bytes]) -> None:
         """Add hashes; do nothing if the store is not writable."""

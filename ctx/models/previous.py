@@ -17,7 +17,7 @@ from ctx.models.precision import check_form
 from ctx.models.presets import DIALECTS
 from ctx.models.settings import EmbedderSettings, former_addresses
 from ctx.storage.arrays import decode, encode
-from ctx.storage.regular_files import open_regular
+from ctx.storage.regular_files import read_regular
 
 if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel, Models
@@ -120,16 +120,13 @@ def _by_age(store: Store) -> list[str]:
 
 
 def _read(path: str) -> dict[str, Any] | None:
-    try:
-        with Decoding("settings of a model"), open_regular(path) as file:
-            _, meta = decode(file.read())
-            values = meta["settings"]
-            # Up to 0.1.0 the settings for queries were a part of the name.
-            default = [values["instruction"], values["query_prefix"], values["query_task"]]
-            named = meta.get("named", default)
-            types = {name: type(value) for name, value in values.items()}
-            if meta["format"] != _FORMAT or types != _TYPES or list(map(type, named)) != [str] * 3:
-                return None
+    with suppress(Damaged), Decoding("settings of a model"):
+        _, meta = decode(read_regular(path) or b"")
+        values = meta["settings"]
+        # Up to 0.1.0 the settings for queries were a part of the name.
+        default = [values["instruction"], values["query_prefix"], values["query_task"]]
+        named = meta.get("named", default)
+        types = {name: type(value) for name, value in values.items()}
+        if meta["format"] == _FORMAT and types == _TYPES and list(map(type, named)) == [str] * 3:
             return {**values, "named": tuple(named)}
-    except (OSError, Damaged):
-        return None
+    return None

@@ -22,7 +22,7 @@ from ctx.git.repository import Repository
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
 from ctx.share.remote import Remote
 from ctx.share.running import ShareGit, Unsound
-from ctx.storage.regular_files import open_regular
+from ctx.storage.regular_files import read_regular
 from ctx.storage.store import Store, unusable
 
 _MOST_PACKED, _MOST_LOOSE = 300, 60
@@ -326,11 +326,7 @@ class ShareRepository:
 
     def agreed(self) -> set[str]:
         """Return the ids of blobs that are known to be equivalent to what is stored here."""
-        try:
-            with open_regular(self._agreed) as file:
-                return set(file.read().decode("ascii", "replace").split())
-        except OSError:
-            return set()
+        return set((read_regular(self._agreed) or b"").decode("ascii", "replace").split())
 
     def agree(self, oids: Iterable[str]) -> None:
         """Record blobs that are equivalent to what is stored here."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from ctx.models.embedder import EmbeddingService, tokens_of
 from ctx.models.precision import encode_vectors
 from ctx.storage.clusters import Document, encode_cluster
 from ctx.storage.records import decode_record
+from ctx.types import EmbeddingReport, Progress
 
 if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel
@@ -38,29 +39,6 @@ _AHEAD = 4
 Vectors = npt.NDArray[np.uint8]
 
 
-class RemoteProgress(NamedTuple):
-    """Progress of embedding; `cost` in dollars is an estimate by the length of the texts.
-
-    `share` is the finished part of the clusters, in 0..1; unfinished ones count by their vectors.
-    """
-
-    clusters_done: int
-    clusters_total: int
-    embedded: int
-    tokens: int
-    cost: float
-    share: float
-
-
-class RemoteCovered(NamedTuple):
-    """Result of covering a tree; `cut` texts were too long and were truncated."""
-
-    new_clusters: int
-    embedded_chunks: int
-    reused_chunks: int
-    cut: int
-
-
 class Embedding:
     """One run over clusters of a tree without vectors of the model."""
 
@@ -70,7 +48,7 @@ class Embedding:
         model: EmbeddingModel,
         embedder: EmbeddingService,
         tree: bytes,
-        progress: Callable[[RemoteProgress], None],
+        progress: Callable[[Progress], None],
         *,
         is_alone: bool,
     ) -> None:
@@ -86,7 +64,7 @@ class Embedding:
         self._total = self._done = self._chunks = self._embedded = self._tokens = 0
         self._worth = 0.0
 
-    def run(self, missing: Sequence[Pair]) -> RemoteCovered:
+    def run(self, missing: Sequence[Pair]) -> EmbeddingReport:
         """Embed and store these clusters. Raises `ServiceFailed`, `Damaged`; received vectors are kept."""
         settings = self._model.settings
         self._total = len(missing)
@@ -120,9 +98,8 @@ class Embedding:
                 self._model.truncated.add(self._embedder.truncated)
         if self._is_alone:
             self._model.journal.clear()
-        return RemoteCovered(
-            len(missing), self._embedded, self._chunks - self._embedded, len(self._embedder.truncated)
-        )
+        reused = self._chunks - self._embedded
+        return EmbeddingReport(settings.model, self._embedded, reused, len(self._embedder.truncated))
 
     def _batches(self, missing: Sequence[Pair]) -> Iterator[PendingCluster | Batch]:
         """Yield every cluster, and full batches of new texts across clusters."""
@@ -175,7 +152,8 @@ class Embedding:
     def _report(self) -> None:
         cost = self._tokens * self._model.settings.price / 1e6
         share = min(1.0, self._worth / max(self._total, 1))
-        self._progress(RemoteProgress(self._done, self._total, self._embedded, self._tokens, cost, share))
+        done, total = self._done, self._total
+        self._progress(Progress(done, total, self._embedded, done, total, self._tokens, cost, share))
 
     def _finish(self, waiting: PendingCluster) -> None:
         """Write a cluster whose vectors are complete."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, ServiceFailed
 from ctx.indexing.vectors.cluster_map import ClusterMap, Pair
-from ctx.indexing.vectors.embedding import Embedding, RemoteCovered, RemoteProgress, Vectors
+from ctx.indexing.vectors.embedding import Embedding, Vectors
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.document_text import text_hash, texts_of
 from ctx.models.embedding_model import EmbeddingModel
@@ -46,12 +46,6 @@ def embed_tree(
         return EmbeddingReport(model.settings.model, 0, 0, 0)
     if not may_ask and VectorIndexer(session, model).pairs.lacking(tree):
         return None
-    report = progress or (lambda _: None)
-
-    def step(state: RemoteProgress) -> None:
-        done, total = state.clusters_done, state.clusters_total
-        report(Progress(done, total, state.embedded, done, total, state.tokens, state.cost, state.share))
-
     with alone(session.store) as mine:
         if not mine:
             return EmbeddingReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
@@ -59,11 +53,10 @@ def embed_tree(
             # Fetch vectors that others have shared before paying for them.
             take_shared(session, tree, indexing=True)
         try:
-            covered = VectorIndexer(session, model).cover(tree, step)
+            return VectorIndexer(session, model).cover(tree, progress)
         except ServiceFailed as error:
             kept = "the vectors received so far are kept; `git ctx index` continues from there"
             raise ServiceFailed(f"{error}\n{kept}") from error
-    return EmbeddingReport(model.settings.model, covered.embedded_chunks, covered.reused_chunks, covered.cut)
 
 
 @contextmanager
@@ -114,10 +107,10 @@ class VectorIndexer:
     def cover(
         self,
         tree: bytes,
-        progress: Callable[[RemoteProgress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
         *,
         budget: TimeBudget | None = None,
-    ) -> RemoteCovered:
+    ) -> EmbeddingReport:
         """Embed the missing clusters of a locally indexed tree; `budget` is that of a waiting search.
 
         Raises `ServiceFailed`; finished clusters are kept.
@@ -143,16 +136,16 @@ class VectorIndexer:
         self,
         tree: bytes,
         missing: Sequence[Pair],
-        progress: Callable[[RemoteProgress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
         *,
         budget: TimeBudget | None = None,
-    ) -> RemoteCovered:
+    ) -> EmbeddingReport:
         """Embed these clusters of a tree. Raises `ServiceFailed`; finished clusters are kept.
 
         With `budget`, a run of another process that holds the `alone` lock may be in progress.
         """
         if not missing:
-            return RemoteCovered(0, 0, 0, 0)
+            return EmbeddingReport(self._model.settings.model, 0, 0, 0)
         embedder = self._model.embedder(budget=budget)
         try:
             return Embedding(
