@@ -127,9 +127,8 @@ def seconds_of(pid: int) -> float:
 def answers(repository: str, questions: list[str], calls: int) -> None:
     """Milliseconds of a call inside the server, over a warm index."""
     import ctx
-    from ctx.agents.mcp.arguments import checked
     from ctx.agents.mcp.project import Project
-    from ctx.agents.mcp.tools import CODE_SEARCH
+    from ctx.agents.mcp.tools import CODE_SEARCH, check_arguments
 
     project = Project(repository)
     begun = time.perf_counter()
@@ -137,7 +136,7 @@ def answers(repository: str, questions: list[str], calls: int) -> None:
     print(f"the first call, which indexes what is missing: {time.perf_counter() - begun:.1f} s")
     wall, processor, size = [], [], 0
     for number in range(calls):
-        arguments = checked(CODE_SEARCH, {"text": questions[number % len(questions)]})
+        arguments = check_arguments(CODE_SEARCH, {"text": questions[number % len(questions)]})
         begun, busy = time.perf_counter(), time.process_time()
         reply = project.call("code_search", arguments)
         wall.append(time.perf_counter() - begun)

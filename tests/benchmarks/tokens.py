@@ -28,9 +28,8 @@ sys.path.append(str(Path(__file__).with_name("yardsticks")))
 from retrieval import Target, targets
 from systems import Semble
 
-from ctx.agents.mcp.arguments import checked
 from ctx.agents.mcp.project import Project
-from ctx.agents.mcp.tools import CODE_SEARCH
+from ctx.agents.mcp.tools import CODE_SEARCH, check_arguments
 from ctx.text.tokens import counter
 
 BUDGETS = (1000, 2000, 4000)
@@ -84,7 +83,7 @@ def ours(project: Project, query: str, root: str | None, budget: int) -> list[Sh
     given: dict[str, Any] = {"text": query, "maxTokens": budget}
     if root:
         given["pathFilter"] = root
-    reply = project.call("code_search", checked(CODE_SEARCH, given))
+    reply = project.call("code_search", check_arguments(CODE_SEARCH, given))
     assert counter()(reply.text) + counter()(json.dumps(reply.values, ensure_ascii=False)) <= budget
     found = []
     for hit, text in zip(reply.values["hits"], pieces(reply.text), strict=True):

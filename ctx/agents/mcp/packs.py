@@ -75,7 +75,7 @@ def make_pack(index: Index, given: dict[str, Any]) -> Reply:
     return Reply(made.prompt if pack.files or pack.delta is not None else str(message), values)
 
 
-def list_packs(index: Index) -> Reply:
+def list_packs(index: Index, _: dict[str, Any]) -> Reply:
     """Return the newest packs, at most MOST."""
     packs = index.packs.list()
     lines = [f"{when(one.created // 10**9)}  {size(one.size)}  {one.slug}" for one in packs[:MOST]]
@@ -121,7 +121,7 @@ def read_resource(index: Index, uri: str) -> Text:
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
-    names = {"budget_tokens": "budget", "max_files": "max_files", "tokenizer": "tokenizer"}
+    names = {"budgetTokens": "budget", "maxFiles": "max_files", "tokenizer": "tokenizer"}
     return {ours: given[name] for name, ours in names.items() if name in given}
 
 

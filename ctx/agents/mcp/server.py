@@ -22,11 +22,11 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
 from ctx._version import __version__
-from ctx.agents.mcp.arguments import checked
+from ctx.agents.mcp import packs
 from ctx.agents.mcp.incoming import messages, take_stdin
 from ctx.agents.mcp.project import Project
 from ctx.agents.mcp.replies import Reply
-from ctx.agents.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, instructions
+from ctx.agents.mcp.tools import MINIMAL, PACK, SCHEME, TOOLS, check_arguments, instructions
 from ctx.errors import CtxError, UsageError
 from ctx.text.escaping import escape_control, escape_control_lines
 
@@ -112,7 +112,7 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
         try:
             if tool is None:
                 raise UsageError(f"there is no tool {params.name!r}; there are {', '.join(tools)}")
-            arguments = checked(tool, params.arguments)
+            arguments = check_arguments(tool, params.arguments)
             async with turn:
                 reply = await anyio.to_thread.run_sync(_run, project, tool.name, arguments, context)
         except CtxError as error:
@@ -128,33 +128,29 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
         )
 
     async def list_resources(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        from ctx.agents.mcp.packs import MIME
-
         async with turn:
-            packs = await _looked_up(project.packs)
+            found = await _looked_up(lambda: packs.resources(project.index()))
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
                     uri=SCHEME + one.slug,
                     name=one.slug,
-                    mime_type=MIME[one.format],
+                    mime_type=packs.MIME[one.format],
                     size=one.prompt_size,
                 )
-                for one in packs
+                for one in found
             ]
         )
 
     async def read_resource(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         async with turn:
-            found = await _looked_up(project.resource, params.uri)
+            found = await _looked_up(lambda: packs.read_resource(project.index(), params.uri))
         contents = types.TextResourceContents(uri=params.uri, mime_type=found.mime_type, text=found.text)
         return types.ReadResourceResult(contents=[contents])
 
     async def list_templates(
         _: Any, __: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        from ctx.agents.mcp.packs import MANIFEST, MIME
-
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
@@ -163,15 +159,15 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
                     description="The text of a pack that the tool pack has made.",
                 ),
                 types.ResourceTemplate(
-                    uri_template=SCHEME + "{slug}" + MANIFEST,
+                    uri_template=SCHEME + "{slug}" + packs.MANIFEST,
                     name="manifest",
                     description="The whole manifest of a pack: reasons, hashes and lines of each file.",
-                    mime_type=MIME["json"],
+                    mime_type=packs.MIME["json"],
                 ),
             ]
         )
 
-    packs = PACK.name in tools
+    has_packs = PACK.name in tools
     return Server(
         "git-ctx",
         version=__version__,
@@ -179,9 +175,9 @@ def make_server(project: Project, *, minimal: bool = False) -> Server[Any]:
         instructions=instructions(tools),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources if packs else None,
-        on_list_resource_templates=list_templates if packs else None,
-        on_read_resource=read_resource if packs else None,
+        on_list_resources=list_resources if has_packs else None,
+        on_list_resource_templates=list_templates if has_packs else None,
+        on_read_resource=read_resource if has_packs else None,
     )
 
 
@@ -199,10 +195,10 @@ def _run(project: Project, name: str, arguments: dict[str, Any], context: Any) -
     return project.call(name, arguments, report)
 
 
-async def _looked_up(call: Callable[..., Found], *arguments: str) -> Found:
+async def _looked_up(call: Callable[[], Found]) -> Found:
     """Return the result of a call; convert CtxError to MCPError, as resources have no error results."""
     try:
-        return await anyio.to_thread.run_sync(call, *arguments)
+        return await anyio.to_thread.run_sync(call)
     except CtxError as error:
         raise MCPError(types.INVALID_PARAMS, str(error)) from None
 

@@ -1,4 +1,4 @@
-"""Definitions of the tools for agents: names, descriptions and flat schemas. Runs nothing.
+"""Definitions of the tools for agents: names, descriptions and flat schemas; validation of arguments.
 
 A description says when to use a tool and when not, because models choose by the description only.
 """
@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ctx.errors import UsageError
+
 LIMIT, LIMIT_MAX = 10, 100
 HISTORY_LIMIT = 5
 MAX_TOKENS = 2000
 LEAST_TOKENS, MOST_TOKENS = 200, 100_000
+_OLD_NAMES = {"budget_tokens": "budgetTokens", "max_files": "maxFiles"}
+"""Arguments of 0.1.0 and their names now; the old ones are accepted, but no longer described."""
 SCHEME = "context://packs/"
 """URI prefix of packs as resources."""
 
@@ -66,7 +70,7 @@ CODE_SEARCH = Tool(
     "Finds the functions, classes and sections that answer a question about this project, best first, with "
     "paths, line numbers and text. Use it first when you do not know where something is. Do not use it when "
     "you know the exact symbol or file (grep or read it), for git operations, or to build or run anything. "
-    "One search with a clear question is better than many with single words; then read what was found.",
+    "One search with a clear question is better than many with single words; then read the results.",
     {
         "text": {
             "type": "string",
@@ -87,14 +91,14 @@ CODE_SEARCH = Tool(
 )
 FIND_RELATED = Tool(
     "find_related",
-    "Find code like this code",
-    "Finds code that is like the code at one place: copies, variants, the other implementations of an idea. "
-    "Use it before you write something that may exist already, or change something that has siblings. It may "
-    "answer with nothing. Do not use it to find callers: search their names.",
+    "Find similar code",
+    "Finds code similar to the code at one place: copies, variants, other implementations of an idea. "
+    "Use it before you write something that may exist already, or change code that has variants. It may find "
+    "nothing. Do not use it to find callers: search for the name.",
     {
         "place": {
             "type": "string",
-            "description": "A path with a line, as code_search gives it (src/server.py:120), or a citation.",
+            "description": "A path and line as code_search returns them (src/server.py:120), or a citation.",
         },
         "pathFilter": _PATHS,
         "limit": _LIMIT,
@@ -105,23 +109,26 @@ FIND_RELATED = Tool(
 READ_LINES = Tool(
     "read_lines",
     "Read lines of a file",
-    "Reads lines of one file of the project, or what a citation names, even if the file has changed since. "
-    "Use it on what code_search found. It reads nothing outside the project.",
+    "Reads lines of one file of the project, or the lines of a citation, even if the file has changed since. "
+    "Use it on the results of code_search. It reads nothing outside the project.",
     {
-        "path": {"type": "string", "description": "A path from the project's root. Or give citation."},
+        "path": {
+            "type": "string",
+            "description": "Path from the project's root. Give path or citation.",
+        },
         "citation": {
             "type": "string",
-            "description": "A citation as code_search gives it: <blob id>:<first line>-<last line>.",
+            "description": "A citation as code_search returns it: <blob id>:<first line>-<last line>.",
         },
         "startLine": {
             "type": "integer",
             "minimum": 1,
-            "description": "First line, counted from 1; 1 if left out.",
+            "description": "First line, counted from 1; 1 by default.",
         },
         "endLine": {
             "type": "integer",
             "minimum": 1,
-            "description": "Last line, included; the end if left out.",
+            "description": "Last line, inclusive; the last of the file by default.",
         },
         "revision": _REVISION,
         "maxTokens": _TOKENS,
@@ -130,11 +137,11 @@ READ_LINES = Tool(
 )
 HISTORY_SEARCH = Tool(
     "history_search",
-    "Find the commits that did something",
-    "Finds the commits that did something, by what they say and by what they changed, and shows those lines. "
-    "Use it to learn why code is as it is, when a behaviour came or went, and how a bug of this kind was "
-    "fixed before. Do not use it to find where code is now (code_search), or for the log or blame of a file "
-    "that you know (git).",
+    "Find commits by what they changed",
+    "Finds commits by their messages and by the lines that they changed, and shows those lines. Use it to "
+    "learn why code is as it is, when a behaviour was added or removed, and how a bug of this kind was fixed "
+    "before. Do not use it to find where code is now (code_search), or for the log or blame of a file that "
+    "you know (git).",
     {
         "text": {
             "type": "string",
@@ -144,21 +151,21 @@ HISTORY_SEARCH = Tool(
         "which": {
             "type": "string",
             "enum": ["best", "first", "last"],
-            "description": "best (default): the commits that answer best. first: the earliest that added it. "
-            "last: the last that removed it.",
+            "description": "best (default): the best matches. first: the earliest commit that added it. "
+            "last: the latest commit that removed it.",
         },
         "since": {
             "type": "string",
-            "description": "Only commits after this date, as git reads it: 2024-05-01, '3 weeks ago'.",
+            "description": "Only commits after this date, in git's formats: 2024-05-01, '3 weeks ago'.",
         },
-        "until": {"type": "string", "description": "Only commits before this date, as git reads it."},
+        "until": {"type": "string", "description": "Only commits before this date, in git's formats."},
         "author": {
             "type": "string",
             "description": "Only commits whose author matches this regular expression: a name or an address.",
         },
         "branch": {
             "type": "string",
-            "description": "The history of this branch; the current one if left out.",
+            "description": "The history of this branch; the current one by default.",
         },
         "revision": {
             "type": "string",
@@ -177,18 +184,18 @@ HISTORY_SEARCH = Tool(
 )
 EXPLAIN = Tool(
     "explain",
-    "Say why a file is found or not",
-    "Says of one file and one task whether the file is indexed, its score and the reasons for it, whether a "
-    "pack for the task includes it, and which files use it or are used by it. Use it when a file that "
-    "you expected is missing from an answer, or before you change a file that others use. Do not use it to "
-    "find files (code_search) or to read one (read_lines).",
+    "Explain why a file is found or not",
+    "Reports for one file and one task whether the file is indexed, its score with reasons, whether a pack "
+    "for the task includes it, which files use it and which it uses. Use it when a file that you expected is "
+    "missing from an answer, or before you change a file that others use. Do not use it to find files "
+    "(code_search) or to read one (read_lines).",
     {
         "task": {
             "type": "string",
-            "description": "What is to be done, in sentences, as for pack; or a question that was searched.",
+            "description": "The task in sentences, as for pack; or the question of a search.",
         },
         "path": {"type": "string", "description": "A path from the project's root."},
-        "max_files": {
+        "maxFiles": {
             "type": "integer",
             "minimum": 1,
             "maximum": 1_000,
@@ -199,24 +206,24 @@ EXPLAIN = Tool(
 )
 PACK = Tool(
     "pack",
-    "Pack what a task needs",
-    "Packs excerpts of many files for one task within a number of tokens: the code to change, what it uses, "
-    "who calls it, its tests. Use it at the start of a task that touches several files, or to hand context "
-    "to another agent; after edits, update sends only what has changed. Do not use it for a single question "
-    "(code_search). The pack is kept in the git directory, never in the work tree.",
+    "Collect the code for a task",
+    "Collects excerpts of many files for one task within a number of tokens: the code to change, the code "
+    "that it uses, its callers and its tests. Use it at the start of a task that touches several files, or "
+    "to pass context to another agent; after edits, update returns only the changes. Do not use it for a "
+    "single question (code_search). The pack is stored in the git directory, never in the work tree.",
     {
         "task": {
             "type": "string",
-            "description": "The whole task in sentences; files and functions that it names are honoured. May "
-            "be left out with update.",
+            "description": "The whole task in sentences; files and functions that it names come first. "
+            "Optional with update.",
         },
-        "budget_tokens": {
+        "budgetTokens": {
             "type": "integer",
             "minimum": 1,
             "maximum": 1_000_000,
             "description": "Maximum number of tokens in the text; 8,000 by default.",
         },
-        "max_files": {
+        "maxFiles": {
             "type": "integer",
             "minimum": 1,
             "maximum": 1_000,
@@ -225,12 +232,12 @@ PACK = Tool(
         "tokenizer": {
             "type": "string",
             "enum": ["o200k_base", "cl100k_base"],
-            "description": "Whose tokens are counted; o200k_base by default.",
+            "description": "Tokenizer that counts the tokens; o200k_base by default.",
         },
         "update": {
             "type": "string",
-            "description": "A pack (slug, beginning of one, or latest): only what has changed since it was "
-            "made. What is left out is as it was there.",
+            "description": "A pack (slug, unique prefix of one, or latest): return only the changes since it "
+            "was made. Whatever is not mentioned is unchanged.",
         },
     },
     (),
@@ -238,20 +245,20 @@ PACK = Tool(
 )
 LIST_PACKS = Tool(
     "list_packs",
-    "List the packs that are kept",
-    "Lists the newest packs of this project, the newest first. Use it to find a pack that was made before.",
+    "List stored packs",
+    "Lists the packs of this project, newest first. Use it to find a pack that was made before.",
     {},
     (),
 )
 READ_PACK = Tool(
     "read_pack",
     "Read a pack",
-    "Gives the text of a pack that is kept. Use it when another agent or an earlier session made the pack. "
-    "It shows the files as they were then: pack with update returns what has changed since.",
+    "Returns the text of a stored pack. Use it when another agent or an earlier session made the pack. It "
+    "shows the files as they were then: pack with update returns the changes since.",
     {
         "slug": {
             "type": "string",
-            "description": "The slug of a pack, the beginning of one if no other begins so, or latest.",
+            "description": "The slug of a pack, a unique prefix of one, or latest.",
         }
     },
     ("slug",),
@@ -266,14 +273,58 @@ MINIMAL = {CODE_SEARCH.name: CODE_SEARCH}
 
 _INSTRUCTIONS = (
     "git-ctx searches this project by meaning, exactly as its files are now. When you do not know where "
-    "something is: code_search with one clear question, read what was found, narrow with pathFilter, stop. "
+    "something is: code_search with one clear question, read the results, narrow with pathFilter, stop. "
     "When you know the exact name or file, use grep or read instead."
 )
-_OF_HISTORY = " history_search finds the commits that did something."
-_OF_PACKS = " pack collects what a task over several files needs."
+_OF_HISTORY = " history_search finds commits by what they changed."
+_OF_PACKS = " pack collects the code for a task over several files."
 
 
 def instructions(tools: Mapping[str, Tool]) -> str:
     """Return the instructions that a client passes to its model for a server with these tools."""
     more = {HISTORY_SEARCH.name: _OF_HISTORY, PACK.name: _OF_PACKS}
     return _INSTRUCTIONS + "".join(words for name, words in more.items() if name in tools)
+
+
+def check_arguments(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the validated arguments of a call. Raises UsageError with a message for the model."""
+    given = dict(given or {})
+    for old, new in _OLD_NAMES.items():
+        if old in given and new not in given and new in tool.properties:
+            given[new] = given.pop(old)
+    unknown = [name for name in given if name not in tool.properties]
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        raise UsageError(f"{tool.name} has no argument {names}; it has {', '.join(tool.properties)}")
+    missing = [name for name in tool.required if given.get(name) in (None, "")]
+    if missing:
+        raise UsageError(f"{tool.name} needs {', '.join(missing)}")
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        schema = tool.properties[name]
+        if schema["type"] == "string":
+            if not isinstance(value, str):
+                raise UsageError(f"{name} has to be a text")
+            if not _is_plain(value):
+                raise UsageError(f"{name} has an invalid character: NUL, or half of a surrogate pair")
+            if value and value not in schema.get("enum", (value,)):
+                raise UsageError(f"{name} has to be one of {', '.join(schema['enum'])}")
+            if value:
+                found[name] = value
+        elif isinstance(value, bool) or not isinstance(value, int):
+            raise UsageError(f"{name} has to be a whole number")
+        else:
+            least, most = schema["minimum"], schema.get("maximum", value)
+            if not least <= value <= most:
+                raise UsageError(f"{name} has to be {least} to {most}")
+            found[name] = value
+    return found
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

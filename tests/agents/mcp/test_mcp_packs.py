@@ -30,7 +30,7 @@ def test_a_pack_is_made_kept_listed_and_read(project: Repo) -> None:
     """The text within its budget, its slug in the list, the same text from both ways of reading."""
 
     async def conversation(session: ClientSession) -> Any:
-        made = await session.call_tool("pack", {"task": TASK, "budget_tokens": 600})
+        made = await session.call_tool("pack", {"task": TASK, "budgetTokens": 600})
         slug = made.structured_content["slug"]
         return (
             made,
@@ -87,7 +87,7 @@ def test_an_update_sends_what_the_edit_touched(project: Repo) -> None:
         project.write({"src/session.py": source.replace("store(token)", "store(token, later=True)")})
 
     before, after = call_here(
-        project.path, ("pack", {"task": TASK, "max_files": 5}), edit, ("pack", {"update": "latest"})
+        project.path, ("pack", {"task": TASK, "maxFiles": 5}), edit, ("pack", {"update": "latest"})
     )
     assert after.structured_content["parentPack"] == before.structured_content["slug"]
     states = {file["path"]: file["state"] for file in after.structured_content["files"]}
@@ -119,8 +119,8 @@ def test_calls_that_write_take_turns(project: Repo) -> None:
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("pack", {}, "needs task, or update"),
     ("pack", {"task": "the"}, "has only common words"),
-    ("pack", {"task": TASK, "budget_tokens": 0}, "has to be 1 to"),
-    ("pack", {"task": TASK, "budget_tokens": 1}, "tokens"),
+    ("pack", {"task": TASK, "budgetTokens": 0}, "has to be 1 to"),
+    ("pack", {"task": TASK, "budgetTokens": 1}, "tokens"),
     ("pack", {"task": TASK, "tokenizer": "gpt2"}, "has to be one of o200k_base, cl100k_base"),
     ("pack", {"task": TASK, "error_log": "/etc/passwd"}, "has no argument 'error_log'"),
     ("pack", {"task": TASK, "root": "/"}, "has no argument 'root'"),
@@ -145,8 +145,21 @@ def test_what_cannot_be(project: Repo) -> None:
         assert "bug in git-ctx" not in text(result)
 
 
+def test_former_names_of_arguments_are_accepted(project: Repo) -> None:
+    former, now, twice = call_here(
+        project.path,
+        ("pack", {"task": TASK, "budget_tokens": 600, "max_files": 1}),
+        ("pack", {"task": TASK, "budgetTokens": 600, "maxFiles": 1}),
+        ("pack", {"task": TASK, "maxFiles": 1, "max_files": 2}),
+    )
+    assert text(former) == text(now)
+    assert former.structured_content["budgetTokens"] == 600
+    assert former.structured_content["slug"] == now.structured_content["slug"]
+    assert "has no argument 'max_files'" in text(twice)
+
+
 def test_resources_lead_nowhere_else(project: Repo) -> None:
-    """Neither out of the shelf, nor into a pack's folder, nor to another kind of address."""
+    """Neither out of the store of packs, nor into a pack's folder, nor to another kind of address."""
 
     async def conversation(session: ClientSession) -> Any:
         made = await session.call_tool("pack", {"task": TASK})
@@ -207,7 +220,7 @@ def test_answers_carry_the_manifest_and_what_became_of_the_pack_before(project: 
     source = str(FILES["src/session.py"])
 
     async def conversation(session: ClientSession) -> Any:
-        made = await session.call_tool("pack", {"task": TASK, "max_files": 5})
+        made = await session.call_tool("pack", {"task": TASK, "maxFiles": 5})
         project.write({"src/session.py": source.replace("def renew_session", "def prolong_session")})
         project.write({"src/store.py": STORE.replace("renew_session", "prolong_session")})
         updated = await session.call_tool("pack", {"update": "latest"})
@@ -244,7 +257,7 @@ def test_the_manifest_of_an_answer_keeps_to_its_tokens(repo: Repo) -> None:
         }
     )
     (made,) = call_here(
-        repo.path, ("pack", {"task": "renew_session " * 300, "budget_tokens": 60_000, "max_files": 500})
+        repo.path, ("pack", {"task": "renew_session " * 300, "budgetTokens": 60_000, "maxFiles": 500})
     )
     values = made.structured_content
     kept = {name: values[name] for name in ("manifest", "changes", "staleReferences", "completeRefresh")}
