@@ -9,7 +9,7 @@ from ctx.indexing.documents import Maker, Source, documents_of
 from ctx.storage.cluster_key import Member
 from ctx.storage.clusters import Document, document_key, encode_cluster
 from ctx.storage.partition import Cluster
-from ctx.storage.records import measure
+from ctx.storage.records import summarize
 from ctx.storage.snapshots import Totals
 from ctx.storage.views.segments import Key, Part
 from ctx.text.contents import MISSING
@@ -93,9 +93,9 @@ def cluster_totals(
         if skip is not None:
             skipped[skip] = skipped.get(skip, 0) + 1
             continue
-        record = measure(documents[document_key(member)].record)
+        record = summarize(documents[document_key(member)].record)
         files += 1
-        chunks += record.chunks
+        chunks += len(record.kinds)
         size += record.size
         lines += record.lines
         language = member.language or ""

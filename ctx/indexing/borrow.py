@@ -15,7 +15,7 @@ from ctx.indexing.prepare import groups_of, known_groups, locate
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, Stored, document_key
 from ctx.storage.partition import Cluster, Node
-from ctx.storage.records import encode_record, measure
+from ctx.storage.records import encode_record, summarize
 from ctx.storage.snapshots import Snapshots
 from ctx.storage.views import segments, view
 from ctx.storage.views.catalog import Catalog
@@ -128,7 +128,7 @@ def _without_text(keys: Sequence[Key], documents: Mapping[Key, Document], maker:
         batch.clear()
 
     for key in absent:
-        more = measure(documents[key].record).chunks
+        more = len(summarize(documents[key].record).kinds)
         if rows + more > segments.TARGET_ROWS:
             close()
             rows = 0

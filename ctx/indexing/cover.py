@@ -16,9 +16,8 @@ from ctx.storage.document_index import DocumentIndex
 from ctx.storage.partition import Cluster, Content, Node
 from ctx.storage.snapshots import NodeRecord, Snapshots, Totals
 from ctx.storage.store import Store
-from ctx.storage.views.catalog import Catalog
+from ctx.storage.views.catalog import Catalog, SegmentWriter
 from ctx.storage.views.segments import Key
-from ctx.storage.views.writer import SegmentWriter
 from ctx.types import Progress
 
 _BATCH_FILES = 48

@@ -87,7 +87,7 @@ class Corpus:
         """Return the postings of some terms in live rows, with the rows of each term ascending."""
         parts = []
         for segment, offset in zip(self.view.segments, self.row_offset.tolist(), strict=False):
-            term, row, count = segment.postings.find_many(terms)
+            term, row, count = segment.postings.find(terms)
             row = row + offset
             alive = self.live[row]
             parts.append((term, row, count) if alive.all() else (term[alive], row[alive], count[alive]))

@@ -15,8 +15,8 @@ from ctx.share.layers import Layer, insist_on_same_model
 from ctx.share.transport import ShareRepository
 from ctx.storage.cluster_key import Member
 from ctx.storage.partition import Cluster
+from ctx.storage.views.catalog import SegmentWriter
 from ctx.storage.views.segments import Key, Part, Segment, build
-from ctx.storage.views.writer import SegmentWriter
 
 
 class TakenWords(NamedTuple):

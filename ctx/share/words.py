@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ctx.errors import BlobsMissing, Damaged, Decoding
 from ctx.storage.clusters import Stored
-from ctx.storage.records import stored_kinds
+from ctx.storage.records import summarize
 from ctx.storage.views import postings
 from ctx.storage.views.postings import COUNT_BITS, MAX_ROWS
 from ctx.storage.views.segments import Part, Segment
@@ -47,7 +47,7 @@ def encode_words(group: str, parts: Sequence[Part]) -> bytes | None:
         ]
     )
     packed.sort()
-    return _payload(group, np.minimum(lengths, _LONGEST), postings.lists(postings.united(packed)))
+    return _payload(group, np.minimum(lengths, _LONGEST), postings.to_lists(postings.merge_counts(packed)))
 
 
 def _payload(group: str, lengths: npt.NDArray[np.int64], lists: postings.Lists) -> bytes:
@@ -58,8 +58,8 @@ def _payload(group: str, lengths: npt.NDArray[np.int64], lists: postings.Lists) 
             lengths.astype("<u2").tobytes(),
             # Transposed into byte planes: high bytes are alike, low ones are noise.
             np.ascontiguousarray(gaps[:, :_TERM_BYTES].T).tobytes(),
-            postings.leb128(lists.counts)[0].tobytes(),
-            postings.leb128(lists.values)[0].tobytes(),
+            postings.encode_leb128(lists.counts)[0].tobytes(),
+            postings.encode_leb128(lists.values)[0].tobytes(),
         )
     )
     return payload
@@ -71,7 +71,7 @@ def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) 
 
     Raises `Damaged` unless it is of this group, has the chunks of this cluster, and is in canonical form.
     """
-    kinds = [stored_kinds(document.record) for document in stored.documents.values()]
+    kinds = [summarize(document.record).kinds for document in stored.documents.values()]
     rows = sum(map(len, kinds))
     name, lengths, gaps, counts, values = msgpack.unpackb(payload)
     if name != group or not all(isinstance(one, bytes) for one in (lengths, gaps, counts, values)):
@@ -79,10 +79,10 @@ def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) 
     if not 0 < rows <= MAX_ROWS or len(lengths) != 2 * rows or len(gaps) % _TERM_BYTES:
         raise Damaged("its words do not match its chunks")
     length = np.frombuffer(lengths, dtype="<u2").astype(np.int64)
-    lists = postings.Lists(_terms(gaps), postings.numbers(counts), postings.numbers(values))
+    lists = postings.Lists(_terms(gaps), postings.decode_leb128(counts), postings.decode_leb128(values))
     packed = _packed(lists, rows)
     # The encoding is canonical: equal words are equal bytes.
-    if _payload(group, length, postings.lists(packed)) != payload:
+    if _payload(group, length, postings.to_lists(packed)) != payload:
         raise Damaged("its words are not in canonical form")
     vectors = b"".join(document.vectors for document in stored.documents.values())
     return Part(
@@ -111,7 +111,7 @@ def _packed(lists: postings.Lists, rows: int) -> npt.NDArray[np.uint64]:
         or not 0 <= int(lists.values.min(initial=0)) <= int(lists.values.max(initial=0)) < rows << 2
     ):
         raise Damaged("its words name unknown terms or chunks")
-    packed = postings.of_lists(lists)
+    packed = postings.from_lists(lists)
     found = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
     if len(packed) and (int(found.max()) >= rows or not bool((packed[:-1] < packed[1:]).all())):
         raise Damaged("its words name unknown terms or chunks")

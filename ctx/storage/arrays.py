@@ -16,6 +16,7 @@ import mmap
 import struct
 import zlib
 from collections.abc import Mapping
+from hashlib import blake2b
 from math import prod
 from typing import Any
 
@@ -89,6 +90,19 @@ def expect(arrays: Mapping[str, npt.NDArray[Any]], kinds: Mapping[str, tuple[str
             raise Damaged(f"the array {name!r} is missing or of another type")
         if any(given not in (ANY, wanted) for given, wanted in zip(tail, found.shape[1:], strict=True)):
             raise Damaged(f"the array {name!r} is of another shape")
+
+
+def are_ends(ends: npt.NDArray[Any], total: int) -> bool:
+    """Return True if `ends` ascend and the last one is `total`."""
+    return bool((ends[:-1] <= ends[1:]).all()) and int(ends[-1] if len(ends) else 0) == total
+
+
+def content_hash(arrays: Mapping[str, npt.NDArray[Any]], description: bytes = b"") -> str:
+    """Return a hash of the contents of arrays and a description as 32 hexadecimal digits."""
+    digest = blake2b(description, digest_size=16)
+    for array in arrays.values():
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def map_file(path: str) -> tuple[Arrays, dict[str, Any]]:

@@ -12,7 +12,7 @@ import msgpack
 
 from ctx.errors import Damaged, Decoding
 from ctx.storage.cluster_key import Member, cluster_key
-from ctx.storage.records import decode_record, measure
+from ctx.storage.records import decode_record, summarize
 from ctx.storage.views.segments import Key
 from ctx.text.contents import MISSING
 
@@ -110,7 +110,7 @@ def decode_cluster(
     documents: dict[Key, Document] = {}
     at = 0
     for of, record in zip(kept if by_member else dict.fromkeys(kept), records, strict=True):
-        end = at + (len(decode_record(record).positions) if thorough else measure(record).chunks)
+        end = at + (len(decode_record(record).positions) if thorough else len(summarize(record).kinds))
         document = Document(
             record,
             hashes[at * HASH_BYTES : end * HASH_BYTES],

@@ -21,17 +21,17 @@ def test_many_terms_are_found_as_each_alone() -> None:
     packed = np.sort(pack(terms[pairs // 5000], pairs % 5000, chance.integers(1, 9, len(pairs))))
     postings = Postings(encode(packed), 5000)
     wanted = np.concatenate([terms[::-1][:17], chance.integers(0, 1 << 36, 5), terms[:3]])
-    place, row, times = postings.find_many(wanted)
+    place, row, times = postings.find(wanted)
     assert (np.diff(place) >= 0).all()
     for number, term in enumerate(wanted.tolist()):
-        rows, counts = postings.find(term)
+        _, rows, counts = postings.find(np.array([term]))
         assert row[place == number].tolist() == rows.tolist()
         assert times[place == number].tolist() == counts.tolist()
 
 
 def test_no_terms_give_nothing() -> None:
     postings = Postings(encode(pack(*np.array([[5], [1], [1]]))), 2)
-    for found in postings.find_many(np.zeros(0, dtype=np.int64)):
+    for found in postings.find(np.zeros(0, dtype=np.int64)):
         assert len(found) == 0
 
 

@@ -45,7 +45,7 @@ def part(documents: dict[Key, int], first: int = 0) -> Part:
 def contents(segment: Segment) -> dict[Key, list[tuple[bytes, int, int, frozenset[int]]]]:
     """Everything that a segment says about each document, row by row."""
     found = {}
-    terms = {term: set(segment.postings.find(term)[0].tolist()) for term in (1, 2, 3, 7)}
+    terms = {term: set(segment.postings.find(np.array([term]))[1].tolist()) for term in (1, 2, 3, 7)}
     for document in range(segment.documents):
         start, end = int(segment.document_start[document]), int(segment.document_end[document])
         found[segment.key(document)] = [

@@ -38,7 +38,7 @@ from ctx.share import layout
 from ctx.share.words import Words, decode_words
 from ctx.storage.arrays import decode as decode_arrays
 from ctx.storage.clusters import cluster_records, decode_cluster
-from ctx.storage.records import decode_chunk, decode_record, encode_record, measure, stored_kinds
+from ctx.storage.records import decode_chunk, decode_record, encode_record, summarize
 from ctx.storage.snapshots import decode_node
 from ctx.storage.store import decode_object, encode_object
 from ctx.storage.views import postings
@@ -207,14 +207,14 @@ def look_at_record(data: bytes) -> None:
     assert set(record.kinds) <= set(KINDS)
     assert all(isinstance(symbol, str) for symbol in record.symbols)
     assert all(isinstance(own, list) and all(isinstance(one, str) for one in own) for own in record.names)
-    assert measure(data) == (record.size, record.lines, len(record.positions))
-    assert len(stored_kinds(data)) == len(record.positions)
+    assert summarize(data)[:2] == (record.size, record.lines)
+    assert len(summarize(data).kinds) == len(record.positions)
 
 
 def look_at_part_of_record(data: bytes) -> None:
-    for place in range(-1 + len(stored_kinds(data))):
+    for place in range(-1 + len(summarize(data).kinds)):
         position, symbol, kind, _ = decode_chunk(data, place)
-        assert 0 <= position.start < position.end <= measure(data).size
+        assert 0 <= position.start < position.end <= summarize(data).size
         assert isinstance(symbol, str)
         assert kind in KINDS
 

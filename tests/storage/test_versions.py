@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.storage.views.versions import outdated
+from ctx.storage.views.paths import outdated
 
 NAMES = st.sampled_from([b"v1", b"v2", b"v10", b"v0", b"av3", b"v", b"v1beta1", b"a", b"1"])
 

@@ -129,7 +129,7 @@ class VectorIndexer:
         keys = [pair.local for pair in every]
         found = self._model.files.find(keys)
         self.restore([pair for pair, rows in zip(every, found, strict=True) if rows is None])
-        self._model.files.unite(keys)
+        self._model.files.merge(keys)
         return covered
 
     def embed(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from ctx.errors import Damaged, StoreUnusable
-from ctx.storage.arrays import Arrays, encode, map_file
+from ctx.storage.arrays import Arrays, content_hash, encode, map_file
 from ctx.storage.partition import PARTITION_VERSION
+from ctx.storage.regular_files import remove_file
 from ctx.storage.store import Store
-from ctx.storage.views.segments import Segment
+from ctx.storage.views.segments import TARGET_ROWS, Part, Segment
+from ctx.storage.views.segments import build as build_segment
 from ctx.storage.views.view import View
 
 _KEPT_VIEWS = 4
@@ -81,10 +81,8 @@ class Catalog:
     def views(self) -> Iterator[View]:
         """Yield all usable views, most recently used first."""
         for path in self._by_age(_VIEW, _OVERLAY):
-            try:
+            with suppress(OSError, Damaged):
                 yield self._load(path, None)
-            except (OSError, Damaged):
-                continue
         yield from reversed(list(self._views.values()))
 
     def segment(self, name: str) -> Segment:
@@ -94,26 +92,21 @@ class Catalog:
         return self._segments[name]
 
     def _load_segment(self, name: str) -> Segment:
-        problem: Damaged | OSError | None = None
-        for path in self._files(name):
-            try:
-                arrays, meta = map_file(path)
-                if meta.get("name") != name:
-                    raise Damaged("a segment does not match its name")
-                return Segment(arrays, meta)
-            except (OSError, Damaged) as error:
-                problem = problem or error
-        assert problem is not None, "there is at least one path"
-        raise problem
+        own, *others = self._files(name)
+        try:
+            return _read_segment(own, name)
+        except (OSError, Damaged):
+            for path in others:
+                with suppress(OSError, Damaged):
+                    return _read_segment(path, name)
+            raise
 
     def segments(self) -> Iterator[tuple[str, Segment]]:
         """Yield all usable segments with their names, newest first."""
         names = map(os.path.basename, self._by_age(_SEGMENT))
         for name in dict.fromkeys([*names, *self._segments]):
-            try:
+            with suppress(OSError, Damaged):
                 yield name, self.segment(name)
-            except (OSError, Damaged):
-                continue
 
     def add_segment(self, arrays: Arrays, meta: dict[str, Any]) -> str:
         """Store a segment and return its name, a hash of its content."""
@@ -137,7 +130,7 @@ class Catalog:
         if (view := self._views.pop(tree, None)) is not None:
             view.corpus = None
         for prefix in (_VIEW, _OVERLAY):
-            _remove(self._file(prefix + tree.hex()))
+            remove_file(self._file(prefix + tree.hex()))
 
     def close(self) -> None:
         """Let go of what is kept in memory."""
@@ -148,11 +141,10 @@ class Catalog:
 
     def clear(self) -> None:
         """Remove all views and segments and stop reading from alternates, so that everything is rebuilt."""
-        self._views.clear()
-        self._segments.clear()
+        self.close()
         self._alternates.clear()
         for path in _by_age(self._folder, _VIEW, _OVERLAY, _SEGMENT):
-            _remove(path)
+            remove_file(path)
 
     def prune(self, are_tips: Tips) -> None:
         """Remove the least recently used views, unreferenced segments and temporary files.
@@ -170,10 +162,10 @@ class Catalog:
                     continue
             except (OSError, Damaged):
                 pass
-            _remove(path)
+            remove_file(path)
         for path in _by_age(self._folder, _SEGMENT):
             if os.path.basename(path) not in named and _age(path) > _GRACE:
-                _remove(path)
+                remove_file(path)
 
     def _load(self, path: str, tree: bytes | None) -> View:
         arrays, meta = map_file(path)
@@ -192,11 +184,8 @@ class Catalog:
         return True
 
     def _write(self, name: str, data: bytes) -> None:
-        try:
+        with suppress(StoreUnusable):  # views are a cache; searching works on a read-only store
             self._store.write_file(self._file(name), data)
-        except StoreUnusable:
-            # Views are a cache; searching works on a read-only store.
-            pass
 
     def _file(self, name: str) -> str:
         return os.path.join(self._folder, name)
@@ -212,26 +201,51 @@ class Catalog:
             yield from _by_age(folder, *prefixes)
 
 
+class SegmentWriter:
+    """Collector of parts that writes a segment for every TARGET_ROWS rows; `flush` writes the last one."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._parts: list[Part] = []
+        self._rows = 0
+
+    def add(self, parts: Iterable[Part]) -> None:
+        """Add parts, each of at most MAX_ROWS rows."""
+        for part in parts:
+            if self._rows + len(part.lengths) > TARGET_ROWS:
+                self.flush()
+            if part.documents:
+                self._parts.append(part)
+                self._rows += len(part.lengths)
+
+    def flush(self) -> None:
+        """Write the collected parts as a segment."""
+        if self._parts:
+            self._catalog.add_segment(*build_segment(self._parts))
+        self._parts, self._rows = [], 0
+
+
+def _read_segment(path: str, name: str) -> Segment:
+    arrays, meta = map_file(path)
+    if meta.get("name") != name:
+        raise Damaged("a segment does not match its name")
+    return Segment(arrays, meta)
+
+
 def segment_name(arrays: Arrays, meta: dict[str, Any]) -> str:
     """Return the name of a segment: a hash of its arrays and its metadata without the name."""
-    digest = blake2b(repr({key: meta[key] for key in meta if key != "name"}).encode(), digest_size=16)
-    for array in arrays.values():
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return f"segment-{digest.hexdigest()}"
+    description = repr({key: meta[key] for key in meta if key != "name"}).encode()
+    return f"segment-{content_hash(arrays, description)}"
 
 
 def _tips(views: Sequence[str], are_tips: Tips) -> Sequence[str]:
     """Return the paths of views to keep because of their trees; `views` are sorted by last use."""
     trees: dict[bytes, str] = {}
     for path in views:
-        try:
+        with suppress(ValueError):
             trees[bytes.fromhex(os.path.basename(path).removeprefix(_VIEW))] = path
-        except ValueError:
-            continue
-    if not trees:
-        return ()
-    wanted = are_tips(list(trees))
-    return [path for tree, path in trees.items() if tree in wanted][:_KEPT_TIPS]
+    tips = are_tips(list(trees)) if trees else ()
+    return [path for tree, path in trees.items() if tree in tips][:_KEPT_TIPS]
 
 
 def _names(meta: dict[str, Any]) -> Sequence[str]:
@@ -256,10 +270,3 @@ def _age(path: str) -> float:
         return time.time() - os.stat(path).st_mtime
     except OSError:
         return 0.0
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged
-from ctx.storage.arrays import Arrays
+from ctx.storage.arrays import Arrays, are_ends
 from ctx.text.runs import HASH_BITS
 
 ROW_BITS = 16
@@ -58,8 +58,7 @@ class Postings:
         if (
             len(self._bucket) != (1 << self._bits) + 1
             or self._rest.shape != (self.terms, (HASH_BITS - self._bits) // 8)
-            or int(self._bucket[-1]) != self.terms
-            or not bool((self._bucket[:-1] <= self._bucket[1:]).all())
+            or not are_ends(self._bucket, self.terms)
         ):
             raise Damaged("the term arrays of a segment are inconsistent")
 
@@ -86,27 +85,12 @@ class Postings:
         bucket = np.repeat(np.arange(1 << self._bits, dtype=np.int64), np.diff(self._bucket))
         return (bucket << (HASH_BITS - self._bits)) | padded.view(">i8").reshape(-1).astype(np.int64)
 
-    def find(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the rows of a term, ascending, and its frequencies; both empty for an unknown term."""
-        rest = HASH_BITS - self._bits
-        bucket = term >> rest
-        first, last = int(self._bucket[bucket]), int(self._bucket[bucket + 1])
-        wanted = np.frombuffer((term & ((1 << rest) - 1)).to_bytes(rest // 8, "big"), dtype=np.uint8)
-        found = np.flatnonzero((self._rest[first:last] == wanted).all(axis=1))
-        if not len(found):
-            return _NONE, _NONE
-        place = first + int(found[0])
-        start = int(self.ends[place - 1]) if place else 0
-        rows, times = decode(self.data[start : int(self.ends[place])])
-        self.check(rows)
-        return rows, times
-
     def check(self, rows: npt.NDArray[np.int64]) -> None:
         """Raise `Damaged` unless all are rows of the segment."""
         if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < self._rows_of_segment:
             raise Damaged("the postings of a segment contain an invalid row")
 
-    def find_many(self, terms: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+    def find(self, terms: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
         """Return all postings of `terms` (t,), in the order of the terms, then by row.
 
         The arrays are the index into `terms`, the row and the frequency, each (n,).
@@ -146,7 +130,7 @@ def pack(
     return key
 
 
-def united(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def merge_counts(packed: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Merge equal (term, row) pairs of sorted packed values by summing their counts."""
     place = packed >> np.uint64(COUNT_BITS)
     first = np.flatnonzero(np.diff(place, prepend=~place[:1]))
@@ -167,7 +151,7 @@ class Lists(NamedTuple):
     values: npt.NDArray[np.int64]
 
 
-def lists(packed: npt.NDArray[np.uint64]) -> Lists:
+def to_lists(packed: npt.NDArray[np.uint64]) -> Lists:
     """Return the columns of sorted packed values with unique (term, row) pairs."""
     terms = (packed >> np.uint64(ROW_BITS + COUNT_BITS)).astype(np.int64)
     rows = (packed >> np.uint64(COUNT_BITS)).astype(np.int64) & (MAX_ROWS - 1)
@@ -178,7 +162,7 @@ def lists(packed: npt.NDArray[np.uint64]) -> Lists:
     return Lists(terms[first], np.diff(first, append=len(terms)), (gaps << _CODE_BITS) | codes)
 
 
-def of_lists(columns: Lists) -> npt.NDArray[np.uint64]:
+def from_lists(columns: Lists) -> npt.NDArray[np.uint64]:
     """Return the sorted packed values of columns, with rounded counts. Each term must have a row."""
     rows = _rows(columns.values, columns.counts)
     times = _FREQUENCIES[columns.values & _CODE_MASK]
@@ -187,8 +171,8 @@ def of_lists(columns: Lists) -> npt.NDArray[np.uint64]:
 
 def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
     """Return the arrays of `Postings` for sorted packed values with unique (term, row) pairs."""
-    terms, counts, values = lists(packed)
-    data, sizes = leb128(values)
+    terms, counts, values = to_lists(packed)
+    data, sizes = encode_leb128(values)
     lengths = np.add.reduceat(sizes, np.cumsum(counts) - counts) if len(terms) else sizes
     bits = _MANY_BUCKETS if len(terms) >= _MANY_TERMS else _FEW_BUCKETS
     bounds = np.arange((1 << bits) + 1) << (HASH_BITS - bits)
@@ -202,22 +186,6 @@ def encode(packed: npt.NDArray[np.uint64]) -> Arrays:
     }
 
 
-def decode(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the rows and frequencies of one term from its bytes."""
-    last = np.flatnonzero(data < _MORE)
-    if len(last) == len(data):
-        values = data.astype(np.int64)
-    else:
-        starts = np.empty_like(last)
-        starts[:1] = 0
-        starts[1:] = last[:-1] + 1
-        place = np.arange(int(last[-1]) + 1 if len(last) else 0)
-        place -= np.repeat(starts, last - starts + 1)
-        shifted = (data[: len(place)] & 0x7F).astype(np.int64) << (7 * place)
-        values = np.add.reduceat(shifted, starts) if len(starts) else _NONE
-    return np.cumsum(values >> _CODE_BITS), _FREQUENCIES[values & _CODE_MASK]
-
-
 def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
     """Return the sorted packed values of a whole segment, with rounded counts."""
     ends = postings.ends
@@ -228,8 +196,8 @@ def decode_all(postings: Postings) -> npt.NDArray[np.uint64]:
     return pack(np.repeat(postings.hashes(), per_term), rows, _FREQUENCIES[values & _CODE_MASK])
 
 
-def numbers(data: bytes) -> npt.NDArray[np.int64]:
-    """Decode numbers written by `leb128`. Raises `Damaged` if the last one is truncated."""
+def decode_leb128(data: bytes) -> npt.NDArray[np.int64]:
+    """Decode numbers written by `encode_leb128`. Raises `Damaged` if the last one is truncated."""
     octets = np.frombuffer(data, dtype=np.uint8)
     if len(octets) and octets[-1] >= _MORE:
         raise Damaged("a list of numbers is truncated")
@@ -255,7 +223,7 @@ def _rows(values: npt.NDArray[np.int64], per_term: npt.NDArray[np.int64]) -> npt
     return rows
 
 
-def leb128(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def encode_leb128(values: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Encode numbers below 2**28; also return the number of bytes of each."""
     lengths = 1 + (values >= 1 << 7).astype(np.int64) + (values >= 1 << 14) + (values >= 1 << 21)
     ends = np.cumsum(lengths)

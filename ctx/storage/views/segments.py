@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding
-from ctx.storage.arrays import ANY, Arrays, expect
+from ctx.storage.arrays import ANY, Arrays, are_ends, expect
 from ctx.storage.records import TEST
 from ctx.storage.views import postings
 from ctx.storage.views.postings import Postings
@@ -84,7 +84,7 @@ def build(parts: Sequence[Part]) -> tuple[Arrays, dict[str, Any]]:
         "row_bits": np.concatenate([part.bits for part in parts]),
         "row_length": np.minimum(np.concatenate([part.lengths for part in parts]), 0xFFFF).astype("<u2"),
         "row_kind": np.concatenate([part.kinds for part in parts]),
-        **postings.encode(postings.united(packed)),
+        **postings.encode(postings.merge_counts(packed)),
     }
     return arrays, {"format": FORMAT, "languages": list(languages)}
 
@@ -111,8 +111,7 @@ class Segment:
         if (
             meta.get("format") != FORMAT
             or not self.documents
-            or int(self.document_end[-1]) != self.rows
-            or not bool((self.document_end[:-1] <= self.document_end[1:]).all())
+            or not are_ends(self.document_end, self.rows)
             or not len(self._ids) == len(self._order) == len(self.document_language) == self.documents
             or int(self._order.max()) >= self.documents
             or int(self.document_language.max()) >= len(self.languages)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged, StoreUnusable
-from ctx.storage.arrays import ANY, Arrays, encode, expect, map_file
+from ctx.storage.arrays import ANY, Arrays, are_ends, content_hash, encode, expect, map_file
+from ctx.storage.regular_files import remove_file
 from ctx.storage.store import Store
 
 FORMAT = 1
@@ -69,10 +69,7 @@ class VectorFiles:
             "vector": np.concatenate([rows.reshape(-1, self._width) for rows in clusters.values()]),
         }
         self._take(arrays)
-        digest = blake2b(digest_size=16)
-        for array in arrays.values():
-            digest.update(np.ascontiguousarray(array).tobytes())
-        name = f"{PREFIX}{digest.hexdigest()}"
+        name = f"{PREFIX}{content_hash(arrays)}"
         self._loaded.add(name)
         try:
             self._store.write_file(os.path.join(self._folder, name), encode(arrays, {"format": FORMAT}))
@@ -80,25 +77,21 @@ class VectorFiles:
             return None
         return name
 
-    def unite(self, wanted: Sequence[bytes]) -> None:
+    def merge(self, clusters: Sequence[bytes]) -> None:
         """Merge the vectors of these clusters into one file if there are many files; remove the rest."""
         names = self._names()
         if len(names) < _SMALL_FILES:
             return
-        found = self.find(wanted)
+        found = self.find(clusters)
         kept = {
             key: self._arrays[rows.file][rows.start : rows.end]
-            for key, rows in zip(wanted, found, strict=True)
+            for key, rows in zip(clusters, found, strict=True)
             if rows is not None
         }
         merged = self.add(kept)
-        for name in names if merged is not None else ():
-            if name == merged:
-                continue
-            try:
-                os.unlink(os.path.join(self._folder, name))
-            except OSError:
-                continue
+        for name in names:
+            if merged is not None and name != merged:
+                remove_file(os.path.join(self._folder, name))
 
     def _names(self) -> list[str]:
         try:
@@ -120,13 +113,11 @@ class VectorFiles:
 
     def _check(self, arrays: Arrays, meta: dict[str, Any]) -> None:
         expect(arrays, _ARRAYS)
-        ends = arrays["cluster_end"]
         if (
             meta.get("format") != FORMAT
             or arrays["vector"].shape[1] != self._width
-            or len(ends) != len(arrays["cluster_key"])
-            or not bool((ends[:-1] <= ends[1:]).all())
-            or int(ends[-1] if len(ends) else 0) != len(arrays["vector"])
+            or len(arrays["cluster_end"]) != len(arrays["cluster_key"])
+            or not are_ends(arrays["cluster_end"], len(arrays["vector"]))
         ):
             raise Damaged("the arrays of a vector file are inconsistent")
 

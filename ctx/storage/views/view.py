@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding
-from ctx.storage.arrays import ANY, Arrays, expect
-from ctx.storage.views.paths import LEGACY
+from ctx.storage.arrays import ANY, Arrays, are_ends, expect
+from ctx.storage.views.paths import LEGACY, outdated
 from ctx.storage.views.segments import Key, Segment
-from ctx.storage.views.versions import outdated
 from ctx.text.runs import HASH_BITS
 
 FORMAT = 1
@@ -104,7 +103,8 @@ class View:
         self.tree: bytes = meta["tree"]
         self.names: list[str] = meta["segments"]
         self.skipped: dict[str, int] = meta["skipped"]
-        self._is_overlay: bool = meta["overlay"]
+        self.is_overlay: bool = meta["overlay"]
+        """True if the tree is of uncommitted files, which have no snapshot."""
         self.cluster_keys = arrays["cluster_key"]
         self.cluster_end = arrays["cluster_end"]
         self.file_segment: npt.NDArray[np.uint16] = arrays["file_segment"]
@@ -134,9 +134,9 @@ class View:
             and len(self.path_vectors) == len(self.path_term_end) == self.files
             and int(self.path_term_end[-1] if self.files else 0) == len(self.path_terms)
             and bool((self.file_segment[live] < len(self.segments)).all())
-            and _are_ends(self._path_end, len(self._path))
+            and are_ends(self._path_end, len(self._path))
             and len(self.cluster_keys) == len(self.cluster_end)
-            and _are_ends(self.cluster_end, self.files)
+            and are_ends(self.cluster_end, self.files)
         ):
             raise Damaged("the arrays of a view are inconsistent")
         widths = {segment.bits.shape[1] for segment in self.segments}
@@ -145,11 +145,6 @@ class View:
         for number, segment in enumerate(self.segments):
             if int(self.file_document[self.file_segment == number].max(initial=0)) >= segment.documents:
                 raise Damaged("a view names a document that is not in its segment")
-
-    @property
-    def is_overlay(self) -> bool:
-        """Return True if the tree is of uncommitted files, which have no snapshot."""
-        return self._is_overlay
 
     @cached_property
     def indexed_files(self) -> int:
@@ -230,11 +225,6 @@ class View:
         """Return the key of the cluster of a file."""
         key: bytes = self.cluster_keys[bisect_right(self.cluster_end, file)].tobytes()
         return key
-
-
-def _are_ends(ends: npt.NDArray[np.uint32], total: int) -> bool:
-    """Return True if `ends` ascend and the last one is `total`."""
-    return bool((ends[:-1] <= ends[1:]).all()) and int(ends[-1] if len(ends) else 0) == total
 
 
 def _octets(hashes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
