@@ -14,7 +14,8 @@ import time
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ctx.storage.regular_files import read_json_lines, without_waiting
+from ctx.storage.json_lines import read_lines
+from ctx.storage.regular_files import without_waiting
 from ctx.text.escaping import escape_control
 
 _EVERY = 1.0
@@ -94,7 +95,7 @@ class Ledger:
     def read(self) -> list[Sent]:
         """Return the sums by repository, host and purpose; unreadable lines are skipped."""
         sums: dict[tuple[str, str, str], Sent] = {}
-        for sent in read_json_lines(self._path, _of_line):
+        for sent in read_lines(self._path, _of_line):
             old = sums.get(sent[:3])
             sums[sent[:3]] = sent if old is None else old.plus(sent)
         return sorted(sums.values())
