@@ -83,9 +83,10 @@ def content_skip(blob: bytes, language: str | None = None) -> str | None:
     for start, longest, reason in _POINTERS:
         if len(blob) <= longest and blob.startswith(start):
             return reason
-    if encoding := _wide_encoding(blob):
+    if wide := _wide_encoding(blob):
+        encoding, width = wide
         try:
-            blob = blob[_mark_length(encoding) :].decode(encoding).encode()
+            blob = blob[width:].decode(encoding).encode()
         except UnicodeError:
             return BINARY
     elif b"\0" in blob[:_PROBE]:
@@ -104,41 +105,33 @@ def decode(blob: bytes) -> tuple[bytes, Callable[[int], int] | None]:
 
     UTF-8 and all single-byte encodings are returned unchanged; UTF-16 and UTF-32 are converted to UTF-8.
     """
-    encoding = _wide_encoding(blob)
-    if encoding is None:
+    wide = _wide_encoding(blob)
+    if wide is None:
         return blob, None
-    mark, width = _mark_length(encoding), 4 if "32" in encoding else 2
-    whole = len(blob) - (len(blob) - mark) % width  # an incomplete character at the end is dropped
-    text = blob[mark:whole].decode(encoding, "replace")
-    octets = text.encode()
+    encoding, width = wide
+    whole = len(blob) - len(blob) % width  # an incomplete character at the end is dropped
+    octets = blob[width:whole].decode(encoding, "replace").encode()
 
-    def place(offset: int) -> int:
-        return mark + len(octets[:offset].decode(errors="ignore").encode(encoding))
+    def offset_in_blob(offset: int) -> int:
+        return width + len(octets[:offset].decode(errors="ignore").encode(encoding))
 
-    return octets, place
+    return octets, offset_in_blob
 
 
 def to_text(blob: bytes, start: int, end: int) -> str:
     """Return the text between two byte offsets of a blob, in any encoding."""
     piece = blob[start:end]
-    encoding = _wide_encoding(blob)
-    if encoding is not None:
-        return piece.decode(encoding, "replace").removeprefix("\ufeff")
+    if wide := _wide_encoding(blob):
+        return piece.decode(wide[0], "replace").removeprefix("\ufeff")
     try:
         return piece.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
         return piece.decode("latin-1")
 
 
-def _wide_encoding(blob: bytes) -> str | None:
-    for mark, encoding in _WIDE:
-        if blob.startswith(mark):
-            return encoding
-    return None
-
-
-def _mark_length(encoding: str) -> int:
-    return 4 if "32" in encoding else 2
+def _wide_encoding(blob: bytes) -> tuple[str, int] | None:
+    """Return the UTF-16 or UTF-32 encoding of a blob, by its mark, and the length of mark and code unit."""
+    return next(((encoding, len(mark)) for mark, encoding in _WIDE if blob.startswith(mark)), None)
 
 
 def _is_minified(blob: bytes) -> bool:

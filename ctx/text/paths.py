@@ -7,18 +7,8 @@ import re
 
 from ctx.text.escaping import UNSAFE
 
-UNPRINTABLE = re.compile(rf'[\t"\\{UNSAFE}]')
-SHORT_ESCAPES = {
-    "\a": "a",
-    "\b": "b",
-    "\t": "t",
-    "\n": "n",
-    "\v": "v",
-    "\f": "f",
-    "\r": "r",
-    '"': '"',
-    "\\": "\\",
-}
+_UNPRINTABLE = re.compile(rf'[\t"\\{UNSAFE}]')
+_SHORT_ESCAPES = dict(zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\', strict=True))
 
 
 def from_here(path: bytes, prefix: bytes) -> bytes:
@@ -32,14 +22,17 @@ def quoted(path: bytes) -> str:
     Characters that control a terminal are quoted too, which git prints unchanged.
     """
     text = path.decode("utf-8", "surrogateescape")
-    if not UNPRINTABLE.search(text):
-        return text
-    return '"' + UNPRINTABLE.sub(escaped, text) + '"'
+    escaped = c_escape(text)
+    return text if escaped == text else f'"{escaped}"'
 
 
-def escaped(found: re.Match[str]) -> str:
-    """Return one special character as a C escape."""
-    character = found.group()
-    if character in SHORT_ESCAPES:
-        return "\\" + SHORT_ESCAPES[character]
+def c_escape(text: str) -> str:
+    """Return a text with its special characters as C escapes."""
+    return _UNPRINTABLE.sub(_escape_character, text)
+
+
+def _escape_character(match: re.Match[str]) -> str:
+    character = match.group()
+    if character in _SHORT_ESCAPES:
+        return "\\" + _SHORT_ESCAPES[character]
     return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))

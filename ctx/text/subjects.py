@@ -31,11 +31,6 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _TRAILER = re.compile(r"^[A-Za-z][A-Za-z-]+(-by|-from)?: \S.*$|^\(cherry picked from commit .*\)$|^-{3,}$")
 
 
-def words_in(text: str) -> list[str]:
-    """Return the words of a message in ASCII of at least two letters."""
-    return _WORD.findall(text)
-
-
 def query_of(subject: str) -> str | None:
     """Return a commit subject as a query, None if it says nothing about the code."""
     if _DULL.search(subject):

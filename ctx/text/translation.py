@@ -21,8 +21,9 @@ LANGUAGES = ("es", "pt", "fr", "de", "ru", "zh", "ja", "ko")
 """ISO 639 codes, in the order of the lexicon's columns."""
 _LATIN = ("es", "pt", "fr", "de")
 
-_EASTERN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々"
-_WORD = re.compile(r"\w+")
+# Strings, because compiling them would delay every search; `re` does it for the first text that needs it.
+_EASTERN = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々]"
+_PIECE = f"{_EASTERN}+|(?:(?!{_EASTERN})\\w)+"
 _KANA, _HANGUL = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\uac00-\ud7af]")
 _HIRAGANA = re.compile(r"[\u3040-\u309f]+\Z")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
@@ -77,23 +78,9 @@ class _Lexicon(NamedTuple):
     questions: dict[str, str]
 
 
-@cache
-def _east() -> re.Pattern[str]:
-    """Return a pattern for a character of a script without blanks, or Hangul.
-
-    It is compiled only if a text is not ASCII.
-    """
-    return re.compile(f"[{_EASTERN}]")
-
-
-@cache
-def _piece() -> re.Pattern[str]:
-    return re.compile(f"[{_EASTERN}]+|(?:(?![{_EASTERN}])\\w)+")
-
-
 def _pieces(text: str) -> list[str]:
     """Return the words of a text, and its runs in scripts without blanks."""
-    return (_WORD if text.isascii() else _piece()).findall(unicodedata.normalize("NFC", text))
+    return re.findall(r"\w+" if text.isascii() else _PIECE, unicodedata.normalize("NFC", text))
 
 
 def render(text: str) -> Rendering | None:
@@ -101,15 +88,15 @@ def render(text: str) -> Rendering | None:
     language = _language(text)
     if language is None:
         return None
-    said, words = _translated(text, language)
-    return Rendering(" ".join(said), language, tuple(words)) if words else None
+    english, words = _translated(text, language)
+    return Rendering(" ".join(english), language, tuple(words)) if words else None
 
 
 def _language(text: str) -> str | None:
     if text.isascii():
         return _latin(text)
     folded = _fold(text)
-    if _east().search(folded):
+    if re.search(_EASTERN, folded):
         return _eastern(folded)
     return "ru" if _CYRILLIC.search(folded) else _latin(text)
 
@@ -119,30 +106,30 @@ def _translated(text: str, language: str) -> tuple[list[str], list[tuple[str, tu
     lexicon = _lexicon(language)
     pieces = _pieces(text)
     folded = [_fold(piece) for piece in pieces]
-    said: list[str] = []
+    english: list[str] = []
     words: list[tuple[str, tuple[str, ...]]] = []
 
     def translated(source: str, meanings: tuple[str, ...]) -> None:
-        said.append(meanings[0])
+        english.append(meanings[0])
         words.append((source, meanings))
 
     at = 0
     while at < len(pieces):
         size, meanings = _longest(lexicon, folded[at:])
         if at == 0 and not meanings and folded[0] in lexicon.questions:
-            said.append(lexicon.questions[folded[0]])
+            english.append(lexicon.questions[folded[0]])
             at += 1
         elif meanings:
             translated(" ".join(pieces[at : at + size]), meanings)
             at += size
-        elif _east().match(folded[at]):
-            for source, found in _segments(lexicon, folded[at], language):
-                if found is None:
-                    said.append(source)
-                elif source in lexicon.questions and not said:
-                    said.append(lexicon.questions[source])
-                elif found:
-                    translated(source, found)
+        elif re.match(_EASTERN, folded[at]):
+            for source, meanings_here in _segments(lexicon, folded[at], language):
+                if meanings_here is None:
+                    english.append(source)
+                elif source in lexicon.questions and not english:
+                    english.append(lexicon.questions[source])
+                elif meanings_here:
+                    translated(source, meanings_here)
             at += 1
         else:
             if not _is_function_word(lexicon, folded[at]):
@@ -152,9 +139,9 @@ def _translated(text: str, language: str) -> tuple[list[str], list[tuple[str, tu
                 for part in parts:
                     translated(pieces[at], part)
                 if not parts:
-                    said.append(pieces[at])
+                    english.append(pieces[at])
             at += 1
-    return said, words
+    return english, words
 
 
 def _longest(lexicon: _Lexicon, folded: Sequence[str]) -> tuple[int, tuple[str, ...]]:
@@ -179,7 +166,7 @@ def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str,
             part = run[at:end]
             if end - at == 1 and unknown and part not in lexicon.functions:
                 continue
-            if (part in lexicon.forms or _is_function_word(lexicon, part)) and _may_stand(
+            if (part in lexicon.forms or _is_function_word(lexicon, part)) and _can_be_word(
                 lexicon, run, at, end
             ):
                 yield from _leftover(unknown, language)
@@ -193,7 +180,7 @@ def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str,
     yield from _leftover(unknown, language)
 
 
-def _may_stand(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
+def _can_be_word(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
     """Return True if a part of a run may be a word: a single character only between known words."""
     if end - at > 1:
         return True
@@ -256,8 +243,10 @@ def _eastern(folded: str) -> str:
 
 def _known_characters(folded: str, language: str) -> int:
     lexicon = _lexicon(language)
-    runs = [piece for piece in _pieces(folded) if _east().match(piece)]
-    return sum(len(source) for run in runs for source, found in _segments(lexicon, run, language) if found)
+    runs = [piece for piece in _pieces(folded) if re.match(_EASTERN, piece)]
+    return sum(
+        len(source) for run in runs for source, meanings in _segments(lexicon, run, language) if meanings
+    )
 
 
 def _latin(text: str) -> str | None:
@@ -356,7 +345,7 @@ def _lexicon(language: str) -> _Lexicon:
             for form in own:
                 forms.setdefault(form.rstrip("~"), []).append(cells[0])
             shared.update(form.rstrip("~") for form in own if form.endswith("~"))
-    meanings = {form: tuple(found) for form, found in forms.items()}
+    meanings = {form: tuple(each) for form, each in forms.items()}
     return _Lexicon(meanings, frozenset(shared), functions, questions)
 
 

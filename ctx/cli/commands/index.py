@@ -13,7 +13,7 @@ from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.search.coverage import submodules_in_words
 from ctx.search.submodules import pinned_below
 from ctx.text.escaping import escape_control
-from ctx.text.paths import UNPRINTABLE, escaped, quoted
+from ctx.text.paths import c_escape, quoted
 from ctx.text.pluralize import pluralize
 from ctx.types import ALREADY_INDEXED, IndexReport
 
@@ -97,7 +97,7 @@ def bring_up(
         for warning in dict.fromkeys(
             filter(None, (*session.indexer.trees.warnings, session.fetch_failed, session.past_unread))
         ):
-            click.echo(f"warning: {UNPRINTABLE.sub(escaped, warning)}", err=True)
+            click.echo(f"warning: {c_escape(warning)}", err=True)
     return report
 
 
@@ -119,7 +119,7 @@ def bring_up_below(
         elif report is not None and not request.silent:
             click.echo(f"{quoted(below.submodule.path)}: {escape_control(summary(report))}")
     if not request.silent and (words := submodules_in_words(lacking)):
-        click.echo(f"warning: {UNPRINTABLE.sub(escaped, words)}", err=True)
+        click.echo(f"warning: {c_escape(words)}", err=True)
 
 
 def announce(objects: int) -> None:

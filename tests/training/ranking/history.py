@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ctx.text.subjects import query_of, words_in
+from ctx.text.subjects import query_of
 
 MOST_FILES = 6
 """Code files that a commit may change; larger ones speak of no place in particular."""
@@ -148,7 +148,7 @@ def topics(history: list[Commit], code: set[str], chance: random.Random) -> list
         targets = [path for path in commit.paths if path in code]
         if text is None or not 0 < len(targets) <= MOST_FILES:
             continue
-        said = {word.lower() for word in words_in(text)}
+        said = {word.lower() for word in re.findall(r"[A-Za-z][A-Za-z0-9_]+", text)}
         everywhere.update(said)
         for path in targets:
             words[path].update(said)
