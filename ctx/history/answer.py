@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +16,9 @@ from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, REMOVED, UNREAD
 from ctx.history.blocks import Blocks, OnProgress
-from ctx.history.ranking import Ranking, concerned, rank
+from ctx.history.ranking import CommitScores, rank, strongest
 from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, HistoryCoverage, Month
 from ctx.history.view import View, Views, view_name, view_of
-from ctx.models.static_embedding import static_embedding
 from ctx.storage.store import Store
 from ctx.text.contents import MAX_SIZE
 from ctx.text.pluralize import pluralize
@@ -31,6 +29,8 @@ PLACES = 3
 """Number of changed places shown of a commit."""
 _NEAR_BEST = 0.5
 """Minimum share of the best score for a commit in the timeline, and for a place to be shown."""
+_OLDEST, _YOUNGEST = -62_135_596_800, 253_402_300_799
+"""First second of year 1 and last of year 9999."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -65,12 +65,12 @@ def answer(
     if not query.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
     view, indexed = open_view(repository, store, tip, on_progress)
-    commits, rows = _wanted(repository, view, tip, filters)
-    found = rank(view, query, static_embedding(), rows)
-    order, message = _order(view, found, commits, asks)
-    hits = [_hit(repository, view, found, int(place), asks) for place in order[:limit]]
+    commits, rows = _passing(repository, view, tip, filters)
+    scores = rank(view, query, rows)
+    order, message = _order(view, scores, commits, asks)
+    hits = [_hit(repository, view, scores, int(place), asks) for place in order[:limit]]
     known = _known(view, int(commits.sum()), indexed)
-    months = _timeline(view, found, commits) if timeline else []
+    months = _timeline(view, scores, commits) if timeline else []
     return HistoryAnswer(
         hits,
         revision,
@@ -92,9 +92,9 @@ def open_view(
     view = views.find(name, tip)
     if view is not None:
         if views.grows_old(name):
-            Blocks(repository, store, static_embedding(), view.history()).touch()
+            Blocks(repository, store, view.history()).touch()
         return view, 0
-    blocks = Blocks(repository, store, static_embedding(), history_of(repository, tip))
+    blocks = Blocks(repository, store, history_of(repository, tip))
     view = view_of(blocks.load(on_progress))
     # If a concurrent fetch moved the shallow boundary, the listing may be of either state.
     if not (view.arrays["commit_flags"] & UNREAD).any() and name == view_name(tip, edges(repository)):
@@ -117,7 +117,7 @@ def text_of(repository: Repository, commit: bytes, place: ChangedLines) -> str |
     return b"\n".join(lines).decode("utf-8", "replace") if lines else None
 
 
-def _wanted(
+def _passing(
     repository: Repository, view: View, tip: bytes, filters: CommitFilters
 ) -> tuple[Mask, Mask | None]:
     """Return masks of the commits and rows that pass the filters; None for all rows."""
@@ -127,13 +127,10 @@ def _wanted(
         commits &= np.array([oid in passed for oid in view.ids()], dtype=bool)
     if not filters.paths:
         return commits, None
-    wanted = compile_pathspecs(filters.paths, repository.prefix, repository.work_tree)
-    known: dict[bytes, bool] = {}
-    every = view.all_paths()
-    for path in every:
-        if path not in known:
-            known[path] = wanted(path)
-    passing = np.array([known[path] for path in every], dtype=bool)
+    matches = compile_pathspecs(filters.paths, repository.prefix, repository.work_tree)
+    paths = view.all_paths()
+    known = {path: matches(path) for path in set(paths)}
+    passing = np.array([known[path] for path in paths], dtype=bool)
     own = np.zeros(view.commits, dtype=bool)
     own[view.commit_of_path()[passing]] = True
     places = view.places_of_rows
@@ -142,64 +139,63 @@ def _wanted(
     return commits & own, rows
 
 
-def _order(view: View, found: Ranking, commits: Mask, asks: str | None) -> tuple[list[int], str | None]:
+def _order(view: View, scores: CommitScores, commits: Mask, asks: str | None) -> tuple[list[int], str | None]:
     """Return the matching commits in order, and a message or None."""
     if asks is None:
-        places = np.flatnonzero(commits & (found.commit > 0))
+        places = np.flatnonzero(commits & (scores.commit > 0))
         # Age only breaks ties: the younger commit first.
-        order: list[int] = places[np.lexsort((-places, -found.commit[places]))].tolist()
+        order: list[int] = places[np.lexsort((-places, -scores.commit[places]))].tolist()
         return order, None
-    share = found.gained if asks == FIRST else found.lost
-    places, word = concerned(share, commits), None
+    kind, share = (ADDED, scores.gained) if asks == FIRST else (REMOVED, scores.lost)
+    places, message = strongest(share, commits), None
     if not len(places):
-        kind = ADDED if asks == FIRST else REMOVED
-        places = _nearest(view, found, commits, kind)
+        places = _closest_in_meaning(view, scores, commits, kind)
         if len(places):
             did = "added" if kind == ADDED else "removed"
-            word = f"no commit {did} most of these words; this is the nearest in meaning"
+            message = f"no commit {did} most of these words; this is the nearest in meaning"
     if asks == FIRST:
-        return places.tolist(), word
+        return places.tolist(), message
     if len(places):
-        again = concerned(found.gained, commits)
-        later = again[again > places[-1]]
+        added = strongest(scores.gained, commits)
+        later = added[added > places[-1]]
         if len(later):
             back = view.commit_id(int(later[0])).hex()[:12]
-            word = f"it was added again, or more of it, in {back}"
-    return places[::-1].tolist(), word
+            message = f"it was added again, or more of it, in {back}"
+    return places[::-1].tolist(), message
 
 
-def _nearest(view: View, found: Ranking, commits: Mask, kind: int) -> npt.NDArray[np.int64]:
+def _closest_in_meaning(view: View, scores: CommitScores, commits: Mask, kind: int) -> npt.NDArray[np.int64]:
     score = np.zeros(view.commits)
     own = np.flatnonzero(view.arrays["row_kind"] == kind)
-    np.maximum.at(score, view.commit_of_row[own], found.row[own])
+    np.maximum.at(score, view.commit_of_row[own], scores.row[own])
     best = float(score[commits].max(initial=0.0))
     return np.flatnonzero(commits & (score > 0) & (score >= 0.75 * best))
 
 
-def _hit(repository: Repository, view: View, found: Ranking, commit: int, asks: str | None) -> CommitHit:
+def _hit(
+    repository: Repository, view: View, scores: CommitScores, commit: int, asks: str | None
+) -> CommitHit:
     oid = view.commit_id(commit)
     try:
         info = repository.commit_info(oid)
     except KeyError as error:
         raise Damaged(f"commit {oid.hex()[:12]} is missing: `git fsck` looks for damage") from error
-    start = int(np.searchsorted(view.commit_of_row, commit))
-    end = int(np.searchsorted(view.commit_of_row, commit, side="right"))
-    kinds = view.arrays["row_kind"][start:end]
-    wanted = {FIRST: (ADDED,), LAST: (REMOVED,), None: (ADDED, REMOVED)}[asks]
-    scores = np.where(np.isin(kinds, wanted), found.row[start:end], 0.0)
-    best = float(scores.max(initial=0.0))
-    rows = [row for row in np.argsort(-scores, kind="stable")[:PLACES].tolist() if scores[row] > 0]
-    all_places = view.places_of_rows[start:end]
+    rows = np.arange(*np.searchsorted(view.commit_of_row, (commit, commit + 1)))
+    kinds = view.arrays["row_kind"]
+    shown = {FIRST: (ADDED,), LAST: (REMOVED,), None: (ADDED, REMOVED)}[asks]
+    score = np.where(np.isin(kinds[rows], shown), scores.row[rows], 0.0)
+    order = np.argsort(-score, kind="stable")[:PLACES]
+    near = order[(score[order] > 0) & (score[order] >= _NEAR_BEST * score.max(initial=0.0))]
     places = [
         ChangedLines(
-            view.path(int(all_places[row])),
-            int(view.arrays["row_first"][start + row]),
-            int(view.arrays["row_last"][start + row]),
+            view.path(int(view.places_of_rows[row])),
+            int(view.arrays["row_first"][row]),
+            int(view.arrays["row_last"][row]),
             int(kinds[row]) == REMOVED,
-            float(scores[row]),
+            float(scores.row[row]),
         )
-        for row in rows
-        if scores[row] >= _NEAR_BEST * best and all_places[row] >= 0
+        for row in rows[near].tolist()
+        if view.places_of_rows[row] >= 0
     ]
     return CommitHit(
         oid,
@@ -207,40 +203,30 @@ def _hit(repository: Repository, view: View, found: Ranking, commit: int, asks: 
         info.author_time,
         info.committer_time,
         info.subject,
-        float(found.commit[commit]),
+        float(scores.commit[commit]),
         len(info.parents) > 1,
         places,
     )
 
 
-def _timeline(view: View, found: Ranking, commits: Mask) -> list[Month]:
+def _timeline(view: View, scores: CommitScores, commits: Mask) -> list[Month]:
     """Return every month from the first to the last commit that passes the filters."""
-    times = view.arrays["commit_time"]
     if not commits.any():
         return []
-    best = float(found.commit[commits].max())
-    strong = commits & (found.commit > 0) & (found.commit >= _NEAR_BEST * best)
-    numbers = np.array([_month(int(second)) for second in times[commits]])
-    first, last = int(numbers.min()), int(numbers.max())
-    count = np.zeros(last - first + 1, dtype=np.int64)
-    strength = np.zeros(last - first + 1)
-    for place in np.flatnonzero(strong).tolist():
-        number = _month(int(times[place])) - first
-        count[number] += 1
-        strength[number] += found.commit[place]
+    best = float(scores.commit[commits].max())
+    strong = commits & (scores.commit > 0) & (scores.commit >= _NEAR_BEST * best)
+    times = view.arrays["commit_time"]
+    # Times beyond year 9999 count as 1970.
+    times = np.where((times < _OLDEST) | (times > _YOUNGEST), 0, times)
+    months = times.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
+    first, last = int(months[commits].min()), int(months[commits].max())
+    place = months[strong] - first
+    count = np.bincount(place, minlength=last - first + 1).tolist()
+    strength = np.bincount(place, scores.commit[strong], last - first + 1).astype(np.float64).tolist()
     return [
-        Month(f"{number // 12:04d}-{number % 12 + 1:02d}", int(count[at]), float(strength[at]))
-        for at, number in enumerate(range(first, last + 1))
+        Month(f"{month // 12:04d}-{month % 12 + 1:02d}", count[at], strength[at])
+        for at, month in enumerate(range(first, last + 1))
     ]
-
-
-def _month(second: int) -> int:
-    """Return the months since year 0; 1970 for times out of range."""
-    try:
-        date = datetime.fromtimestamp(second, timezone.utc)
-    except (ValueError, OverflowError, OSError):
-        return 1970 * 12
-    return date.year * 12 + date.month - 1
 
 
 def _known(view: View, passed: int, indexed: int) -> HistoryCoverage:

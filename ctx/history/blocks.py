@@ -9,23 +9,26 @@ own block and sometimes a join.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from hashlib import blake2b
+from itertools import groupby
 
 from ctx.errors import Damaged
 from ctx.git.commits import CommitChange, Range, read_changes
 from ctx.git.repository import Repository
 from ctx.history import AREA, VERSION
 from ctx.history.block import UNREAD, decode_block, encode_block, join
-from ctx.history.making import Maker
-from ctx.models.static_embedding import StaticEmbedding
+from ctx.history.building import build_block
+from ctx.models.static_embedding import static_embedding
 from ctx.storage.arrays import Arrays
 from ctx.storage.store import Store
 from ctx.storage.vectors import MODEL_ID
 from ctx.text import VERSION as WORDS_VERSION
+from ctx.text.vocabulary import Vocabulary
 
 _MEAN, _MOST = 128, 256
 """Mean and maximum number of commits of a run."""
-_MOST_DEATHS = 20
+_MOST_RESTARTS = 20
 """Maximum number of restarts of git after a commit that it cannot compare."""
 
 OnProgress = Callable[[int, int], None]
@@ -55,50 +58,46 @@ def block_key(commits: Sequence[bytes], shallow: frozenset[bytes]) -> bytes:
 class Blocks:
     """The blocks of one history."""
 
-    def __init__(
-        self, repository: Repository, store: Store, embedder: StaticEmbedding, history: Range
-    ) -> None:
+    def __init__(self, repository: Repository, store: Store, history: Range) -> None:
         self._repository = repository
         self._store = store
-        self._embedder = embedder
         self._history = history
         self.indexed = 0
         """Number of commits read from git."""
-        self._deaths = 0
-
-    def keys(self) -> list[bytes]:
-        """Return the keys of the blocks, oldest first."""
-        return [self._key(start, end) for start, end in runs(self._history.commits)]
+        self._restarts = 0
 
     def touch(self) -> None:
         """Mark the blocks as used, so that garbage collection keeps them."""
-        for key in self.keys():
-            self._store.touch(AREA, key.hex())
+        for start, end in runs(self._history.commits):
+            self._store.touch(AREA, self._key(start, end))
 
     def load(self, on_progress: OnProgress | None = None) -> list[Arrays]:
         """Return all blocks, oldest first; build and store missing ones."""
         places = list(runs(self._history.commits))
         found = [self._stored(start, end) for start, end in places]
-        left = [(start, end) for (start, end), block in zip(places, found, strict=True) if block is None]
-        total = sum(end - start for start, end in left)
+        total = sum(end - start for (start, end), block in zip(places, found, strict=True) if block is None)
         done = 0
-        maker = Maker(self._embedder) if left else None
-        if on_progress is not None and left:
+        if on_progress is not None and total:
             on_progress(0, total)
-        for number, (start, end) in enumerate(places):
-            if found[number] is None:
-                assert maker is not None
-                found[number] = self._made(maker, start, end)
+        blocks = []
+        for (start, end), block in zip(places, found, strict=True):
+            if block is None:
+                block = self._built(start, end)
                 done += end - start
                 if on_progress is not None:
                     on_progress(done, total)
-        return [block for block in found if block is not None]
+            blocks.append(block)
+        return blocks
 
-    def _key(self, start: int, end: int) -> bytes:
-        return block_key(self._history.commits[start:end], self._history.shallow)
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(static_embedding().row)
+
+    def _key(self, start: int, end: int) -> str:
+        return block_key(self._history.commits[start:end], self._history.shallow).hex()
 
     def _stored(self, start: int, end: int) -> Arrays | None:
-        payload = self._store.read(AREA, self._key(start, end).hex())
+        payload = self._store.read(AREA, self._key(start, end))
         if payload is None:
             return None
         try:
@@ -106,55 +105,52 @@ class Blocks:
         except Damaged:
             return None
 
-    def _made(self, maker: Maker, start: int, end: int) -> Arrays:
+    def _built(self, start: int, end: int) -> Arrays:
         """Build a block from its stored parts and from commits read from git; store it if complete."""
         parts: list[Arrays] = []
-        waiting: list[bytes] = []
-        for first, last, block in self._pieces(start, end):
-            if block is None:
-                waiting += self._history.commits[first:last]
-                continue
-            if waiting:
-                parts.append(self._read(maker, waiting))
-                waiting = []
-            parts.append(block)
-        if waiting:
-            parts.append(self._read(maker, waiting))
-        made = parts[0] if len(parts) == 1 else join(parts)
+        for is_stored, pieces in groupby(self._pieces(start, end), lambda piece: piece[1] is not None):
+            if is_stored:
+                parts += [block for _, block in pieces if block is not None]
+            else:
+                parts.append(self._read([oid for oid, _ in pieces]))
+        built = parts[0] if len(parts) == 1 else join(parts)
         # A block with missing objects does not match its key.
-        if not (made["commit_flags"] & UNREAD).any():
-            self._store.write(AREA, self._key(start, end).hex(), encode_block(made))
-        return made
+        if not (built["commit_flags"] & UNREAD).any():
+            self._store.write(AREA, self._key(start, end), encode_block(built))
+        return built
 
-    def _pieces(self, start: int, end: int) -> Iterator[tuple[int, int, Arrays | None]]:
-        """Yield the stored parts of a block, halved as needed; None for a commit that is not stored."""
+    def _pieces(self, start: int, end: int) -> Iterator[tuple[bytes, Arrays | None]]:
+        """Yield the stored parts of a block, halved as needed, and the single commits not stored.
+
+        Each with its first commit; None for one that is not stored.
+        """
         size = end - start
         if size == 1:
-            yield start, end, None
+            yield self._history.commits[start], None
             return
         half = start + (1 << (size - 1).bit_length() - 1)
         for first, last in ((start, half), (half, end)):
             block = self._stored(first, last)
             if block is not None:
-                yield first, last, block
+                yield self._history.commits[first], block
             else:
                 yield from self._pieces(first, last)
 
-    def _read(self, maker: Maker, commits: Sequence[bytes]) -> Arrays:
+    def _read(self, commits: Sequence[bytes]) -> Arrays:
         changes: list[CommitChange] = []
         unread: set[bytes] = set()
         while len(changes) < len(commits):
             left = commits[len(changes) :]
-            if self._deaths < _MOST_DEATHS:
+            if self._restarts < _MOST_RESTARTS:
                 changes += read_changes(self._repository, left, self._history.merges | self._history.shallow)
             lost = commits[len(changes) :]
             if lost:
-                self._deaths += 1
-                lost = lost if self._deaths >= _MOST_DEATHS else lost[:1]
+                self._restarts += 1
+                lost = lost if self._restarts >= _MOST_RESTARTS else lost[:1]
                 changes += map(self._message_alone, lost)
                 unread.update(lost)
         self.indexed += len(commits)
-        return maker.block(changes, self._history, unread)
+        return build_block(self._vocabulary, changes, self._history, unread)
 
     def _message_alone(self, oid: bytes) -> CommitChange:
         """Return a commit without its changes, for trees that cannot be compared. Raises Damaged."""

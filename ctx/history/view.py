@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from ctx.errors import Damaged, StoreUnusable
 from ctx.git.commits import Range
 from ctx.history import AREA, VERSION
 from ctx.history.block import ARRAYS, EDGE, MERGE, NO_PATH, check_rows, join
-from ctx.storage.arrays import Arrays, encode, expect, map_file
+from ctx.storage.arrays import Arrays, begins, encode, expect, map_file
 from ctx.storage.store import Store
 from ctx.storage.vectors import MODEL_ID
 from ctx.text import VERSION as WORDS_VERSION
@@ -36,13 +35,6 @@ _TERMS = {
 }
 
 Numbers = npt.NDArray[np.int64]
-
-
-class Postings(NamedTuple):
-    """Rows with a term, ascending, and its count in each."""
-
-    rows: Numbers
-    times: Numbers
 
 
 class View:
@@ -88,17 +80,15 @@ class View:
         """Return the commit of each path (paths,) int64."""
         return np.repeat(np.arange(self.commits, dtype=np.int64), self.arrays["commit_paths"])
 
-    def postings(self, term: int) -> Postings:
-        """Return the rows with a term."""
+    def postings(self, term: int) -> tuple[Numbers, Numbers]:
+        """Return the rows with a term, ascending, and its count in each."""
         terms, ends = self.arrays["term"], self.arrays["term_end"]
         place = int(np.searchsorted(terms, np.uint64(term)))
         if place == len(terms) or int(terms[place]) != term:
-            return Postings(np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         start, end = (int(ends[place - 1]) if place else 0), int(ends[place])
-        return Postings(
-            self.arrays["posting_row"][start:end].astype(np.int64),
-            self.arrays["posting_times"][start:end].astype(np.int64),
-        )
+        rows, times = (self.arrays[name][start:end] for name in ("posting_row", "posting_times"))
+        return rows.astype(np.int64), times.astype(np.int64)
 
     def path(self, place: int) -> bytes:
         """Return the path at an index among all paths."""
@@ -112,10 +102,10 @@ def view_of(blocks: Sequence[Arrays]) -> View:
     joined = join(blocks)
     order = np.lexsort((joined["posting_row"], joined["posting_term"]))
     terms = joined["posting_term"][order]
-    last = np.flatnonzero(np.diff(terms, append=np.uint64(0xFFFFFFFFFFFFFFFF)) != 0) if len(terms) else order
+    first = np.flatnonzero(begins(terms))
     arrays = {name: joined[name] for name in ARRAYS}
-    arrays["term"] = terms[last]
-    arrays["term_end"] = (last + 1).astype("<u4")
+    arrays["term"] = terms[first]
+    arrays["term_end"] = np.append(first, len(terms))[1:].astype("<u4")
     arrays["posting_row"] = joined["posting_row"][order]
     arrays["posting_times"] = joined["posting_times"][order]
     return View(arrays)
@@ -185,14 +175,4 @@ def _check(arrays: Arrays, tip: bytes) -> None:
         and int(ends[-1] if len(ends) else 0) == len(rows) == len(arrays["posting_times"])
         and int(rows.max(initial=0)) < max(1, len(arrays["row_kind"]))
     ):
-        raise Damaged("the words of a view of commits do not fit its rows")
-    ends, rows = arrays["term_end"], arrays["posting_row"]
-    fits = (
-        len(ends) == len(arrays["term"])
-        and len(rows) == len(arrays["posting_times"])
-        and int(ends[-1] if len(ends) else 0) == len(rows)
-        and bool((ends[:-1] <= ends[1:]).all())
-        and (not len(rows) or int(rows.max()) < len(arrays["row_kind"]))
-    )
-    if not fits:
         raise Damaged("the words of a view of commits do not fit its rows")

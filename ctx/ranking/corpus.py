@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.path_words import PathWords
+from ctx.storage.arrays import begins
 from ctx.storage.views.segments import Segment
 from ctx.storage.views.view import NO_SEGMENT, View
 
@@ -187,7 +188,7 @@ class Corpus:
         documents = self.file_document[files]
         order = np.argsort(documents, kind="stable")
         documents, files = documents[order], files[order]
-        first = np.flatnonzero(np.diff(documents, prepend=-1))
+        first = np.flatnonzero(begins(documents))
         shown[documents[first]] = files[first]
         counts = np.diff(first, append=len(files))
         # Compare paths only if a document has several files.
@@ -197,15 +198,3 @@ class Corpus:
                 key=lambda file: (int(view.file_flags[file]).bit_count(), view.path(file)),
             )
         return shown
-
-
-def begins(*values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return True where an array of `values` (n,) differs from its previous element, (n,).
-
-    Five times faster than `np.diff` with a value prepended.
-    """
-    found = np.ones(len(values[0]), dtype=bool)
-    np.not_equal(values[0][1:], values[0][:-1], out=found[1:])
-    for more in values[1:]:
-        found[1:] |= more[1:] != more[:-1]
-    return found

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.ranking.corpus import Corpus, begins
+from ctx.ranking.corpus import Corpus
+from ctx.storage.arrays import begins
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ctx.models.logistic import logistic
 from ctx.ranking.candidates import Candidates, read_candidates
-from ctx.ranking.corpus import Corpus, begins
+from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import FEATURES, file_features
 from ctx.ranking.gbdt import file_ranker, row_ranker
 from ctx.ranking.query import Query, plain_words
@@ -19,6 +19,7 @@ from ctx.ranking.signals import Floats, Signals, read_signals
 from ctx.ranking.translated import settle
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.ranking.verbatim import verbatim_shares
+from ctx.storage.arrays import begins
 from ctx.storage.views import paths
 
 POOL = 50

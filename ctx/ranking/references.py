@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ctx.ranking.corpus import Corpus, begins
+from ctx.ranking.corpus import Corpus
 from ctx.ranking.path_words import PathWords
 from ctx.ranking.signals import Floats, idf
+from ctx.storage.arrays import begins
 
 _UNIT = float(1 << 20)
 _SHARPNESS = 4

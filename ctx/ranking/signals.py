@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.ranking.corpus import Corpus, begins
+from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query
+from ctx.storage.arrays import begins
 from ctx.text.terms import DEFINITION
 
 _K1 = 1.2

@@ -88,22 +88,13 @@ def closing_line(answer: HistoryAnswer) -> str:
 
 def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: bool) -> None:
     """Print the whole answer as one object."""
-    known = answer.coverage
     print_json(
         {
             "type": "history_result",
             "results": [hit_object(hit, text_of) for hit in answer.hits],
             "message": message_of(answer),
             **revision_fields(answer.revision, answer.commit, answer.tree),
-            "coverage": {
-                "commits": known.commits,
-                "passed": known.passed,
-                "indexed": known.indexed,
-                "merges": known.merges,
-                "cut": known.cut,
-                "edge": known.edge,
-                "unread": known.unread,
-            },
+            "coverage": answer.coverage._asdict(),
             **(
                 {
                     "timeline": [

@@ -14,7 +14,6 @@ from ctx.errors import Damaged
 from ctx.git.commits import edges
 from ctx.history.ranking import rank
 from ctx.history.view import Views, view_name
-from ctx.models.static_embedding import static_embedding
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -35,7 +34,7 @@ def past_of(session: SearchSession, commit: bytes | None, text: str, paths: Sequ
         view = Views(session.store).find(view_name(commit, edges(session.repository)), commit)
     if view is None or not view.commits:
         return {}
-    scores = rank(view, text, static_embedding()).commit
+    scores = rank(view, text).commit
     least = _NEAR_BEST * float(scores.max())
     near = np.flatnonzero((scores >= least) & (scores > 0))
     touched = view.commit_of_path()
