@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import UsageError
+from ctx.storage.arrays import highest
 from ctx.storage.vectors import BITS_A_DIMENSION
 
 BIT, INT8, F16, F32 = "bit", "int8", "f16", "f32"
@@ -121,13 +122,6 @@ def nearest(
     if len(stored) <= count:
         return np.arange(len(stored))
     return highest(roughly(stored, query, precision), count)
-
-
-def highest(values: npt.NDArray[np.int64] | Floats, count: int) -> npt.NDArray[np.int64]:
-    """Return the indices of the `count` highest values, and of ties with the last one."""
-    if len(values) <= count:
-        return np.arange(len(values))
-    return np.flatnonzero(values >= np.partition(values, len(values) - count)[len(values) - count])
 
 
 def are_vectors(stored: bytes, dimensions: int, precision: str) -> bool:

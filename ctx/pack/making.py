@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import UsageError
-from ctx.models.static_embedding import static_embedding
 from ctx.pack.candidates import Candidate, RecordCache, candidates
 from ctx.pack.neighbours import (
     CALLER_OF,
@@ -236,8 +235,8 @@ def _unknown_files(paths: Sequence[bytes], hints: Sequence[Hint]) -> str | None:
 def query_of_task(task: str) -> Query:
     """Return the query of a task. Only the title decides what is asked for, as long reports have any word."""
     report = read_report(task)
-    asked = prepare(report.title, static_embedding()).requested if report.prose else None
-    query = prepare(report.question, static_embedding())
+    asked = prepare(report.title).requested if report.prose else None
+    query = prepare(report.question)
     return query if asked is None else query._replace(requested=asked)
 
 

@@ -17,12 +17,13 @@ import numpy.typing as npt
 from ctx.chunking.normalise import embedded_text
 from ctx.models.static_embedding import sign_bits, static_embedding
 from ctx.ranking.corpus import Corpus
+from ctx.ranking.signals import idf
+from ctx.storage.arrays import highest
 from ctx.text.query import tokens, words_of
 from ctx.text.terms import counts, term_hash
 
 CANDIDATES = 40
 """Number of candidates by words, and by vectors, whose text is compared."""
-_IDF_UNIT = 1024.0
 
 
 class Sample(NamedTuple):
@@ -46,7 +47,7 @@ class Similarity(NamedTuple):
         return round(0.5 * self.words + max(0.0, self.agreement - 0.5), 6)
 
 
-def sample(text: str, language: str | None) -> Sample:
+def read_sample(text: str, language: str | None) -> Sample:
     """Read a piece of code as indexed text is read."""
     plain = embedded_text(text, language)
     found: Counter[int] = Counter()
@@ -61,48 +62,37 @@ def sample(text: str, language: str | None) -> Sample:
 def rarity(corpus: Corpus, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return the weight of each term (n,) in a tree: its idf over live rows."""
     found = corpus.find(terms)
-    return _idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
+    return idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
 
 
-def candidates(corpus: Corpus, wanted: Sample) -> list[int]:
+def candidates(corpus: Corpus, sample: Sample) -> list[int]:
     """Return live rows that may be similar, in ascending order."""
-    terms = np.array(sorted(wanted.terms), dtype=np.int64)
+    terms = np.array(sorted(sample.terms), dtype=np.int64)
     rows = np.flatnonzero(corpus.live)
     if not len(rows) or not len(terms):
         return []
     found = corpus.find(terms)
-    weights = _idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
+    weights = idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))
     shared = np.bincount(found.row, weights[found.term], corpus.rows)[rows]
     # Approximation: each word of the chunk has the mean weight of the sample's words.
     shares = shared / (weights.sum() + weights.mean() * corpus.lengths[rows])
-    agreement = -np.bitwise_count(corpus.bits[rows] ^ wanted.bits).sum(axis=1, dtype=np.int64)
+    agreement = -np.bitwise_count(corpus.bits[rows] ^ sample.bits).sum(axis=1, dtype=np.int64)
     chosen: set[int] = set()
     for values in (shares, agreement):
-        if len(values) > CANDIDATES:
-            least = np.partition(values, len(values) - CANDIDATES)[len(values) - CANDIDATES]
-            chosen.update(rows[values >= least].tolist()[: 4 * CANDIDATES])
-        else:
-            chosen.update(rows.tolist())
+        chosen.update(rows[highest(values, CANDIDATES)].tolist()[: 4 * CANDIDATES])
     return sorted(chosen)
 
 
 def compare(
-    wanted: Sample, other: Sample, other_bits: npt.NDArray[np.uint64], weights: Mapping[int, float]
+    sample: Sample, other: Sample, other_bits: npt.NDArray[np.uint64], weights: Mapping[int, float]
 ) -> Similarity:
     """Compare a sample and a chunk of the tree; `weights` has the idf of every term of both."""
     shared = total = 0.0
-    for term in wanted.terms.keys() | other.terms.keys():
-        a, b = wanted.terms.get(term, 0), other.terms.get(term, 0)
+    for term in sample.terms.keys() | other.terms.keys():
+        a, b = sample.terms.get(term, 0), other.terms.get(term, 0)
         shared += weights[term] * min(a, b)
         total += weights[term] * max(a, b)
-    differing = int(np.bitwise_count(wanted.bits ^ other_bits).sum())
-    agreement = 1.0 - differing / (64 * len(wanted.bits))
-    same = bool(wanted.text) and wanted.text == other.text
+    different = int(np.bitwise_count(sample.bits ^ other_bits).sum())
+    agreement = 1.0 - different / (64 * len(sample.bits))
+    same = bool(sample.text) and sample.text == other.text
     return Similarity(round(shared / total, 6) if total else 0.0, agreement, same)
-
-
-def _idf(total: int, containing: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return Lucene's idf, rounded to a fraction of 1024: libraries differ in the last bit of a logarithm."""
-    idf = np.log1p((total - containing + 0.5) / (containing + 0.5))
-    weights: npt.NDArray[np.float64] = np.rint(idf * _IDF_UNIT) / _IDF_UNIT
-    return weights

@@ -15,7 +15,7 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import GROUPS
 from ctx.ranking.gbdt import UNIT, file_ranker
 from ctx.ranking.query import Query
-from ctx.ranking.ranker import PlacedRows, Pool, RankedRow, place_rows, pool_of, priors_of, ranked, settled
+from ctx.ranking.ranker import PlacedRows, Pool, RankedRow, place_rows, priors_of, ranked_rows, read_pool
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.storage.views import paths
 
@@ -44,17 +44,15 @@ _KINDS = {
 
 
 class Explained(NamedTuple):
-    """A hit, its margin and the parts of the margin.
+    """A row of the answer, its margin and the parts of the margin.
 
     `parts` maps a group of features (`features.GROUPS`), `COMMON`, `CORRECTION`, `VERBATIM`,
-    `FURTHER_ROW` or the kind of file ("a test") to its contribution; `features` maps features to their
-    contributions, and to their values. `words` is the BM25 of the row's text.
+    `FURTHER_ROW` or the kind of file ("a test") to its contribution. `words` is the BM25 of the row's text.
     """
 
     hit: RankedRow
     margin: float
     parts: dict[str, float]
-    features: dict[str, tuple[float, float]]
     words: float
 
 
@@ -63,76 +61,59 @@ def explain(
     query: Query,
     allowed: npt.NDArray[np.bool_] | None,
     limit: int,
-    only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
     deep: int = 0,
     most_files: int | None = None,
 ) -> list[Explained]:
-    """Return the answer of `ranker.rank` with the reasons for each hit.
+    """Return the answer of `ranker.rank` with the reasons for each row.
 
     For the `deep` best files all rows are returned. `most_files` is the number of files to rank, if not
     `limit`: files are scored relative to each other, so more candidates could change their order.
     """
-    query = settled(corpus, tuning.read(query))
-    pool = pool_of(corpus, query, allowed, limit if most_files is None else most_files, only, tuning)
-    placed = place_rows(corpus, query, pool, limit, only)
+    pool = read_pool(corpus, query, allowed, limit if most_files is None else most_files, None, tuning)
+    placed = place_rows(pool, limit)
     if deep:
-        placed = _deepened(corpus, query, pool, placed, deep)
-    hits = ranked(corpus, pool, placed)
-    if not hits:
-        return []
+        placed = _deepened(pool, placed, deep)
     # The evidence for a file is the same for all of its rows.
     own, of_row = np.unique(placed.candidates, return_inverse=True)
-    table = pool.features[own]
-    steps = (tuning.ensemble or file_ranker()).contributions(table) / UNIT
-    corrections, said = pool.corrections[own].tolist(), pool.said[own].tolist()
-    flags = corpus.view.file_flags[pool.candidates.files[own]]
-    files: list[tuple[dict[str, float], dict[str, tuple[float, float]]]] = []
-    for number, (moves, values) in enumerate(zip(steps.tolist(), table.tolist(), strict=True)):
-        parts = dict.fromkeys(_PARTS, 0.0)
-        parts[COMMON] = moves[-1]
-        features = {}
-        for (feature, group), move, value in zip(GROUPS.items(), moves, values, strict=False):
-            if move:
-                parts[group] += move
-                features[feature] = (move, value)
-        for flag, prior in priors_of(query.requested, query.is_symbol).items():
-            if int(flags[number]) & flag:
-                parts[_KINDS[flag]] = -prior
-        if gain := float(pool.gains[own[number]]):
-            parts[NAMES] += gain
-        if said[number]:
-            parts[VERBATIM] = said[number]
-        if corrections[number]:
-            parts[CORRECTION] = corrections[number]
-        files.append((parts, features))
+    steps = (tuning.ensemble or file_ranker()).contributions(pool.features[own]) / UNIT
+    parts = [_parts(pool, file, moves) for file, moves in zip(own.tolist(), steps.tolist(), strict=True)]
     explained = []
-    rows = zip(hits, of_row.tolist(), placed.losses.tolist(), placed.scores.tolist(), strict=True)
-    for hit, number, loss, score in rows:
-        parts, features = files[number]
-        parts = {**parts, FURTHER_ROW: -loss} if loss else dict(parts)
+    for hit, number, loss, score in zip(
+        ranked_rows(pool, placed),
+        of_row.tolist(),
+        placed.losses.tolist(),
+        placed.scores.tolist(),
+        strict=True,
+    ):
+        further = {FURTHER_ROW: -loss} if loss else {}
         words = float(pool.signals.row_words[hit.row])
-        explained.append(Explained(hit, score, parts, features, words))
+        explained.append(Explained(hit, score, parts[number] | further, words))
     return explained
 
 
-def _deepened(corpus: Corpus, query: Query, pool: Pool, placed: PlacedRows, deep: int) -> PlacedRows:
+def _parts(pool: Pool, candidate: int, moves: list[float]) -> dict[str, float]:
+    """Return the parts of a candidate's margin, given what each feature and, last, the mean contribute."""
+    parts = dict.fromkeys(_PARTS, 0.0)
+    parts[COMMON] = moves[-1]
+    for group, move in zip(GROUPS.values(), moves, strict=False):
+        parts[group] += move
+    flags = int(pool.corpus.view.file_flags[pool.candidates.files[candidate]])
+    for flag, prior in priors_of(pool.query.requested, pool.query.is_symbol).items():
+        if flags & flag:
+            parts[_KINDS[flag]] = -prior
+    parts[NAMES] += float(pool.gains[candidate])
+    for name, values in ((VERBATIM, pool.verbatim), (CORRECTION, pool.corrections)):
+        if values[candidate]:
+            parts[name] = float(values[candidate])
+    return parts
+
+
+def _deepened(pool: Pool, placed: PlacedRows, deep: int) -> PlacedRows:
     """Return the same rows and, after them, all others of the best files."""
-    best = np.array(list(dict.fromkeys(placed.candidates.tolist()))[:deep], dtype=np.int64)
-    if not len(best):
-        return placed
-    best.sort()
-    of_best = Pool(
-        pool.signals,
-        pool.candidates.among(best),
-        pool.features[best],
-        pool.priors[best],
-        pool.gains[best],
-        pool.said[best],
-        pool.corrections[best],
-        pool.scores[best],
-    )
-    every = place_rows(corpus, query, of_best, corpus.rows)
+    best = np.array(sorted(list(dict.fromkeys(placed.candidates.tolist()))[:deep]), dtype=np.int64)
+    of_best = pool._replace(candidates=pool.candidates.among(best), scores=pool.scores[best])
+    every = place_rows(of_best, pool.corpus.rows)
     new = ~np.isin(every.rows, placed.rows) & (every.scores > _LEAST_SCORE)
     return PlacedRows(
         np.concatenate([placed.rows, every.rows[new]]),

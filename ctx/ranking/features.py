@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.models.static_embedding import static_embedding
-from ctx.ranking.candidates import Candidates, MatchingRows
+from ctx.ranking.candidates import Candidates, CombinedFields
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.path_words import Joined, PathWords, join, read_paths
 from ctx.ranking.query import Query
 from ctx.ranking.references import references
 from ctx.ranking.signals import Floats, Signals
-from ctx.ranking.similarity import similarity
-from ctx.ranking.spread import in_folder, language_share, spread
+from ctx.ranking.spread import in_folder, spread
 from ctx.storage.records import TEST
 from ctx.types import KINDS
 
@@ -109,18 +108,18 @@ GROUPS = {feature: _GROUP[feature.removesuffix("/best")] for feature in FEATURES
 
 
 def file_features(
-    corpus: Corpus, query: Query, signals: Signals, candidates: Candidates, matching: MatchingRows
+    corpus: Corpus, query: Query, signals: Signals, candidates: Candidates, fields: CombinedFields
 ) -> npt.NDArray[np.float32]:
     """Return the features of each candidate, (n, FEATURES), from the result of `read_candidates`."""
     documents, files, every = candidates.documents, candidates.files, candidates.groups
-    groups, united = matching
+    groups = fields.groups
     rows, similar = groups.rows, candidates.similar
     words, names = signals.row_words[rows], signals.row_names[rows]
     possible = max(1e-9, float(signals.word_idf.sum()))
     defines = every.total(IS_DEFINITION.take(candidates.kinds))
     named = groups.total((names > 0).astype(np.float64))
-    three = groups.best_three(united.text)
-    anywhere = (united.peaks > 0) | united.in_path
+    three = groups.best_three(fields.text)
+    anywhere = (fields.peaks > 0) | fields.in_path
     known = _paths(corpus, files)
     words_of_paths = join(known)
     query_in_path, name_in_query = _soft_matches(query, signals, words_of_paths)
@@ -132,9 +131,9 @@ def file_features(
         "best_coverage": signals.row_coverage[rows],
         "best_names": names,
         "whole_name": signals.row_whole[rows],
-        "united_row": united.text,
-        "defined_row": united.defined,
-        "united_coverage": united.coverage,
+        "united_row": fields.text,
+        "defined_row": fields.defined,
+        "united_coverage": fields.coverage,
     }
     found = dict(zip(of_rows, groups.best(np.array(list(of_rows.values()))) / possible, strict=True))
     found |= {
@@ -149,7 +148,7 @@ def file_features(
         "three_vectors": every.best_three(similar + 1.0),
         "best_vector": every.best(similar),
         "mean_vector": every.total(similar) / every.counts,
-        "path_vector": similarity(corpus.view.path_vectors[files], query),
+        "path_vector": query.cosines(corpus.view.path_vectors[files]),
         "query_in_path": query_in_path,
         "name_in_query": name_in_query,
         "defines": groups.best(signals.row_defines[rows] * is_type),
@@ -165,11 +164,11 @@ def file_features(
         "is_question": query.is_question,
         "has_names": bool(query.names),
         "query_tokens": query.tokens,
-        "language_share": language_share(corpus, documents),
+        "language_share": corpus.language_share[documents],
     }
     found |= references(corpus, documents, known, found["united_three"])
     found |= spread(
-        signals, query, matching, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
+        signals, query, fields, every.counts, three, (is_type == 1.0) * 1.0, IS_DEFINITION.take(kinds)
     )
     found |= in_folder(known, found["united_three"])
     table = np.empty((len(FEATURES), len(documents)), dtype=np.float32)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.models.static_embedding import StaticEmbedding
+from ctx.models.static_embedding import sign_bits, static_embedding
 from ctx.ranking.pasted import pasted, without_frames
 from ctx.ranking.translated import Alternatives, translated
 from ctx.storage.views import paths
@@ -47,6 +47,8 @@ _ASKS_FOR = (
 _SYMBOL = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#|\\|/)[A-Za-z_$][\w$]*)*\Z")
 
 _QUESTION = re.compile(r"(how|what|where|why|which|when|who)\b", re.I)
+_UNIT = 4096.0
+_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) - 1.0
 
 
 class WholeName(NamedTuple):
@@ -86,8 +88,19 @@ class Query(NamedTuple):
     tokens: int
     pasted: list[list[str]]
 
+    def cosines(self, octets: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+        """Return the cosine of stored sign vectors (n, dimensions / 8) with the vector, in -1..1."""
+        # Integers, so that the sum does not depend on the order; by octets, to avoid unpacking bits.
+        whole = np.rint(self.vector.astype(np.float64) * _UNIT).reshape(-1, 8)
+        table = (whole @ _SIGNS.T).astype(np.int32)
+        summed = np.zeros(len(octets), dtype=np.int32)
+        for values, column in zip(table, octets.T, strict=False):  # a tree without segments has no bits
+            summed += values.take(column)
+        cosine: npt.NDArray[np.float64] = summed / (_UNIT * np.sqrt(8.0 * octets.shape[1]))
+        return cosine
 
-def prepare(text: str, embedder: StaticEmbedding) -> Query:
+
+def prepare(text: str) -> Query:
     """Read a query."""
     text = typed = without_frames(text)[:MAX_LENGTH]
     rendering = render(text)
@@ -100,7 +113,7 @@ def prepare(text: str, embedder: StaticEmbedding) -> Query:
     if rendering:
         terms, alternatives = translated(terms, rendering)
     names = [exact_hash(name) for name in dict.fromkeys(_identifiers(text))]
-    vector = embedder.embed_query(embedded)
+    vector = static_embedding().embed_query(embedded)
     stripped = text.strip()
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
     requested = 0
@@ -119,7 +132,7 @@ def prepare(text: str, embedder: StaticEmbedding) -> Query:
         names,
         _wholes(text, terms),
         vector,
-        np.packbits(vector >= 0).view("<u8"),
+        sign_bits(vector).view("<u8"),
         requested,
         alternatives,
         is_symbol,

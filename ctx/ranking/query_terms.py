@@ -42,7 +42,7 @@ class QueryTerm(NamedTuple):
 
 
 def query_terms(query: Query) -> tuple[QueryTerm, ...]:
-    """Return the terms of a query that count, in order; pass a settled query for those of a tree."""
+    """Return the terms of a query that count, in order; pass an adapted query for those of a tree."""
     return tuple(
         QueryTerm(indexed_form(term), origin_of(term), term.source or term.word, weight)
         for term, weight in zip(query.terms, query.weights.tolist(), strict=True)

@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.models.logistic import logistic
-from ctx.ranking.candidates import Candidates, read_candidates
+from ctx.ranking.candidates import Candidates, read_candidates, select_candidates
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import FEATURES, file_features
 from ctx.ranking.gbdt import file_ranker, row_ranker
 from ctx.ranking.query import Query, plain_words
 from ctx.ranking.rows import ROW_FEATURES, row_features
 from ctx.ranking.signals import Floats, Signals, read_signals
-from ctx.ranking.translated import settle
+from ctx.ranking.translated import weights_in_tree
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.ranking.verbatim import verbatim_shares
-from ctx.storage.arrays import begins
+from ctx.storage.arrays import begins, highest
 from ctx.storage.views import paths
 
 POOL = 50
@@ -75,18 +75,21 @@ class RankedRow(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The candidates of one query.
+    """The candidates of a query, which is adapted to the corpus; `only` are the rows that may be returned.
 
     `features` (n, FEATURES); in units of the trees' sums, all (n,): each file's loss by its kind, its gains
     by its definitions and by verbatim text, the correction, and its score.
     """
 
+    corpus: Corpus
+    query: Query
+    only: npt.NDArray[np.bool_] | None
     signals: Signals
     candidates: Candidates
     features: npt.NDArray[np.float32]
     priors: Floats
     gains: Floats
-    said: Floats
+    verbatim: Floats
     corrections: Floats
     scores: Floats
 
@@ -113,25 +116,25 @@ def rank(
 ) -> list[RankedRow]:
     """Return the best rows.
 
-    `allowed` (files,) and `only` (rows,) bool restrict the answer, not the statistics. Each allowed
-    file must have a row in `only`.
+    `allowed` (files,) and `only` (rows,) bool restrict the answer, not the statistics. Each allowed file must
+    have a row in `only`.
     """
-    query = settled(corpus, tuning.read(query))
-    pool = pool_of(corpus, query, allowed, limit, only, tuning)
-    return ranked(corpus, pool, place_rows(corpus, query, pool, limit, only))
+    pool = read_pool(corpus, query, allowed, limit, only, tuning)
+    return ranked_rows(pool, place_rows(pool, limit))
 
 
-def settled(corpus: Corpus, query: Query) -> Query:
-    """Return the query with the weights of translated words in a tree; any other query unchanged."""
+def adapt(query: Query, corpus: Corpus, tuning: Tuning) -> Query:
+    """Return the query as it is ranked: without evidence left out, translated words weighted for the tree."""
+    query = tuning.read(query)
     if not query.alternatives:
         return query
     occurs = np.zeros(len(query.terms), dtype=bool)
     occurs[corpus.find(query.hashes).term] = True
-    weights = settle(query.weights, query.alternatives, occurs)
+    weights = weights_in_tree(query.weights, query.alternatives, occurs)
     return query._replace(weights=weights, words=plain_words(query.terms, weights))
 
 
-def pool_of(
+def read_pool(
     corpus: Corpus,
     query: Query,
     allowed: npt.NDArray[np.bool_] | None,
@@ -139,7 +142,8 @@ def pool_of(
     only: npt.NDArray[np.bool_] | None = None,
     tuning: Tuning = PLAIN,
 ) -> Pool:
-    """Return the candidates and their scores, see `rank`; the query is `settled` after tuning."""
+    """Return the candidates and their scores, see `rank`."""
+    query = adapt(query, corpus, tuning)
     signals = read_signals(corpus, query)
     if only is not None:
         signals = signals.among(only)
@@ -154,18 +158,20 @@ def pool_of(
     called = np.zeros(corpus.documents, dtype=bool)
     called[corpus.document_of[signals.row_called]] = True
     gains = np.where(called[places], NAME_GAIN, 0.0)
-    said = VERBATIM_GAIN * corpus.best_of_documents(signals.row_verbatim)[places]
-    chosen = candidates_of(corpus, signals, places, gains + said - priors, max(POOL, limit))
-    documents, priors, gains, said = places[chosen], priors[chosen], gains[chosen], said[chosen]
+    verbatim = VERBATIM_GAIN * corpus.best_of_documents(signals.row_verbatim)[places]
+    worth = _SHARES * (gains + verbatim - priors)
+    chosen = select_candidates(corpus, signals, places, worth, max(POOL, limit))
+    documents, priors, gains, verbatim = places[chosen], priors[chosen], gains[chosen], verbatim[chosen]
     files = shown[documents]
-    candidates, matching = read_candidates(corpus, query, signals, documents, files)
+    candidates, fields = read_candidates(corpus, query, signals, documents, files)
     if not len(documents):
-        none = np.zeros(0)
-        return Pool(signals, candidates, np.zeros((0, len(FEATURES)), np.float32), *[none] * 5)
-    table = file_features(corpus, query, signals, candidates, matching)
-    plain = (tuning.ensemble or file_ranker()).margins(table) - priors + gains + said
+        table, none = np.zeros((0, len(FEATURES)), np.float32), np.zeros(0)
+        return Pool(corpus, query, only, signals, candidates, table, *[none] * 5)
+    table = file_features(corpus, query, signals, candidates, fields)
+    plain = (tuning.ensemble or file_ranker()).margins(table) - priors + gains + verbatim
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
-    return Pool(signals, candidates, table, priors, gains, said, scores - plain, scores)
+    corrections = scores - plain
+    return Pool(corpus, query, only, signals, candidates, table, priors, gains, verbatim, corrections, scores)
 
 
 def _verbatim_gain(
@@ -176,18 +182,18 @@ def _verbatim_gain(
     Tests and documents quote messages with the values filled in, and so match more than the code that emits
     them; their gain is limited to that of code, if there is some.
     """
-    open_, lost = shown >= 0, np.full(len(shown), np.inf)
-    lost[open_] = _by_flags(query.requested, query.is_symbol)[corpus.view.file_flags[shown[open_]]]
-    of_row = lost[corpus.document_of]
+    allowed, prior = shown >= 0, np.full(len(shown), np.inf)
+    prior[allowed] = _by_flags(query.requested, query.is_symbol)[corpus.view.file_flags[shown[allowed]]]
+    of_row = prior[corpus.document_of]
     read = partial(text_of, corpus)
-    said = verbatim_shares(query, signals, of_row == 0.0, read, _top, _TEXTS)
+    emitted = verbatim_shares(query, signals, of_row == 0.0, read, _TEXTS)
     quotes = (of_row > 0.0) & np.isfinite(of_row)
-    quoted = verbatim_shares(query, signals, quotes, read, _top, _QUOTING_TEXTS)
-    most = float(said.max(initial=0.0))
-    return np.maximum(said, np.minimum(quoted, most) if most else quoted)
+    quoted = verbatim_shares(query, signals, quotes, read, _QUOTING_TEXTS)
+    most = float(emitted.max(initial=0.0))
+    return np.maximum(emitted, np.minimum(quoted, most) if most else quoted)
 
 
-def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[RankedRow]:
+def ranked_rows(pool: Pool, placed: PlacedRows) -> list[RankedRow]:
     """Return the rows as `RankedRow` values."""
     return [
         RankedRow(row, int(pool.candidates.files[own]), round(logistic(score), 6), float(agreement))
@@ -199,29 +205,6 @@ def ranked(corpus: Corpus, pool: Pool, placed: PlacedRows) -> list[RankedRow]:
             strict=True,
         )
     ]
-
-
-def candidates_of(
-    corpus: Corpus, signals: Signals, documents: npt.NDArray[np.int64], worth: Floats, count: int
-) -> npt.NDArray[np.int64]:
-    """Return the indices of the `count` documents with the most evidence; `worth` (n,) is added to it.
-
-    Each kind of evidence is normalised by its maximum.
-    """
-    best, strength = corpus.best_of_documents, np.zeros(len(documents))
-    for weight, values in (
-        (1.0, signals.document_words),
-        (0.5, signals.document_names),
-        (0.5, signals.document_path),
-        (1.0, best(signals.row_words)),
-        (0.5, best(signals.row_names)),
-        (1.0, best(signals.row_defines)),
-        # Half of the bits agree by chance.
-        (1.0, np.maximum(best(signals.row_agreement) - 0.5, 0.0)),
-    ):
-        own = values[documents]
-        strength += own * (weight / max(1e-9, float(own.max(initial=0.0))))
-    return _top(strength + _SHARES * worth, strength > 0, count)
 
 
 def priors_of(asked: int, is_symbol: bool) -> dict[int, float]:
@@ -239,27 +222,15 @@ def _by_flags(asked: int, is_symbol: bool) -> Floats:
     return lost
 
 
-def _top(values: Floats, open_: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
-    """Return the indices of the `count` largest open values, ties with the last included."""
-    places = np.flatnonzero(open_)
-    if len(places) > count:
-        least = np.partition(values[places], len(places) - count)[len(places) - count]
-        places = places[values[places] >= least]
-        # Many equal values (a word that is everywhere) carry no information; paths must not decide.
-        if len(places) > 4 * count:
-            places = places[values[places] > least]
-    return places
-
-
-def _fitting(
-    query: Query, signals: Signals, candidates: Candidates, limit: int, only: npt.NDArray[np.bool_] | None
+def _score_rows(
+    pool: Pool, candidates: Candidates, limit: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
     """Return the rows to compare, the candidate index of each, and the score of each."""
     rows, owner = candidates.groups.rows, candidates.groups.owner
-    table = row_features(query, signals, candidates).T
+    table = row_features(pool.query, pool.signals, candidates).T
     # Show the row that gave the file its gain.
-    gains = NAME_GAIN * signals.row_called[rows] + VERBATIM_GAIN * signals.row_verbatim[rows]
-    at = np.arange(len(rows)) if only is None else only[rows].nonzero()[0]
+    gains = NAME_GAIN * pool.signals.row_called[rows] + VERBATIM_GAIN * pool.signals.row_verbatim[rows]
+    at = np.arange(len(rows)) if pool.only is None else pool.only[rows].nonzero()[0]
     at = at[_worthiest(owner[at], table[_RULE, at] + gains[at], max(ROWS, limit))]
     return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]
 
@@ -275,18 +246,14 @@ def _worthiest(owner: npt.NDArray[np.int64], worth: Floats, count: int) -> npt.N
     return (worth >= least.repeat(counts)).nonzero()[0]
 
 
-def place_rows(
-    corpus: Corpus, query: Query, pool: Pool, limit: int, only: npt.NDArray[np.bool_] | None = None
-) -> PlacedRows:
+def place_rows(pool: Pool, limit: int) -> PlacedRows:
     """Return the best rows of the best files: the best row of each file first, with the file's score."""
-    kept = np.arange(len(pool.scores))
-    if len(kept) > limit:
-        # The best row of a file has the file's score, so no other file can be in the answer.
-        kept = np.flatnonzero(pool.scores >= np.partition(pool.scores, len(kept) - limit)[len(kept) - limit])
+    # The best row of a file has the file's score, so no other file can be in the answer.
+    kept = highest(pool.scores, limit)
     if not len(kept):
         return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
     candidates, signals = pool.candidates.among(kept), pool.signals
-    rows, owner, fit = _fitting(query, signals, candidates, limit, only)
+    rows, owner, fit = _score_rows(pool, candidates, limit)
     of_file = pool.scores[kept]
     first = begins(owner).nonzero()[0]
     behind = np.maximum.reduceat(fit, first)[owner] - fit
@@ -309,15 +276,14 @@ def place_rows(
     )
     shown = np.flatnonzero(matches | (ordinal == 0))
     score = of_file[owner[shown]] - losses[shown]
-    if len(score) > limit:
-        # Order ties with the last one by path, independent of segments.
-        enough = score >= np.partition(score, len(score) - limit)[len(score) - limit]
-        shown, score = shown[enough], score[enough]
+    # Order ties with the last one by path, independent of segments.
+    enough = highest(score, limit)
+    shown, score = shown[enough], score[enough]
     answer = sorted(
         range(len(shown)),
         key=lambda at: (
             -round(float(score[at]), 6),
-            corpus.view.path(int(candidates.files[owner[shown[at]]])),
+            pool.corpus.view.path(int(candidates.files[owner[shown[at]]])),
             int(rows[shown[at]]),
         ),
     )[:limit]

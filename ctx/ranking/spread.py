@@ -10,13 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ctx.ranking.candidates import MatchingRows
-from ctx.ranking.corpus import Corpus
+from ctx.ranking.candidates import CombinedFields, weighted
 from ctx.ranking.path_words import PathWords
 from ctx.ranking.query import Query
 from ctx.ranking.references import weights
 from ctx.ranking.signals import Floats, Signals
-from ctx.ranking.united import weighted
 
 _HALF = 3.0
 """Sum of saturated frequencies at which a word counts half in `flat`."""
@@ -26,7 +24,7 @@ _MOST_PLACES = 10.0
 def spread(
     signals: Signals,
     query: Query,
-    matching: MatchingRows,
+    fields: CombinedFields,
     counts: npt.NDArray[np.int64],
     three: Floats,
     is_type: Floats,
@@ -34,22 +32,22 @@ def spread(
 ) -> dict[str, Floats]:
     """Return features (n,) of candidates with `counts` (n,) rows in all.
 
-    `three` (n,) are the sums of the best three rows of `united.text`; `is_type` and `is_definition` (rows,)
+    `three` (n,) are the sums of the best three rows of `fields.text`; `is_type` and `is_definition` (rows,)
     classify the matching rows.
     """
-    groups, united = matching
+    groups = fields.groups
     rows, start = groups.rows, groups.start
     possible = max(1e-9, float(signals.word_idf.sum()))
-    coverage = united.coverage / possible
+    coverage = fields.coverage / possible
     widest = groups.best(coverage)
     # First of the best rows of each file.
-    best = groups.first_at(united.text == groups.best(united.text).repeat(groups.counts))
+    best = groups.first_at(fields.text == groups.best(fields.text).repeat(groups.counts))
     idf = signals.word_idf[query.words]
     worth = np.minimum(idf[1:], idf[:-1])
-    has = united.dense[query.words] > 0
+    has = fields.dense[query.words] > 0
     together = has[1:] & has[:-1]
     total = sum(worth.tolist(), 1e-9)
-    sums = np.add.reduceat(united.in_text, start, axis=1)
+    sums = np.add.reduceat(fields.in_text, start, axis=1)
     second = np.partition(three, -2)[-2] if len(three) > 1 else 0.0
     lead = (three - second) / max(1e-9, float(three.max(initial=0.0)))
     return {
@@ -58,15 +56,15 @@ def spread(
         "best_is_type": is_type[best],
         "best_is_definition": is_definition[best],
         "best_place": (rows[best] - rows[start]) / counts,
-        "first_row": united.text[start] / possible,
+        "first_row": fields.text[start] / possible,
         # Sums of idf are exact, so that a matrix product may add them in any order.
         "pair_row": groups.best(worth @ together) / total,
         "pairs": worth @ np.logical_or.reduceat(together, start, axis=1) / total,
         "flat": weighted(signals.term_weight, sums / (sums + _HALF)) / possible,
-        "peaks": weighted(signals.term_weight, united.peaks) / possible,
+        "peaks": weighted(signals.term_weight, fields.peaks) / possible,
         "second_coverage": groups.best(np.where(coverage >= widest.repeat(groups.counts), 0.0, coverage)),
-        "named_coverage": signals.word_idf @ united.in_names / possible,
-        "known_coverage": signals.word_idf @ (united.in_names | united.in_path) / possible,
+        "named_coverage": signals.word_idf @ fields.in_names / possible,
+        "known_coverage": signals.word_idf @ (fields.in_names | fields.in_path) / possible,
         "lead": lead,
     }
 
@@ -88,9 +86,3 @@ def in_folder(known: Sequence[PathWords], value: Floats) -> dict[str, Floats]:
         "folder_share": others / max(1e-9, float(weight.sum())),
         "folder_mean": others / np.maximum(1, beside.sum(axis=1) - 1),
     }
-
-
-def language_share(corpus: Corpus, documents: npt.NDArray[np.int64]) -> Floats:
-    """Return the share of the tree's documents that are in the language of each document."""
-    share: Floats = corpus.language_share[documents]
-    return share

@@ -42,15 +42,12 @@ def translated(terms: list[Term], rendering: Rendering) -> tuple[list[Term], lis
             found.append(place[term.hash])
         return found
 
-    alternatives = []
-    for source, meanings in dict(rendering.words).items():
-        alternatives.append(Alternatives([places(meaning, source) for meaning in meanings], []))
-    for (source, _), one in zip(dict(rendering.words).items(), alternatives, strict=True):
-        one.itself.extend(places(source, ""))
-    return terms, alternatives
+    words = dict(rendering.words)
+    meanings = [[places(meaning, source) for meaning in own] for source, own in words.items()]
+    return terms, [Alternatives(own, places(source, "")) for source, own in zip(words, meanings, strict=True)]
 
 
-def settle(
+def weights_in_tree(
     weights: npt.NDArray[np.float64], alternatives: list[Alternatives], occurs: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
     """Return the weights of the terms in a tree, given which of them occur, (terms,) both.
@@ -58,8 +55,7 @@ def settle(
     The first meaning of a word that occurs counts in full, further ones half, and so does the word itself if
     it occurs. Terms that do not occur get no weight, unless nothing of the word occurs.
     """
-    settled = weights.copy()
-    wanted: dict[int, float] = {}
+    changed: dict[int, float] = {}
     for one in alternatives:
         here = [meaning for meaning in one.meanings if meaning and occurs[meaning].all()]
         first = here[0] if here else one.meanings[0]
@@ -70,9 +66,9 @@ def settle(
                 weight = max(1.0, weights[place])
             elif occurs[place]:
                 weight = _SECOND_CHOICE
-            wanted[place] = max(wanted.get(place, 0.0), weight)
+            changed[place] = max(changed.get(place, 0.0), weight)
         for place in one.itself:
-            wanted[place] = max(wanted.get(place, 0.0), float(weights[place]) if place in own else 0.0)
-    for place, weight in wanted.items():
-        settled[place] = weight
-    return settled
+            changed[place] = max(changed.get(place, 0.0), float(weights[place]) if place in own else 0.0)
+    result = weights.copy()
+    result[list(changed)] = list(changed.values())
+    return result

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged
-from ctx.models.precision import BIT, highest, roughly, similarities
+from ctx.models.precision import BIT, roughly, similarities
 from ctx.ranking.corpus import Corpus
+from ctx.storage.arrays import highest
 from ctx.storage.views.view import NO_SEGMENT, View
 
 _BITS_MORE = 4

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ctx.ranking.candidates import top
 from ctx.ranking.pasted import LEAST
 from ctx.ranking.query import Query
 from ctx.ranking.signals import Floats, Signals
@@ -21,16 +22,12 @@ _OF_A_LINE = 2
 _LEAST_COVERAGE = 0.4
 """Lowest share of a line's idf in the rows that are read."""
 
-Best = Callable[[Floats, npt.NDArray[np.bool_], int], npt.NDArray[np.int64]]
-"""Return the indices of the given number of largest values among the open ones."""
-
 
 def verbatim_shares(
     query: Query,
     signals: Signals,
     open_rows: npt.NDArray[np.bool_],
     text_of: Callable[[int], str | None],
-    best: Best,
     most: int,
 ) -> Floats:
     """Return the share of a line of a pasted query that each row contains verbatim, in 0..1, (rows,).
@@ -52,12 +49,12 @@ def verbatim_shares(
         total = float(idf.sum())
         coverage = np.bincount(row, idf[term], len(open_rows)).astype(np.float64, copy=False)
         enough = open_rows & (coverage >= max(1e-9, _LEAST_COVERAGE * total))
-        for one in best(coverage, enough, max(_OF_A_LINE, most // len(query.pasted))).tolist():
+        for one in top(coverage, enough, max(_OF_A_LINE, most // len(query.pasted))).tolist():
             if one not in texts:
                 texts[one] = [token.lower() for token in tokens(text_of(one) or "")]
             there = {word for token in longest_run(line, texts[one]) for word in words_of(token)}
-            said_idf = sum(float(idf[place]) for place in query.words if query.terms[place].word in there)
-            share[one] = max(share[one], said_idf / total)
+            common = sum(float(idf[place]) for place in query.words if query.terms[place].word in there)
+            share[one] = max(share[one], common / total)
     return share
 
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from ctx.chunking.languages import linguist_name_to_language
 from ctx.errors import UsageError
 from ctx.git.repository import Repository
-from ctx.models.static_embedding import static_embedding
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.ranker import RankedRow, rank
@@ -92,7 +91,7 @@ def search_view(
         only = _rows_of(corpus, scope)
     if allowed is not None and not allowed.any():
         return [], message
-    query = prepare(text, static_embedding())
+    query = prepare(text)
 
     def best(most: int) -> list[RankedRow]:
         ranked = rank(corpus, query, allowed, most, only, tuning)

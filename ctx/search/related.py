@@ -112,7 +112,10 @@ def related_changes(
             if hit.kind == "imports":
                 continue
             code = _code_of(session, hit)
-            if code is None or len(code_similarity.sample(code.text, code.language).terms) < _FEWEST_TERMS:
+            if (
+                code is None
+                or len(code_similarity.read_sample(code.text, code.language).terms) < _FEWEST_TERMS
+            ):
                 continue
             others = [
                 one for one in _similar_chunks(session, new, code, request.limit, filters)[0] if _is_much(one)
@@ -209,7 +212,7 @@ def _similar_chunks(
         if allowed is None
         else corpus.shown_among(np.flatnonzero(allowed & (corpus.file_document >= 0)))
     )
-    wanted = code_similarity.sample(code.text, code.language)
+    wanted = code_similarity.read_sample(code.text, code.language)
     records = partial(session.record, opened.view)
     read: list[tuple[int, Hit, code_similarity.Sample]] = []
     for row in code_similarity.candidates(corpus, wanted):
@@ -220,7 +223,7 @@ def _similar_chunks(
         hit = hit and hit._replace(reader=opened.about.reader)
         text = None if hit is None else session.text(hit)
         if hit is not None and text is not None:
-            read.append((row, hit, code_similarity.sample(text, hit.language)))
+            read.append((row, hit, code_similarity.read_sample(text, hit.language)))
     terms = sorted(set(wanted.terms).union(*(sample.terms for _, _, sample in read)))
     weights = dict(
         zip(terms, code_similarity.rarity(corpus, np.array(terms, dtype=np.int64)).tolist(), strict=True)

@@ -127,5 +127,12 @@ def begins(*values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return found
 
 
+def highest(values: npt.NDArray[Any], count: int) -> npt.NDArray[np.int64]:
+    """Return the indices of the `count` highest values, and of ties with the last one."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    return np.flatnonzero(values >= np.partition(values, len(values) - count)[len(values) - count])
+
+
 def _aligned(offset: int) -> int:
     return -(-offset // _ALIGN) * _ALIGN

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctx.models.static_embedding import static_embedding
 from ctx.ranking.groups import Groups
 from ctx.ranking.path_words import read_paths
 from ctx.ranking.query import prepare
@@ -80,7 +79,7 @@ def test_odd_paths_are_read() -> None:
 
 
 def test_a_query_means_whole_names() -> None:
-    query = prepare("where does the session store expire", static_embedding())
+    query = prepare("where does the session store expire")
     hashes = {whole.hash for whole in query.whole_names}
     assert compound_hashes(["SessionStore"])[0] in hashes
     assert compound_hashes(["session_store_expire"])[0] in hashes

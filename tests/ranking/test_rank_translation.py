@@ -12,7 +12,7 @@ from repositories import Repo
 import ctx
 from ctx.models.static_embedding import static_embedding
 from ctx.ranking.query import prepare
-from ctx.ranking.translated import Alternatives, settle
+from ctx.ranking.translated import Alternatives, weights_in_tree
 from ctx.text import translation
 from ctx.text.query import TRANSLATION, read_query
 from ctx.text.translation import LANGUAGES, render
@@ -74,7 +74,7 @@ def test_english_is_left_alone() -> None:
     "text", ["where is the session renewed?", "SessionStore", "red black tree", "el parser"]
 )
 def test_an_english_query_is_the_same_without_the_lexicon(text: str) -> None:
-    query = prepare(text, static_embedding())
+    query = prepare(text)
     assert query.terms == read_query(text)
     assert query.alternatives == []
     assert np.array_equal(query.vector, static_embedding().embed_query(text))
@@ -85,7 +85,7 @@ def test_an_english_query_is_the_same_without_the_lexicon(text: str) -> None:
 )
 def test_odd_texts_are_read(text: str) -> None:
     render(text)
-    prepare(text, static_embedding())
+    prepare(text)
 
 
 def test_the_lexicon_is_well_formed() -> None:
@@ -112,7 +112,7 @@ def test_no_language_has_the_words_that_are_plain_english() -> None:
 
 
 def test_terms_say_what_they_were_translated_from() -> None:
-    query = prepare("где обновляется SessionStore пользователя", static_embedding())
+    query = prepare("где обновляется SessionStore пользователя")
     found = {term.word: term.source for term in query.terms if term.origin == TRANSLATION}
     assert found["user"] == "пользователя"
     assert found["refresh"] == "обновляется"
@@ -124,7 +124,7 @@ def test_what_a_tree_lacks_of_a_translated_word_is_not_missed() -> None:
     one = [Alternatives([[0], [1]], [2])]
 
     def settled(*occurs: bool) -> list[float]:
-        return settle(weights, one, np.array(occurs)).tolist()
+        return weights_in_tree(weights, one, np.array(occurs)).tolist()
 
     assert settled(True, False, False) == [1.0, 0.0, 0.0]
     assert settled(True, True, False) == [1.0, 0.5, 0.0]

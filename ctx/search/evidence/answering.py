@@ -8,11 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ctx import text as words
-from ctx.models.static_embedding import static_embedding
 from ctx.ranking.explain import explain
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.query_terms import query_terms, similar_terms
-from ctx.ranking.ranker import settled
+from ctx.ranking.ranker import adapt
 from ctx.search.answering import check, refuse_search_options
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.types import Edge
@@ -56,11 +55,12 @@ def case_of(
     """
     corpus = corpus_of(opened.view)
     tuning = session.tuning
-    query = prepare(text, static_embedding()) if query is None else query
+    query = prepare(text) if query is None else query
     explained = explain(corpus, query, allowed, rows, tuning=tuning, most_files=most_files)
-    settled_query = settled(corpus, tuning.read(query))
     records = partial(session.record, opened.view)
-    return Case(corpus, settled_query, text, explained, records, session.reader.read_blob, tuning.name)
+    return Case(
+        corpus, adapt(query, corpus, tuning), text, explained, records, session.reader.read_blob, tuning.name
+    )
 
 
 def search_files(session: SearchSession, request: Request, *, excerpts: bool = True) -> FileAnswer:

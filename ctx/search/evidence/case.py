@@ -20,7 +20,7 @@ Records = Callable[[bytes, Key], bytes]
 
 
 class Case:
-    """A question in a tree. `query` is settled for the tree; `explained` are its ranked rows, best first."""
+    """A question in a tree. `query` is adapted to it; `explained` are its ranked rows, best first."""
 
     def __init__(
         self,

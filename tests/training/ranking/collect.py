@@ -22,12 +22,10 @@ from changes import changed_lines
 
 import ctx
 from ctx.index import Index
-from ctx.models.static_embedding import static_embedding
-from ctx.ranking.candidates import read_candidates
+from ctx.ranking.candidates import read_candidates, select_candidates
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import FEATURES, file_features
 from ctx.ranking.query import prepare
-from ctx.ranking.ranker import candidates_of
 from ctx.ranking.rows import ROW_FEATURES, row_features
 from ctx.ranking.signals import read_signals
 from ctx.storage.records import Record, decode_record
@@ -169,10 +167,12 @@ def collect(project: Project) -> dict[str, Any]:
     asked = project.asked()
     columns: dict[str, list[Any]] = defaultdict(list)
     for place, (example, wanted_paths, shown, narrow) in enumerate(asked):
-        query = prepare(example.text, static_embedding())
+        query = prepare(example.text)
         signals = read_signals(corpus, query)
         documents = np.flatnonzero((shown >= 0) & (corpus.document_rows > 0))
-        documents = documents[candidates_of(corpus, signals, documents, np.zeros(len(documents)), CANDIDATES)]
+        documents = documents[
+            select_candidates(corpus, signals, documents, np.zeros(len(documents)), CANDIDATES)
+        ]
         files = shown[documents]
         candidates, speaking = read_candidates(corpus, query, signals, documents, files)
         wanted = {int(corpus.file_document[project.number[path]]) for path in wanted_paths}
@@ -205,7 +205,7 @@ def collect_rows(project: Project, examples: list[history.Example]) -> dict[str,
     corpus = project.corpus
     columns: dict[str, list[Any]] = defaultdict(list)
     for example in examples:
-        queries = [prepare(text, static_embedding()) for text in project.wordings(example)]
+        queries = [prepare(text) for text in project.wordings(example)]
         gathered = [(query, read_signals(corpus, query)) for query in queries]
         for path in example.paths:
             label = project.row_labels(example, path)
