@@ -63,6 +63,10 @@ class Corpus:
         self.live_rows = int(self.live.sum())
         self.live_length = int(self.lengths[self.live].sum())
         self.live_document_count = int(self.live_documents.sum())
+        self.path_words: dict[int, PathWords] = {}
+        """Cache of the words of file paths."""
+        self.mentions: dict[int, npt.NDArray[np.int32]] = {}
+        """Cache of the documents that contain a term that is the name of a file."""
 
     @cached_property
     def kinds(self) -> npt.NDArray[np.uint8]:
@@ -100,6 +104,15 @@ class Corpus:
         order = np.argsort(joined[0], kind="stable")
         return Occurrences(*(array[order] for array in joined))
 
+    def find_documents(
+        self, terms: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Return the live documents with each term: index of the term, ascending, and document, both (n,)."""
+        found = self.find(terms)
+        owner = self.document_of[found.row]
+        first = begins(found.term, owner)
+        return found.term[first], owner[first]
+
     def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the largest value, at or above zero, among the rows of each document, (documents,)."""
         best = np.zeros(self.documents)
@@ -127,16 +140,6 @@ class Corpus:
         share: npt.NDArray[np.float64] = counts[language] / max(1, self.live_document_count)
         return share
 
-    @cached_property
-    def path_words(self) -> dict[int, PathWords]:
-        """Cache of the words of file paths."""
-        return {}
-
-    @cached_property
-    def mentions(self) -> dict[int, npt.NDArray[np.int32]]:
-        """Cache of the documents that contain a term that is the name of a file."""
-        return {}
-
     def place(self, document: int) -> tuple[Segment, int]:
         """Return the segment of a document and its number there."""
         number = bisect_right(self.document_offset, document) - 1
@@ -147,30 +150,13 @@ class Corpus:
         """First eight bytes of each document's object id."""
         return np.concatenate([segment.blob_prefix for segment in self.view.segments]).astype(np.uint64)
 
-    def documents_of_blob(self, document: int) -> npt.NDArray[np.int64]:
-        """Return the live documents of the same blob: itself, and those read differently at other paths."""
-        found = np.flatnonzero(self.live_documents & (self._blob == self._blob[document]))
-        if len(found) > 1:
-            oid = self._oid(document)
-            found = found[[self._oid(one) == oid for one in found.tolist()]]
-        return found
-
     def files_of_blob(self, document: int) -> npt.NDArray[np.int64]:
-        """Return the files whose content is the blob of a live document."""
-        if self._is_single[document]:
-            return self.shown[document : document + 1]
-        same = np.zeros(len(self.file_document), dtype=bool)
-        for one in self.documents_of_blob(document).tolist():
-            same |= self.file_document == one
-        return np.flatnonzero(same)
-
-    @cached_property
-    def _is_single(self) -> npt.NDArray[np.bool_]:
-        """Return True for documents with one file whose blob no other document has, (documents,)."""
-        files = np.bincount(self.file_document[self.file_document >= 0], minlength=self.documents)
-        _, blob, documents = np.unique(self._blob, return_inverse=True, return_counts=True)
-        single: npt.NDArray[np.bool_] = (files == 1) & (documents[blob] == 1)
-        return single
+        """Return the files whose content is the blob of a live document, in whichever language it is read."""
+        same = np.flatnonzero(self.live_documents & (self._blob == self._blob[document]))
+        if len(same) > 1:
+            oid = self._oid(document)
+            same = same[[self._oid(one) == oid for one in same.tolist()]]
+        return np.flatnonzero(np.isin(self.file_document, same))
 
     def _oid(self, document: int) -> bytes:
         segment, place = self.place(document)

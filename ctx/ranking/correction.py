@@ -14,10 +14,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.errors import Damaged, Decoding
-from ctx.ranking.past import FEATURES, Floats, Past
+from ctx.errors import Damaged, Decoding, GitFailed, StoreUnusable
+from ctx.git.repository import Repository
+from ctx.git.unknown import FETCH_TREES
+from ctx.ranking.file_history import FEATURES, CommitHistory, FileHistory, Floats
 from ctx.ranking.query import Query
+from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.storage.arrays import Arrays, encode, expect, map_file
+from ctx.storage.store import Store
 from ctx.storage.views.view import View
 
 FORMAT = 2
@@ -31,7 +35,7 @@ class Correction(NamedTuple):
     The weights were learned from `tasks` tasks; if that is 0 they are the default ones.
     """
 
-    past: Past
+    past: FileHistory
     weights: Floats
     commit: bytes
     tasks: int
@@ -83,6 +87,73 @@ def load(path: str) -> Correction | None:
     return None
 
 
+def why_unread(repository: Repository) -> str:
+    """Return why git cannot list the changes of a history, with the remedy."""
+    if repository.settings.is_partial_clone:
+        return f"trees of earlier commits are not in this clone: `{FETCH_TREES}` gets them"
+    return "the history cannot be read: `git fsck` looks for damage"
+
+
+class RepositoryCorrection:
+    """The correction that searches of one repository use, reloaded when another process has replaced it."""
+
+    def __init__(self, repository: Repository, store: Store) -> None:
+        self._repository = repository
+        self._store = store
+        self._path = fit_path(store.path)
+        self._stamp: tuple[int, int, int] | None = None
+        self._tuning: Tuning | None = None
+        self._unread: str | None = None
+
+    @property
+    def unread(self) -> str | None:
+        """Reason why there is no history to rank with, with the remedy; None if there is one."""
+        self.tuning()
+        return self._unread
+
+    def tuning(self) -> Tuning:
+        """Return the tuning of the ranking.
+
+        If no correction is stored, one with the default weights is made.
+        """
+        stamp = self._now()
+        if self._tuning is None or stamp != self._stamp:
+            correction = load(self._path) or self._updated(None)
+            self._stamp = self._now()
+            self._tuning = (
+                PLAIN if correction is None else PLAIN._replace(correct=correction, name=correction.name)
+            )
+        return self._tuning
+
+    def bring_up_to_date(self) -> None:
+        """Extend the stored history to HEAD; learned weights are kept."""
+        self._updated(load(self._path))
+
+    def _updated(self, known: Correction | None) -> Correction | None:
+        """Return a correction whose history ends with HEAD, or the known one if HEAD has no history."""
+        head = self._repository.checked_out()
+        if head is None or head.commit is None or (known is not None and known.commit == head.commit):
+            return known
+        try:
+            past = CommitHistory(self._repository, head.commit).whole()
+        except GitFailed:
+            if known is None:
+                self._unread = why_unread(self._repository)
+            return known  # without a readable history, keep what is known
+        weights, tasks = (USUAL, 0) if known is None else (known.weights, known.tasks)
+        updated = Correction(past, weights, head.commit, tasks)
+        with suppress(OSError, StoreUnusable):  # the result is kept in this process
+            self._store.write_file(self._path, updated.encoded())
+        return updated
+
+    def _now(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
 _ARRAYS = {
     "path": ("<u8", ()),
     "changed": ("<f4", ()),
@@ -95,8 +166,8 @@ _ARRAYS = {
 }
 
 
-def _past(arrays: Arrays) -> Past:
-    past = Past(**{name: arrays[name] for name in Past._fields})
+def _past(arrays: Arrays) -> FileHistory:
+    past = FileHistory(**{name: arrays[name] for name in FileHistory._fields})
     if not (
         len(past.path) == len(past.changed) == len(past.said)
         and len(past.folder) == len(past.folder_changed)

@@ -35,32 +35,27 @@ def fuse(corpus: Corpus, lists: Sequence[Sequence[tuple[int, int]]], limit: int)
 
 def fuse_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
     """Fuse lists of hits, which may be of two trees; each with the score of the fused order."""
+    return _fused(lists, lambda hit: (hit.change and hit.change.side, hit.path))
+
+
+def merge_hits(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """Merge the answers to several queries by reciprocal ranks alone, each with the score of this order."""
+    return _fused(lists, identity_of)
+
+
+def identity_of(hit: Hit) -> tuple[Any, ...]:
+    """Return the identity of a hit within its answer: the tree, the blob, the position in it."""
+    return hit.change and hit.change.side, hit.blob, hit.position.start
+
+
+def _fused(lists: Sequence[Sequence[Hit]], file_of: Callable[[Hit], Hashable]) -> list[Hit]:
     hits: dict[tuple[Any, ...], Hit] = {}
     for ranking in lists:
         for hit in ranking:
-            hits.setdefault(place_of(hit), hit)
-    places = [[place_of(hit) for hit in ranking] for ranking in lists]
-    scores = _scores(places, lambda place: (place[0], hits[place].path))
-    found = [hits[place]._replace(score=score) for place, score in scores.items()]
-    return sorted(found, key=by_score)
-
-
-def merged(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Merge the answers to several queries by reciprocal ranks; each hit with the score of this order."""
-    worth: dict[tuple[Any, ...], float] = {}
-    hits: dict[tuple[Any, ...], Hit] = {}
-    for one in lists:
-        for place, hit in enumerate(one):
-            hits.setdefault(place_of(hit), hit)
-            worth[place_of(hit)] = worth.get(place_of(hit), 0.0) + 1.0 / (_K + 1 + place)
-    most = len(lists) / (_K + 1)
-    found = [hits[key]._replace(score=round(value / most, 6)) for key, value in worth.items()]
-    return sorted(found, key=by_score)
-
-
-def place_of(hit: Hit) -> tuple[Any, ...]:
-    """Return the identity of a hit within its answer: the tree, the blob, the position in it."""
-    return hit.change and hit.change.side, hit.blob, hit.position.start
+            hits.setdefault(identity_of(hit), hit)
+    identities = [[identity_of(hit) for hit in ranking] for ranking in lists]
+    scores = _scores(identities, lambda identity: file_of(hits[identity]))
+    return sorted((hits[one]._replace(score=score) for one, score in scores.items()), key=by_score)
 
 
 def _scores(lists: Sequence[Sequence[Item]], file_of: Callable[[Item], Hashable]) -> dict[Item, float]:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.path_words import PathWords
 from ctx.ranking.signals import Floats, idf
-from ctx.storage.arrays import begins
 
 _UNIT = float(1 << 20)
 _SHARPNESS = 4
@@ -32,16 +31,16 @@ def references(
     special = exact(idf(corpus.live_document_count, counts) / most)
     number = np.full(corpus.documents, -1, dtype=np.int64)
     number[documents] = np.arange(len(documents))
-    speaker = number[np.concatenate(by_name)]
-    spoken_of = np.repeat(np.arange(len(known)), counts)
-    among = ((speaker >= 0) & (speaker != spoken_of)).nonzero()[0]
-    speaker, spoken_of = speaker[among], spoken_of[among]
+    source = number[np.concatenate(by_name)]
+    target = np.repeat(np.arange(len(known)), counts)
+    among = ((source >= 0) & (source != target)).nonzero()[0]
+    source, target = source[among], target[among]
     total = max(1e-9, float(weight.sum()))
     return {
         "mentions": counts.astype(np.float64),
         "mention_share": counts / max(1, corpus.live_document_count),
-        "named_by_others": special * np.bincount(spoken_of, weight[speaker], len(known)) / total,
-        "names_others": np.bincount(speaker, (special * weight)[spoken_of], len(known)) / total,
+        "named_by_others": special * np.bincount(target, weight[source], len(known)) / total,
+        "names_others": np.bincount(source, (special * weight)[target], len(known)) / total,
     }
 
 
@@ -59,14 +58,9 @@ def exact(values: Floats) -> Floats:
 def _documents(corpus: Corpus, known: Sequence[PathWords]) -> dict[int, npt.NDArray[np.int32]]:
     """Return the documents of the tree that contain each name."""
     kept = corpus.mentions
-    unknown = {one.name for one in known if one.name not in kept}
-    if unknown:
-        new = np.array(sorted(unknown), dtype=np.int64)
-        found = corpus.find(new)
-        owner = corpus.document_of[found.row]
-        first = begins(found.term, owner)
-        owner = owner[first]
-        ends = np.searchsorted(found.term[first], np.arange(len(new)), side="right").tolist()
-        for name, start, end in zip(new.tolist(), [0, *ends], ends, strict=False):
-            kept[name] = owner[start:end]
+    new = np.array(sorted({one.name for one in known} - kept.keys()), dtype=np.int64)
+    if len(new):
+        term, owner = corpus.find_documents(new)
+        by_name = np.split(owner, np.searchsorted(term, np.arange(1, len(new))))
+        kept.update(zip(new.tolist(), by_name, strict=True))
     return kept

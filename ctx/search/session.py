@@ -21,7 +21,7 @@ from ctx.types import Answer, Found, Hit, IndexReport
 if TYPE_CHECKING:
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
-    from ctx.ranking.prior import Fitting
+    from ctx.ranking.correction import RepositoryCorrection
     from ctx.ranking.tuning import Tuning
     from ctx.search.dependencies.edges import Dependencies
     from ctx.search.opening import OpenedTree
@@ -79,7 +79,7 @@ class SearchSession(Session):
             ask_model=ask_model,
         )
         if self._wants_fit:
-            self._fitting.bring_up_to_date()
+            self._correction.bring_up_to_date()
         return report
 
     def fetch(
@@ -195,13 +195,13 @@ class SearchSession(Session):
         from ctx.ranking.tuning import PLAIN
         from ctx.search.hits import texts_of_rows
 
-        tuning = self._fitting.tuning() if self._wants_fit else PLAIN
+        tuning = self._correction.tuning() if self._wants_fit else PLAIN
         return tuning._replace(text_of=texts_of_rows(lambda view: partial(self.record, view), self.text))
 
     @property
     def past_unread(self) -> str | None:
         """Reason why the history of the files is not used although it is enabled; None if it is used."""
-        why = self._fitting.unread if self._wants_fit else None
+        why = self._correction.unread if self._wants_fit else None
         return why and f"ctx.fit has no effect, since {why}"
 
     def answered(self, about: Answer, found: Found, *said: str | None) -> Answer:
@@ -218,10 +218,10 @@ class SearchSession(Session):
         return "; ".join(filter(None, (*said, self.past_unread))) or None
 
     @cached_property
-    def _fitting(self) -> Fitting:
-        from ctx.ranking.prior import Fitting
+    def _correction(self) -> RepositoryCorrection:
+        from ctx.ranking.correction import RepositoryCorrection
 
-        return Fitting(self.repository, self.store)
+        return RepositoryCorrection(self.repository, self.store)
 
     def dependencies(self, view: View) -> Dependencies:
         """Return the import graph of the files of a view, cached while its tree is the last one opened."""

@@ -58,7 +58,7 @@ class Dependencies:
         self._known: dict[str, list[Edge]] = {}
         self._read: dict[str, Uses | None] = {}
         self._targets: dict[str, list[tuple[Import, Target]]] = {}
-        self._definers: dict[str, list[int]] = {}
+        self._definers: dict[str, Sequence[int]] = {}
 
     def resolves(self, path: bytes) -> bool:
         """Return True if a file is in the tree and in a supported language. Reads nothing."""
@@ -223,20 +223,13 @@ class Dependencies:
 
     def _look_up(self, names: Iterable[str]) -> None:
         """Cache the documents that define each name exactly."""
-        new = sorted({name for name in names if name not in self._definers})
-        hashes = exact_hashes(new)
-        self._definers.update((name, []) for name, hashed in zip(new, hashes, strict=True) if hashed < 0)
-        new = [name for name, hashed in zip(new, hashes, strict=True) if hashed >= 0]
-        known = np.array([hashed for hashed in hashes if hashed >= 0], dtype=np.int64)
-        found = self._corpus.find(known ^ DEFINITION)
-        documents = self._corpus.document_of[found.row]
-        first = np.flatnonzero(
-            (np.diff(documents, prepend=np.int32(-1)) != 0) | (np.diff(found.term, prepend=-1) != 0)
-        )
-        ends = np.searchsorted(found.term[first], np.arange(len(new)), side="right").tolist()
-        owner = documents[first].tolist()
-        for name, start, end in zip(new, [0, *ends], ends, strict=False):
-            self._definers[name] = owner[start:end]
+        new = sorted(set(names) - self._definers.keys())
+        hashes = dict(zip(new, exact_hashes(new), strict=True))
+        self._definers.update(dict.fromkeys(new, ()))
+        known = {name: hashed for name, hashed in hashes.items() if hashed >= 0}
+        term, owner = self._corpus.find_documents(np.array([*known.values()], dtype=np.int64) ^ DEFINITION)
+        by_name = np.split(owner, np.searchsorted(term, np.arange(1, len(known))))
+        self._definers.update((name, own.tolist()) for name, own in zip(known, by_name, strict=False))
 
     def _defined(self, path: str, language: str, names: Iterable[str]) -> dict[str, list[str]]:
         """Return the files that define each name, except names that this file defines itself.

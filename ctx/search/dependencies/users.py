@@ -6,9 +6,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from ctx.ranking.corpus import Corpus
 from ctx.ranking.path_words import read_paths
 from ctx.ranking.signals import idf
 from ctx.search.dependencies.files import Files, as_bytes, family_of
@@ -37,13 +35,13 @@ def likely_users(files: Files, path: str, names: Sequence[str], most: int) -> li
     kept = [name for name in names if len(name) >= _SHORTEST and _NAME.match(name)][:_MOST_NAMES]
     term_of = _terms(kept)
     terms = np.unique([*term_of.values(), read_paths([as_bytes(path)])[0].name]).astype(np.int64)
-    term, owner = _documents(corpus, terms)
+    term, owner = corpus.find_documents(terms)
     counts = np.bincount(term, minlength=len(terms)).astype(np.int64)
     rare = counts <= max(most, _COMMON * corpus.live_document_count)
     worth = idf(corpus.live_document_count, counts) * (rare if rare.any() else 1.0)
     score = np.bincount(owner, worth[term], corpus.documents).astype(np.float64)
     exact = np.array(exact_hashes(list(term_of)), dtype=np.int64)
-    name, owner = _documents(corpus, exact ^ DEFINITION)
+    name, owner = corpus.find_documents(exact ^ DEFINITION)
     place = np.searchsorted(terms, np.array(list(term_of.values()), dtype=np.int64))
     score -= np.bincount(owner, worth[place[name]], corpus.documents)
     # Long files contain many names by chance and are slow to parse.
@@ -60,18 +58,6 @@ def likely_users(files: Files, path: str, names: Sequence[str], most: int) -> li
         if family_of(language) == family:
             best.append((-float(score[document]), file))
     return [file for _, file in sorted(best)[:most]]
-
-
-def _documents(
-    corpus: Corpus, terms: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Return unique (term index, document) pairs, both (n,)."""
-    found = corpus.find(terms)
-    owner = corpus.document_of[found.row]
-    first = np.flatnonzero(
-        (np.diff(owner, prepend=np.int32(-1)) != 0) | (np.diff(found.term, prepend=-1) != 0)
-    )
-    return found.term[first], owner[first]
 
 
 def _terms(names: Sequence[str]) -> dict[str, int]:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from ctx.errors import CtxError, GitFailed, UsageError
 from ctx.git.revisions import Resolution
-from ctx.ranking.correction import fit_path
-from ctx.ranking.past import FEATURES, History
-from ctx.ranking.prior import why_unread
+from ctx.ranking.correction import fit_path, why_unread
+from ctx.ranking.file_history import FEATURES, CommitHistory
 from ctx.ranking.tuning import PLAIN
 from ctx.search.evaluation import fit
 from ctx.search.evaluation.grades import Difference, Grade, difference, grade, groups
@@ -129,7 +128,7 @@ def _fit(
 ) -> Fitted | None:
     """Learn on the older half, test on the newer half, and store the correction if it helped."""
     try:
-        history = History(session.repository, start)
+        history = CommitHistory(session.repository, start)
     except GitFailed as error:
         raise CtxError(f"cannot learn a correction: {why_unread(session.repository)}") from error
     corrections = fit.fit(samples, history, start)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.correction import USUAL, Correction
-from ctx.ranking.past import History
+from ctx.ranking.file_history import CommitHistory
 from ctx.ranking.query import Query
 from ctx.search.evaluation.tasks import Task
 from ctx.storage.views.view import View
@@ -52,7 +52,7 @@ class Recorder:
         return scores
 
 
-def learn(samples: Sequence[Sample], history: History) -> Floats:
+def learn(samples: Sequence[Sample], history: CommitHistory) -> Floats:
     """Return the feature weights, (FEATURES,), learned from tasks in the order of their commits."""
     lists: list[tuple[Floats, Floats, npt.NDArray[np.bool_]]] = []
     for start in range(0, len(samples), _BLOCK):
@@ -101,7 +101,9 @@ def _loss(
     return loss, gradient
 
 
-def fit(samples: Sequence[Sample], history: History, start: bytes) -> tuple[Correction, Correction] | None:
+def fit(
+    samples: Sequence[Sample], history: CommitHistory, start: bytes
+) -> tuple[Correction, Correction] | None:
     """Return the correction to test on the newer half of the tasks, and the one to store.
 
     `samples` are ordered by commit, newest first. The history of the stored one ends at `start`. Return None

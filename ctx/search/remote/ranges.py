@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.fusion import fuse_hits, place_of
+from ctx.ranking.fusion import fuse_hits, identity_of
 from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
 from ctx.search.changes import Changed, local_hits
@@ -38,10 +38,10 @@ def search_ranges(
         if finds is None:
             return local[:most], message
         near, has_words = _near(session, sides, finds, text, count, filters)
-        agreement = {place_of(hit): max(0.0, hit.agreement) for hit in near}
+        agreement = {identity_of(hit): max(0.0, hit.agreement) for hit in near}
         # If no word of the query occurs in the trees, the local order reflects only vector similarity.
         found = fuse_hits([near, local] if has_words else [near])
-        return [hit._replace(agreement=agreement.get(place_of(hit), 0.0)) for hit in found[:most]], message
+        return [hit._replace(agreement=agreement.get(identity_of(hit), 0.0)) for hit in found[:most]], message
 
     searched = [
         Searched(side.view, [Part(session, side.view)], {side.view.cluster_of(file) for file in side.chunks})

@@ -30,7 +30,7 @@ from ctx.models.settings import (
     reranker_settings,
 )
 from ctx.ranking.corpus import Corpus
-from ctx.ranking.fusion import fuse, merged
+from ctx.ranking.fusion import fuse, merge_hits
 from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
 from ctx.ranking.vector_search import VectorMatch
@@ -157,7 +157,7 @@ class ServiceSearch:
             return hits
         self._ranked_with.append(settings.model)
         self._further_queries = queries
-        return merged([hits, *(retrieve(one, limit)[0] for one in queries)])[:limit]
+        return merge_hits([hits, *(retrieve(one, limit)[0] for one in queries)])[:limit]
 
     def _reranked(self, settings: ServiceSettings, query: str, hits: list[Hit], limit: int) -> list[Hit]:
         texts = [self._session.text(hit) or "" for hit in hits]

@@ -24,7 +24,7 @@ from systems import Ours, Semble, checkout, clone, command_line
 import ctx
 from ctx.index import Index
 from ctx.ranking.correction import USUAL, Correction
-from ctx.ranking.past import History
+from ctx.ranking.file_history import CommitHistory
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.search.evaluation.commits import commits
 from ctx.search.evaluation.measures import Lines, Target
@@ -53,7 +53,7 @@ def replay(
             if head is None:
                 raise SystemExit(f"{project['name']} lacks {project['head']}")
             done = 0
-            history = History(index.repository, head)
+            history = CommitHistory(index.repository, head)
             for commit in commits(index.repository, head, _LOOKED_AT):
                 if commit.left_out is not None:
                     continue
@@ -83,7 +83,7 @@ def replay(
     return done
 
 
-def _past(history: History, commit: bytes) -> Tuning:
+def _past(history: CommitHistory, commit: bytes) -> Tuning:
     """What `ctx.fit` gives where nothing was learned, with a past that ends before a commit."""
     return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0))
 

@@ -12,7 +12,7 @@ from ways import program
 import ctx
 from ctx.errors import UsageError
 from ctx.ranking.correction import Correction, fit_path, load
-from ctx.ranking.past import FEATURES, History, path_hash
+from ctx.ranking.file_history import FEATURES, CommitHistory, path_hash
 from ctx.search.evaluation.commits import commits
 from ctx.search.evaluation.evaluate import evaluate
 from ctx.search.evaluation.replay import TWICE
@@ -113,7 +113,7 @@ def test_an_interrupt_keeps_what_was_graded(project):
 
 def test_the_past_ends_before_the_commits_that_are_searched(project):
     with ctx.open(project.path) as index:
-        history = History(index.repository, project.id())
+        history = CommitHistory(index.repository, project.id())
         newest, second, *_ = commits(index.repository, project.id(), 10)
         past = history.before([second.oid, newest.oid])
         whole = history.whole()
@@ -179,7 +179,7 @@ def test_too_few_commits_fit_nothing(project):
 def stored(project: Repo) -> str:
     with ctx.open(project.path) as index:
         correction = Correction(
-            History(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 7
+            CommitHistory(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 7
         )
         path = fit_path(index.session.store.path)
         index.session.store.write_file(path, correction.encoded())

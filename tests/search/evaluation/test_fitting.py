@@ -12,7 +12,7 @@ import ctx
 from ctx.agents.mcp.project import Project
 from ctx.pack.manifest import decode, encode
 from ctx.ranking.correction import USUAL, Correction, fit_path, load
-from ctx.ranking.past import FEATURES, History
+from ctx.ranking.file_history import FEATURES, CommitHistory
 from ctx.search.evidence.wording import explanation_in_words
 
 QUESTION = "throttle uploads of impatient customers"
@@ -114,7 +114,7 @@ def test_what_was_learned_stays(told: Repo) -> None:
     with ctx.open(told.path) as index:
         path = fit_path(index.session.store.path)
         learned = Correction(
-            History(index.repository, told.id()).whole(), np.arange(len(FEATURES)) * 1.0, told.id(), 7
+            CommitHistory(index.repository, told.id()).whole(), np.arange(len(FEATURES)) * 1.0, told.id(), 7
         )
         index.session.store.write_file(path, learned.encoded())
     assert ranked(told)[1] == name(told, "fit")

@@ -1,4 +1,4 @@
-"""The history of files before a commit: changes and messages, as evidence from outside the tree.
+"""History of files up to a commit: changes and messages, as evidence from outside the tree.
 
 It holds hashes of paths and of words, no text.
 """
@@ -6,6 +6,7 @@ It holds hashes of paths and of words, no text.
 from __future__ import annotations
 
 import math
+import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from ctx.git.repository import Repository
 from ctx.ranking.query import Query
 from ctx.ranking.signals import idf
-from ctx.storage.views import paths
+from ctx.storage.views import paths as path_flags
 from ctx.text.query import terms_in
 from ctx.text.subjects import query_of
 
@@ -29,7 +30,7 @@ The recency-weighted change frequency of a file and of its folder; how well the 
 match the query (BM25, as a share of the maximum); whether the file is a test, or not code, and not asked for.
 """
 
-_NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.EXAMPLE
+_NOT_CODE = path_flags.DOCS | path_flags.CONFIG | path_flags.DATA | path_flags.EXAMPLE
 _K1, _B = 1.2, 0.75
 _HISTORY = 3000
 """Number of commits in the history."""
@@ -42,7 +43,7 @@ _OID = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
 Floats = npt.NDArray[np.float64]
 
 
-class Past(NamedTuple):
+class FileHistory(NamedTuple):
     """The history of files up to a commit. Hashes ascend.
 
     `path` uint64, `changed` and `said` float32 are (paths,), `folder` and `folder_changed` (folders,); `term`
@@ -59,17 +60,17 @@ class Past(NamedTuple):
     place: npt.NDArray[np.uint32]
     times: npt.NDArray[np.float32]
 
-    def features(self, found: Sequence[bytes], flags: npt.NDArray[np.uint8], query: Query) -> Floats:
+    def features(self, paths: Sequence[bytes], flags: npt.NDArray[np.uint8], query: Query) -> Floats:
         """Return the features (files, FEATURES) of some files, by their paths and path flags."""
-        place = _places(self.path, [path_hash(path) for path in found])
-        folder = _places(self.folder, [path_hash(folder_of(path)) for path in found])
+        place = _places(self.path, paths)
+        folder = _places(self.folder, [posixpath.dirname(path) for path in paths])
         flags = flags & ~np.uint8(query.requested & 0xFF)
         return np.stack(
             [
                 _scaled(self.changed, place),
                 _scaled(self.folder_changed, folder),
                 self._said(query, place),
-                (flags & paths.TEST) > 0,
+                (flags & path_flags.TEST) > 0,
                 (flags & _NOT_CODE) > 0,
             ],
             axis=1,
@@ -96,7 +97,7 @@ class _Entry(NamedTuple):
     terms: set[int]
 
 
-class History:
+class CommitHistory:
     """The changes and messages of the ancestors of a commit, newest first. Raises GitFailed."""
 
     def __init__(self, repository: Repository, start: bytes) -> None:
@@ -113,23 +114,23 @@ class History:
             if not _OID.fullmatch(oid):
                 continue  # the rest of a name that contains the separator
             touched = [name for name in names.lstrip(b"\0\n").split(b"\0") if name]
-            said = query_of(subject.decode("utf-8", "replace"))
+            query = query_of(subject.decode("utf-8", "replace"))
             self._place[bytes.fromhex(oid.decode())] = len(self._entries)
             many = len(touched) > _MOST_FILES
-            self._entries.append(_Entry([] if many else touched, terms_in(said) if said else set()))
+            self._entries.append(_Entry([] if many else touched, terms_in(query) if query else set()))
 
-    def before(self, commits: Sequence[bytes]) -> Past:
+    def before(self, commits: Sequence[bytes]) -> FileHistory:
         """Return the history that ends before the oldest of some commits."""
-        return self._past(max((self._place.get(oid, len(self._entries)) for oid in commits), default=-1) + 1)
+        return self._until(max((self._place.get(oid, len(self._entries)) for oid in commits), default=-1) + 1)
 
-    def whole(self) -> Past:
+    def whole(self) -> FileHistory:
         """Return the whole history."""
-        return self._past(0)
+        return self._until(0)
 
-    def _past(self, start: int) -> Past:
+    def _until(self, start: int) -> FileHistory:
         changed: Counter[bytes] = Counter()
         folders: Counter[bytes] = Counter()
-        said: defaultdict[tuple[int, bytes], float] = defaultdict(float)
+        times: defaultdict[tuple[int, bytes], float] = defaultdict(float)
         lengths: defaultdict[bytes, float] = defaultdict(float)
         for age, entry in enumerate(self._entries[start:]):
             weight = 0.5 ** (age / _HALF_LIFE)
@@ -138,14 +139,14 @@ class History:
                 worth = 1.0 / math.sqrt(len(entry.paths))
                 lengths[path] += worth * len(entry.terms)
                 for term in entry.terms:
-                    said[term, path] += worth
-            for folder in {folder_of(path) for path in entry.paths}:
+                    times[term, path] += worth
+            for folder in {posixpath.dirname(path) for path in entry.paths}:
                 folders[folder] += weight
         hashed = sorted((path_hash(path), path) for path in changed)
         number = {path: place for place, (_, path) in enumerate(hashed)}
-        postings = sorted((term, number[path], times) for (term, path), times in said.items())
+        postings = sorted((term, number[path], count) for (term, path), count in times.items())
         by_folder = sorted((path_hash(folder), count) for folder, count in folders.items())
-        return Past(
+        return FileHistory(
             np.array([one for one, _ in hashed], dtype=np.uint64),
             np.array([changed[path] for _, path in hashed], dtype=np.float32),
             np.array([lengths[path] for _, path in hashed], dtype=np.float32),
@@ -153,7 +154,7 @@ class History:
             np.array([count for _, count in by_folder], dtype=np.float32),
             np.array([term for term, _, _ in postings], dtype=np.int64),
             np.array([place for _, place, _ in postings], dtype=np.uint32),
-            np.array([times for _, _, times in postings], dtype=np.float32),
+            np.array([count for _, _, count in postings], dtype=np.float32),
         )
 
 
@@ -162,14 +163,9 @@ def path_hash(path: bytes) -> int:
     return int.from_bytes(blake2b(path, digest_size=8).digest(), "little")
 
 
-def folder_of(path: bytes) -> bytes:
-    """Return the directory of a path, empty for the root."""
-    return path.rpartition(b"/")[0]
-
-
-def _places(known: npt.NDArray[np.uint64], wanted: list[int]) -> npt.NDArray[np.int64]:
-    """Return the index of each hash among the known ones, their number if it is not there."""
-    hashes = np.array(wanted, dtype=np.uint64)
+def _places(known: npt.NDArray[np.uint64], paths: Sequence[bytes]) -> npt.NDArray[np.int64]:
+    """Return the index of each path among the known hashes, their number if it is not there."""
+    hashes = np.array([path_hash(path) for path in paths], dtype=np.uint64)
     place = np.searchsorted(known, hashes)
     found = np.append(known, np.uint64(0))[place] == hashes
     return np.where(found & (place < len(known)), place, len(known)).astype(np.int64)
