@@ -19,7 +19,7 @@ import ctx
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.dependencies.files import Files, as_bytes
 from ctx.search.dependencies.reading import LANGUAGES, read_uses
-from ctx.search.dependencies.resolving import golang, php, resolver_of
+from ctx.search.dependencies.resolving import golang, php
 from ctx.search.dependencies.types import Import
 from ctx.search.hits import corpus_of
 
@@ -58,7 +58,7 @@ def measure(path: str, verbose: bool) -> None:
         packages = {uses.package for language, uses in read.values() if language in DECLARED} - {""}
         own, resolved = Counter[str](), Counter[str]()
         for file, (language, uses) in read.items():
-            resolve = resolver_of(language)
+            resolve = LANGUAGES[language].resolve if language in LANGUAGES else None
             assert resolve is not None
             for one in uses.imports:
                 if is_own(files, language, one, packages):

@@ -17,8 +17,7 @@ import numpy as np
 from ctx.ranking.corpus import Corpus
 from ctx.search.dependencies.files import Files, Read, as_bytes, as_text, family_of
 from ctx.search.dependencies.reading import LANGUAGES, read_uses
-from ctx.search.dependencies.resolving import NOWHERE, Target, resolver_of
-from ctx.search.dependencies.types import IMPORTS, REFERENCES, TESTS, Edge, Import, Uses
+from ctx.search.dependencies.types import IMPORTS, NOWHERE, REFERENCES, TESTS, Edge, Import, Target, Uses
 from ctx.search.dependencies.users import likely_users
 from ctx.storage.records import decode_record
 from ctx.storage.views.segments import Key
@@ -126,10 +125,10 @@ class Dependencies:
                 for own in (uses.names, uses.members)
             )
             uses = uses._replace(names=names, members=members)
-        language = "" if uses is None else self._files.language(path)
-        resolve = resolver_of(language)
-        if uses is None or resolve is None:
+        if uses is None:
             return []
+        language = self._files.language(path)
+        resolve = LANGUAGES[language].resolve
         if path not in self._targets:
             self._targets[path] = [(one, resolve(self._files, path, one)) for one in uses.imports]
         targets = self._targets[path]

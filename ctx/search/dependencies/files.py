@@ -6,8 +6,10 @@ Paths are strings, like module names; bytes that are not UTF-8 become surrogate 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,6 +21,22 @@ from ctx.text.contents import decode
 
 Read = Callable[[bytes], bytes]
 """Return the blob of an object id. Raises KeyError and Damaged."""
+
+
+Result = TypeVar("Result")
+
+
+def once_per_tree(read: Callable[[Files], Result]) -> Callable[[Files], Result]:
+    """Cache the result of a function of the files of a tree, as long as these are in use."""
+    known: WeakKeyDictionary[Files, Result] = WeakKeyDictionary()
+
+    @wraps(read)
+    def cached(files: Files) -> Result:
+        if files not in known:
+            known[files] = read(files)
+        return known[files]
+
+    return cached
 
 
 class Files:
@@ -47,13 +65,8 @@ class Files:
     @cached_property
     def folders(self) -> frozenset[str]:
         """All directories that contain a file at any depth; "" is the root."""
-        found = {""}
-        for path in self.number:
-            folder = posixpath.dirname(path)
-            while folder not in found:
-                found.add(folder)
-                folder = posixpath.dirname(folder)
-        return frozenset(found)
+        holding = {posixpath.dirname(path) for path in self.number}
+        return frozenset({"", *holding, *(above for folder in holding for above in folders_above(folder))})
 
     def first(self, *paths: str) -> str | None:
         """Return the first path that is a file of the tree, or None."""
@@ -113,14 +126,7 @@ class Files:
 
     def above(self, path: str, name: str) -> str | None:
         """Return the nearest file called `name` in the directory of a path or above it, or None."""
-        folder = posixpath.dirname(path)
-        while True:
-            found = posixpath.join(folder, name)
-            if found in self.number:
-                return found
-            if not folder:
-                return None
-            folder = posixpath.dirname(folder)
+        return self.first(*(posixpath.join(folder, name) for folder in folders_above(path)))
 
 
 _INLINE_TESTS = {"rust"}
@@ -141,6 +147,13 @@ def as_text(path: bytes) -> str:
 def as_bytes(path: str) -> bytes:
     """Encode a path that `as_text` decoded."""
     return path.encode("utf-8", "surrogateescape")
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the directories that contain a path, the nearest first; "" is the root."""
+    while path:
+        path = posixpath.dirname(path)
+        yield path
 
 
 def joined(folder: str, *parts: str) -> str | None:

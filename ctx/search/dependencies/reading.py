@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ctx.search.dependencies import statements
-from ctx.search.dependencies.statements import Read, line_of, text_of
-from ctx.search.dependencies.types import Import, Uses
+from ctx.search.dependencies.files import Files
+from ctx.search.dependencies.resolving import csharp, golang, javascript, jvm, php, python, rust
+from ctx.search.dependencies.statements import line_of, text_of
+from ctx.search.dependencies.types import Import, Target, Uses
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
@@ -23,14 +25,15 @@ _SHORTEST = 3
 """Minimum length of an identifier, in bytes."""
 
 
-class _Language(NamedTuple):
-    """Reader of a language's import statements, and the query for statements and identifiers.
+class Language(NamedTuple):
+    """Reader and resolver of a language's imports, and the query for import statements and identifiers.
 
     Captures: `import` is a statement, `package` the package or namespace of the file, `member` an identifier
     after a dot, `name` any other identifier.
     """
 
-    read: Read
+    read: Callable[[Node, bytes], Iterator[Import]]
+    resolve: Callable[[Files, str, Import], Target]
     query: str
 
 
@@ -43,9 +46,10 @@ _JS = """
 """
 _TS = _JS + "(type_identifier) @name\n"
 
-_LANGUAGES = {
-    "python": _Language(
+LANGUAGES = {
+    "python": Language(
         statements.python,
+        python.resolve,
         """
         (import_statement) @import
         (import_from_statement) @import
@@ -53,11 +57,12 @@ _LANGUAGES = {
         (identifier) @name
         """,
     ),
-    "javascript": _Language(statements.javascript, _JS),
-    "typescript": _Language(statements.javascript, _TS),
-    "tsx": _Language(statements.javascript, _TS),
-    "java": _Language(
+    "javascript": Language(statements.javascript, javascript.resolve, _JS),
+    "typescript": Language(statements.javascript, javascript.resolve, _TS),
+    "tsx": Language(statements.javascript, javascript.resolve, _TS),
+    "java": Language(
         statements.java,
+        jvm.resolve,
         """
         (import_declaration) @import
         (package_declaration [(scoped_identifier) (identifier)] @package)
@@ -67,8 +72,9 @@ _LANGUAGES = {
         (identifier) @name
         """,
     ),
-    "kotlin": _Language(
+    "kotlin": Language(
         statements.kotlin,
+        jvm.resolve,
         """
         (import_header) @import
         (package_header (identifier) @package)
@@ -77,8 +83,9 @@ _LANGUAGES = {
         (simple_identifier) @name
         """,
     ),
-    "csharp": _Language(
+    "csharp": Language(
         statements.csharp,
+        csharp.resolve,
         """
         (using_directive) @import
         (namespace_declaration name: (_) @package)
@@ -87,8 +94,9 @@ _LANGUAGES = {
         (identifier) @name
         """,
     ),
-    "php": _Language(
+    "php": Language(
         statements.php,
+        php.resolve,
         """
         (namespace_use_declaration) @import
         (require_once_expression) @import
@@ -101,8 +109,9 @@ _LANGUAGES = {
         (name) @name
         """,
     ),
-    "go": _Language(
+    "go": Language(
         statements.golang,
+        golang.resolve,
         """
         (import_spec) @import
         (package_clause (package_identifier) @package)
@@ -112,8 +121,9 @@ _LANGUAGES = {
         (identifier) @name
         """,
     ),
-    "rust": _Language(
+    "rust": Language(
         statements.rust,
+        rust.resolve,
         """
         (use_declaration) @import
         (mod_item) @import
@@ -125,7 +135,6 @@ _LANGUAGES = {
         """,
     ),
 }
-LANGUAGES = frozenset(_LANGUAGES)
 """Supported languages."""
 
 
@@ -134,7 +143,7 @@ def _query(language: str) -> Query:
     from tree_sitter import Query
     from tree_sitter_language_pack import get_language
 
-    return Query(get_language(cast("SupportedLanguage", language)), _LANGUAGES[language].query)
+    return Query(get_language(cast("SupportedLanguage", language)), LANGUAGES[language].query)
 
 
 def read_uses(source: bytes, language: str, parse: Parse | None = None) -> Uses | None:
@@ -142,7 +151,7 @@ def read_uses(source: bytes, language: str, parse: Parse | None = None) -> Uses 
 
     `parse` replaces the parser, for callers that cache parses.
     """
-    if language not in _LANGUAGES:
+    if language not in LANGUAGES:
         return None
     from tree_sitter import QueryCursor
 
@@ -152,16 +161,17 @@ def read_uses(source: bytes, language: str, parse: Parse | None = None) -> Uses 
     if parsed is None:
         return None
     found = QueryCursor(_query(language)).captures(parsed[0].root_node)
-    nodes = sorted(found.get("import", ()), key=lambda node: node.start_byte)
+    nodes, packages = (
+        sorted(found.get(kind, ()), key=lambda node: node.start_byte) for kind in ("import", "package")
+    )
     imports: list[Import] = []
-    excluded: list[tuple[int, int]] = []
+    excluded = [(node.start_byte, node.end_byte) for node in packages]
     for node in nodes:
-        imported = list(_LANGUAGES[language].read(node, source))
+        imported = list(LANGUAGES[language].read(node, source))
         if imported:
             imports += imported
             excluded.append((node.start_byte, node.end_byte))
-    packages = sorted(found.get("package", ()), key=lambda node: node.start_byte)
-    excluded = sorted([*excluded, *((node.start_byte, node.end_byte) for node in packages)])
+    excluded.sort()
     members = _first_lines(found.get("member", ()), source, excluded)
     names = _first_lines(found.get("name", ()), source, excluded)
     return Uses(tuple(imports), names, members, text_of(packages[0], source) if packages else "")

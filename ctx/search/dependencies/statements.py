@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ctx.search.dependencies.types import Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-Read = Callable[["Node", bytes], "Iterator[Import]"]
-"""Yield the imports of a statement of a source."""
 
 _LOADS = {"require", "import"}
 """Functions of JavaScript that load a module."""
@@ -68,22 +65,20 @@ def javascript(node: Node, source: bytes) -> Iterator[Import]:
 
 def java(node: Node, source: bytes) -> Iterator[Import]:
     """Yield the imports of an import declaration."""
-    path = next((one for one in node.children if one.type in ("scoped_identifier", "identifier")), None)
-    if any(child.type == "asterisk" for child in node.children):
-        yield Import(text_of(path, source), "*", line_of(node))
-        return
-    module, _, name = text_of(path, source).rpartition(".")
-    yield Import(module, name, line_of(node))
+    yield _dotted(node, source, {"scoped_identifier", "identifier"}, "asterisk")
 
 
 def kotlin(node: Node, source: bytes) -> Iterator[Import]:
     """Yield the imports of an import header."""
-    path = next((text_of(one, source) for one in node.children if one.type == "identifier"), "")
-    if any(child.type == "wildcard_import" for child in node.children):
-        yield Import(path, "*", line_of(node))
-        return
+    yield _dotted(node, source, {"identifier"}, "wildcard_import")
+
+
+def _dotted(node: Node, source: bytes, names: set[str], wildcard: str) -> Import:
+    path = text_of(next((one for one in node.children if one.type in names), None), source)
+    if any(child.type == wildcard for child in node.children):
+        return Import(path, "*", line_of(node))
     module, _, name = path.rpartition(".")
-    yield Import(module, name, line_of(node))
+    return Import(module, name, line_of(node))
 
 
 def csharp(node: Node, source: bytes) -> Iterator[Import]:

@@ -46,3 +46,14 @@ class Uses(NamedTuple):
     names: dict[str, int]
     members: dict[str, int]
     package: str
+
+
+class Target(NamedTuple):
+    """The target of an import: `files`, or `folders` of which any file may contain the definitions."""
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+NOWHERE = Target()
+"""Target of an import that is not in the tree: a library, or a name that is not a file."""

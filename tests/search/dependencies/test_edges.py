@@ -107,7 +107,7 @@ def test_settings_that_are_no_objects_lead_nowhere(repo: Repo) -> None:
             {
                 folder + "tsconfig.json": text,
                 folder + "package.json": text,
-                folder + "composer.json": '{"autoload": {"psr-4": {"A": [1]}}}',
+                folder + "composer.json": '{"autoload": {"psr-4": {"A": [1], "B": 1, "C": null}}}',
                 folder + "a.ts": "import { b } from '@/b';\nimport c from '@x/y';\n",
                 folder + "b.php": "<?php\nuse A\\B;\n",
             }

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
-from ctx.search.dependencies.files import Files
-from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.types import Import
-
-_folders: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()
+from ctx.search.dependencies.files import Files, once_per_tree
+from ctx.search.dependencies.types import NOWHERE, Import, Target
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
@@ -17,11 +12,14 @@ def resolve(files: Files, path: str, one: Import) -> Target:
         for other in files.by_name.get(one.name + ".cs", ()):
             if _ends_with(other.rpartition("/")[0].replace("/", "."), one.module):
                 return Target((other,))
-    known = _folders.get(files)
-    if known is None:
-        known = _folders[files] = [(folder, folder.replace("/", ".")) for folder in sorted(files.folders)]
-    found = tuple(folder for folder, dotted in known if folder and _ends_with(dotted, one.module))
+    found = tuple(folder for folder, dotted in _folders(files) if _ends_with(dotted, one.module))
     return Target((), found) if found else NOWHERE
+
+
+@once_per_tree
+def _folders(files: Files) -> list[tuple[str, str]]:
+    """Return each directory but the root, and its path with dots."""
+    return [(folder, folder.replace("/", ".")) for folder in sorted(files.folders) if folder]
 
 
 def _ends_with(dotted: str, namespace: str) -> bool:

@@ -7,11 +7,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from ctx.search.dependencies.files import Files, joined
-from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.types import Import
+from ctx.search.dependencies.files import Files, joined, once_per_tree
+from ctx.search.dependencies.types import NOWHERE, Import, Target
 
 _EXTENSIONS = tuple(".ts .tsx .mts .cts .js .jsx .mjs .cjs .d.ts .vue .svelte .json".split())
 _SOURCES_OF = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
@@ -20,8 +18,6 @@ _MOST_PACKAGES = 300
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 """Comments and trailing commas; strings are matched first to keep them. An unclosed one ends the text."""
-
-_packages: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
@@ -40,9 +36,8 @@ def resolve(files: Files, path: str, one: Import) -> Target:
 def _target(found: str | None) -> Target:
     if found is None:
         return NOWHERE
-    if posixpath.basename(found).startswith("index."):
-        return Target((found,), (posixpath.dirname(found),))
-    return Target((found,))
+    folder, name = posixpath.split(found)
+    return Target((found,), (folder,) if name.startswith("index.") else ())
 
 
 def _file(files: Files, base: str) -> str | None:
@@ -66,14 +61,9 @@ def _aliased(files: Files, path: str, module: str) -> Iterator[str]:
         patterns = options.get("paths")
         for pattern, targets in patterns.items() if isinstance(patterns, dict) else ():
             before, star, after = str(pattern).partition("*")
-            if star:
-                if not (module.startswith(before) and module.endswith(after)):
-                    continue
-                rest = module[len(before) : len(module) - len(after)]
-            elif module != pattern:
+            if not (module.startswith(before) and module.endswith(after) if star else module == pattern):
                 continue
-            else:
-                rest = ""
+            rest = module[len(before) : len(module) - len(after)] if star else ""
             for target in targets if isinstance(targets, list) else ():
                 base = None if root is None else joined(root, str(target).replace("*", rest))
                 if base:
@@ -104,16 +94,15 @@ def _in_workspace(files: Files, module: str) -> str | None:
     return _file(files, posixpath.join(folder, "src")) or _file(files, folder)
 
 
+@once_per_tree
 def _package_folders(files: Files) -> dict[str, str]:
     """Return the directory of each package of the tree by name."""
-    known = _packages.get(files)
-    if known is None:
-        known = _packages[files] = {}
-        for path in files.by_name.get("package.json", [])[:_MOST_PACKAGES]:
-            name = _json(files, path).get("name")
-            if isinstance(name, str):
-                known.setdefault(name, posixpath.dirname(path))
-    return known
+    found: dict[str, str] = {}
+    for path in files.by_name.get("package.json", [])[:_MOST_PACKAGES]:
+        name = _json(files, path).get("name")
+        if isinstance(name, str):
+            found.setdefault(name, posixpath.dirname(path))
+    return found
 
 
 def _json(files: Files, path: str) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import posixpath
 import re
 
 from ctx.search.dependencies.files import Files
-from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.types import Import
+from ctx.search.dependencies.types import NOWHERE, Import, Target
 
 _EXTENSIONS = (".java", ".kt")
 _PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)", re.MULTILINE)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import posixpath
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from ctx.search.dependencies.files import Files, joined
-from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.types import Import
+from ctx.search.dependencies.files import Files, joined, once_per_tree
+from ctx.search.dependencies.types import NOWHERE, Import, Target
 
 _MOST_MANIFESTS = 200
-_prefixes: WeakKeyDictionary[Files, list[tuple[str, str]]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
@@ -33,24 +30,17 @@ def resolve(files: Files, path: str, one: Import) -> Target:
     if autoloaded(files):
         return NOWHERE
     wanted = whole.replace("\\", "/") + ".php"
-    found = [
-        (count, other)
-        for other in files.by_name.get(one.name + ".php", ())
-        if (count := _equal_end(wanted, other)) > 1
-    ]
-    return Target((max(found, key=lambda pair: (pair[0], pair[1]))[1],)) if found else NOWHERE
+    found = [(_equal_end(wanted, other), other) for other in files.by_name.get(one.name + ".php", ())]
+    count, file = max(found, default=(0, ""))
+    return Target((file,)) if count > 1 else NOWHERE
 
 
+@once_per_tree
 def autoloaded(files: Files) -> list[tuple[str, str]]:
     """Return namespace prefixes with their directories, longest prefix first."""
-    known = _prefixes.get(files)
-    if known is None:
-        known = []
-        for path in files.by_name.get("composer.json", [])[:_MOST_MANIFESTS]:
-            known += _of_manifest(files, path)
-        known.sort(key=lambda pair: (-len(pair[0]), pair))
-        _prefixes[files] = known
-    return known
+    manifests = files.by_name.get("composer.json", [])[:_MOST_MANIFESTS]
+    found = [pair for path in manifests for pair in _of_manifest(files, path)]
+    return sorted(found, key=lambda pair: (-len(pair[0]), pair))
 
 
 def _of_manifest(files: Files, path: str) -> list[tuple[str, str]]:
@@ -63,7 +53,7 @@ def _of_manifest(files: Files, path: str) -> list[tuple[str, str]]:
         loaded = manifest.get(part) if isinstance(manifest, dict) else None
         rules = loaded.get("psr-4") if isinstance(loaded, dict) else None
         for prefix, folders in rules.items() if isinstance(rules, dict) else ():
-            for folder in [folders] if isinstance(folders, str) else folders:
+            for folder in folders if isinstance(folders, list) else [folders]:
                 place = joined(posixpath.dirname(path), str(folder))
                 if place is not None:
                     found.append((str(prefix), place))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from ctx.search.dependencies.files import Files, joined
-from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.types import Import
+from ctx.search.dependencies.files import Files, folders_above, joined
+from ctx.search.dependencies.types import NOWHERE, Import, Target
 
 _ROOTS = ("", "src", "lib", "python")
 
@@ -42,13 +41,8 @@ def resolve(files: Files, path: str, one: Import) -> Target:
 def _roots(path: str) -> Iterator[str]:
     """Yield directories to search for a module, most likely first."""
     yield from _ROOTS
-    folder = posixpath.dirname(path)
-    above = []
-    while folder:
-        above.append(folder)
-        folder = posixpath.dirname(folder)
     # Nearest last: only scripts import their neighbours by absolute name.
-    yield from (one for one in reversed(above) if one not in _ROOTS)
+    yield from (folder for folder in reversed([*folders_above(path)]) if folder not in _ROOTS)
 
 
 def _module(files: Files, base: str) -> str | None:
@@ -65,6 +59,5 @@ def _holds_modules(files: Files, folder: str) -> bool:
 
 
 def _target(module: str) -> Target:
-    if posixpath.basename(module).startswith("__init__."):
-        return Target((module,), (posixpath.dirname(module),))
-    return Target((module,))
+    folder, name = posixpath.split(module)
+    return Target((module,), (folder,) if name.startswith("__init__.") else ())

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from weakref import WeakKeyDictionary
 
-from ctx.search.dependencies.files import Files
-from ctx.search.dependencies.resolving.target import NOWHERE, Target
-from ctx.search.dependencies.types import Import
+from ctx.search.dependencies.files import Files, once_per_tree
+from ctx.search.dependencies.types import NOWHERE, Import, Target
 
 _PACKAGE = re.compile(rb"^\[package\][^\[]*?^name\s*=\s*\"([^\"]+)\"", re.MULTILINE | re.DOTALL)
 _MOST_CRATES = 300
 _OWN_FOLDER = ("lib.rs", "main.rs", "mod.rs")
-_crates: WeakKeyDictionary[Files, dict[str, str]] = WeakKeyDictionary()
 
 
 def resolve(files: Files, path: str, one: Import) -> Target:
@@ -79,13 +76,11 @@ def _root(files: Files, path: str) -> str | None:
     return files.first(*(posixpath.join(base, place) for place in ("src/lib.rs", "src/main.rs", "lib.rs")))
 
 
+@once_per_tree
 def _of_tree(files: Files) -> dict[str, str]:
     """Return the manifest of each crate of the tree, by the crate's name in code."""
-    known = _crates.get(files)
-    if known is None:
-        known = _crates[files] = {}
-        for path in files.by_name.get("Cargo.toml", [])[:_MOST_CRATES]:
-            named = _PACKAGE.search(files.text(path) or b"")
-            if named is not None:
-                known.setdefault(named[1].decode("utf-8", "replace").replace("-", "_"), path)
-    return known
+    found: dict[str, str] = {}
+    for path in files.by_name.get("Cargo.toml", [])[:_MOST_CRATES]:
+        if named := _PACKAGE.search(files.text(path) or b""):
+            found.setdefault(named[1].decode("utf-8", "replace").replace("-", "_"), path)
+    return found
