@@ -20,7 +20,7 @@ from ctx.pack.neighbours import (
     is_user,
     users,
 )
-from ctx.pack.render import FORMS, prompt
+from ctx.pack.render import prompt
 from ctx.pack.selection import Selection, in_order
 from ctx.pack.sources import Source, Sources, text_of
 from ctx.pack.store import slug_for
@@ -258,9 +258,8 @@ def selection_for(ranking: RankedTree, pack: Pack, count: Count) -> Selection:
             f"{frame:,}: raise --budget-tokens, or shorten the task"
         )
     weights = dict(zip(ranking.query.hashes.tolist(), ranking.query.weights.tolist(), strict=True))
-    form = FORMS[pack.options.format]
     # The heading of the list of files is not counted with any file.
-    return Selection(ranking.sources, form, count, weights, budget, frame + 6, pack.options.max_files)
+    return Selection(ranking.sources, pack.options, count, weights, frame + 6)
 
 
 def choose(ranking: RankedTree, selection: Selection) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from ctx.errors import CtxError, Damaged, Decoding
 from ctx.pack.types import (
@@ -30,6 +30,8 @@ from ctx.pack.types import (
     StaleCitation,
 )
 from ctx.search.dependencies.types import Edge
+
+T = TypeVar("T")
 
 
 def encode(pack: Pack) -> bytes:
@@ -60,52 +62,49 @@ def manifest(pack: Pack) -> dict[str, Any]:
         "message": pack.message,
         "rankedWith": list(pack.ranked_with),
         "files": [_file(file) for file in pack.files],
-        "considered": [
-            {**_path("path", one.path), "blob": one.blob, "status": one.status} for one in pack.considered
-        ],
+        "considered": [_plain(one) for one in pack.considered],
         "dependencies": [_edge(edge) for edge in pack.edges],
     }
     if pack.delta is not None:
-        by_state = {
-            state: [_text(file.path) for file in pack.files if file.state == state]
-            for state in (ADDED, CHANGED, UNCHANGED)
-        }
         found["parentPack"] = pack.delta.parent
         found["completeRefresh"] = pack.delta.complete
         found["changes"] = {
-            **by_state,
-            "removed": [{**_path("path", one.path), "reason": one.reason} for one in pack.delta.removed],
+            **{
+                state: [_text(file.path) for file in pack.files if file.state == state]
+                for state in (ADDED, CHANGED, UNCHANGED)
+            },
+            "removed": [_plain(one) for one in pack.delta.removed],
         }
         found["staleReferences"] = [_edge(edge) for edge in pack.delta.lost]
-        found["staleCitations"] = [
-            {**_path("path", one.path), "citation": one.citation} for one in pack.delta.stale
-        ]
+        found["staleCitations"] = [_plain(one) for one in pack.delta.stale]
     return found
 
 
 def _file(file: PackedFile) -> dict[str, Any]:
+    source = None
+    if file.blob is not None:
+        source = {"blob": file.blob, **({"blake2b": file.digest} if file.digest else {})}
     return {
         **_path("path", file.path),
         "language": file.language,
         "state": file.state,
-        "sourceHash": None
-        if file.blob is None
-        else {"blob": file.blob, **({"blake2b": file.digest} if file.digest else {})},
+        "sourceHash": source,
         "score": file.score,
         "contributions": dict(file.contributions),
         "evidence": [dict(one) for one in file.evidence],
         "excerptRanges": [
-            {
-                "ranges": [_lines(one) for one in excerpt.ranges],
-                "symbol": excerpt.symbol,
-                "reason": excerpt.why,
-            }
-            for excerpt in file.excerpts
+            {"ranges": [_lines(one) for one in ranges], "symbol": symbol, "reason": why}
+            for ranges, symbol, why in file.excerpts
         ],
         "excerptRange": None if file.best is None else _lines(file.best),
         "omissionReason": file.omission,
         "tokens": file.tokens,
     }
+
+
+def _plain(value: Considered | RemovedFile | StaleCitation) -> dict[str, str]:
+    """Return a value of a path and texts as an object."""
+    return {**_path("path", value.path), **{k: v for k, v in value._asdict().items() if k != "path"}}
 
 
 def _edge(edge: Edge) -> dict[str, Any]:
@@ -146,28 +145,20 @@ def decode(data: bytes) -> Pack:
             f"the pack was made by a newer git-ctx (manifest version {schema}, this one reads {SCHEMA}): "
             "use that one, or pack again"
         )
-    return _decode(value)
-
-
-def _decode(value: dict[str, Any]) -> Pack:
-    options = value["options"]
-    delta = None
-    if value.get("parentPack") is not None:
-        delta = Delta(
-            _str(value["parentPack"]),
-            tuple(
-                RemovedFile(_bytes("path", one), _str(one["reason"])) for one in value["changes"]["removed"]
-            ),
-            tuple(
-                StaleCitation(_bytes("path", one), _str(one["citation"]))
-                for one in value.get("staleCitations", value["staleReferences"])  # as in 0.1.0
-            ),
-            value.get("completeRefresh"),
-            tuple(_read_edge(one) for one in value["staleReferences"] if "citation" not in one),
-        )
     if value["format"] not in FORMATS:
         raise ValueError("format")
-    strategy = value.get("excerptStrategy")
+    options, strategy = value["options"], value.get("excerptStrategy")
+    delta = None
+    if value.get("parentPack") is not None:
+        stale = value["staleReferences"]
+        delta = Delta(
+            _str(value["parentPack"]),
+            tuple(_located(RemovedFile, one, "reason") for one in value["changes"]["removed"]),
+            # 0.1.0 has citations where the edges are now.
+            tuple(_located(StaleCitation, one, "citation") for one in value.get("staleCitations", stale)),
+            value.get("completeRefresh"),
+            tuple(_read_edge(one) for one in stale if "citation" not in one),
+        )
     return Pack(
         _str(value["slug"]),
         _str(value["task"]),
@@ -185,18 +176,20 @@ def _decode(value: dict[str, Any]) -> Pack:
         value.get("commit"),
         _str(value["tree"]),
         tuple(_read_file(one) for one in value["files"]),
-        tuple(
-            Considered(_bytes("path", one), _str(one["blob"]), _str(one["status"]))
-            for one in value["considered"]
-        ),
+        tuple(_located(Considered, one, "blob", "status") for one in value["considered"]),
         value.get("message"),
         _int(value["tokens"]),
         delta,
-        _int(value["schemaVersion"]),
+        schema,
         strategy if isinstance(strategy, int) else None,
         tuple(_str(one) for one in value.get("rankedWith", ())),
         tuple(_read_edge(one) for one in value.get("dependencies", ())),
     )
+
+
+def _located(kind: Callable[..., T], value: Mapping[str, Any], *names: str) -> T:
+    """Return a value of a path and texts."""
+    return kind(_bytes("path", value), *(_str(value[name]) for name in names))
 
 
 def _read_file(value: Mapping[str, Any]) -> PackedFile:

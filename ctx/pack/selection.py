@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ctx.pack.candidates import LEAST_CHANCE, Candidate
 from ctx.pack.excerpts import cut, join, signature, without
-from ctx.pack.render import Form
+from ctx.pack.render import FORMS
 from ctx.pack.sources import Source, Sources, text_of
 from ctx.pack.types import (
     BELOW_LIMIT,
@@ -24,6 +24,7 @@ from ctx.pack.types import (
     Excerpt,
     Lines,
     PackedFile,
+    PackOptions,
 )
 from ctx.text.query import terms_in
 from ctx.text.tokens import Count
@@ -42,9 +43,10 @@ _MOST_OMITTED = 5
 
 
 class Shown(NamedTuple):
-    """A selected excerpt, its candidate, and its tokens."""
+    """A selected excerpt, its candidate and source, and its tokens."""
 
     candidate: Candidate
+    source: Source
     excerpt: Excerpt
     tokens: int
 
@@ -53,26 +55,19 @@ class Selection:
     """The excerpts selected so far, within `budget` tokens of which `used` are taken."""
 
     def __init__(
-        self,
-        sources: Sources,
-        form: Form,
-        count: Count,
-        terms: dict[int, float],
-        budget: int,
-        used: int,
-        max_files: int,
+        self, sources: Sources, options: PackOptions, count: Count, terms: dict[int, float], used: int
     ) -> None:
         """Start an empty selection; `terms` are the weights of the task's terms by their hashes."""
         self.sources = sources
-        self.budget = budget
+        self.count = count
+        self.budget = options.budget
+        self.max_files = options.max_files
         self.used = used
         self.shown: dict[bytes, list[Shown]] = {}
         self.omitted: dict[bytes, tuple[Candidate, str]] = {}
         self.status: dict[bytes, tuple[str, str]] = {}
-        self._form = form
-        self.count = count
+        self._form = FORMS[options.format]
         self._terms = terms
-        self.max_files = max_files
         self._lines: dict[bytes, list[Lines]] = {}
         self._order: list[bytes] = []
 
@@ -98,8 +93,12 @@ class Selection:
         if one.path not in self.shown and len(self.shown) >= self.max_files:
             self._note(one, BELOW_LIMIT)
             return False
-        source = self._source(one)
-        if source is None:
+        try:
+            source = self.sources.get(one.blob, one.language)
+        except KeyError:
+            return False
+        if isinstance(source, str):
+            self._note(one, NO_ROOM, SOURCE_MEMORY)
             return False
         lines = Lines(one.position.start_line, one.position.end_line)
         if only is not None:
@@ -108,21 +107,10 @@ class Selection:
         if self._show(one, source, ranges, most, one.symbol, why):
             return True
         name = one.names[0] if one.names else ""
-        if name and one.chance >= _WORTH_A_SIGNATURE:
-            return self._show(
-                one, source, signature(source.outline, lines, name), most, one.symbol, "signature"
-            )
-        return False
-
-    def _source(self, one: Candidate) -> Source | None:
-        try:
-            source = self.sources.get(one.blob, one.language)
-        except KeyError:
-            return None
-        if isinstance(source, str):
-            self._note(one, NO_ROOM, SOURCE_MEMORY)
-            return None
-        return source
+        if not name or one.chance < _WORTH_A_SIGNATURE:
+            return False
+        ranges = signature(source.outline, lines, name)
+        return self._show(one, source, ranges, most, one.symbol, "signature")
 
     def _weigh(self, source: Source, first: int, last: int) -> float:
         found = terms_in("\n".join(source.lines[first - 1 : last]))
@@ -131,8 +119,12 @@ class Selection:
     def _show(
         self, one: Candidate, source: Source, ranges: tuple[Lines, ...], most: int, symbol: str, why: str
     ) -> bool:
-        ranges = without(_within(ranges, len(source.lines)), self._lines.get(one.path, ()))
-        ranges = tuple(a for a in ranges if any(line.strip() for line in source.lines[a.first - 1 : a.last]))
+        inside = [Lines(a, min(b, len(source.lines))) for a, b in ranges if a <= len(source.lines)]
+        ranges = tuple(
+            Lines(first, last)
+            for first, last in without(inside, self._lines.get(one.path, ()))
+            if any(line.strip() for line in source.lines[first - 1 : last])
+        )
         if not ranges:
             return one.path in self.shown
         text = text_of(source, ranges)
@@ -140,7 +132,7 @@ class Selection:
         if text is None:
             self._note(one, NO_ROOM, OVERSIZED_LINE)
             return False
-        file = packed(source, [Shown(one, excerpt, 0)])
+        file = packed([Shown(one, source, excerpt, 0)])
         tokens = self.count(self._form.excerpt(file, excerpt, text)) + 2
         if one.path not in self.shown:
             tokens += self.count(self._form.file(file)) + 2
@@ -148,7 +140,7 @@ class Selection:
             self._note(one, NO_ROOM, TOKEN_BUDGET)
             return False
         self.used += tokens
-        self.shown.setdefault(one.path, []).append(Shown(one, excerpt, tokens))
+        self.shown.setdefault(one.path, []).append(Shown(one, source, excerpt, tokens))
         self._lines.setdefault(one.path, []).extend(ranges)
         self._order.append(one.path)
         self.status[one.path] = (SELECTED, one.blob.hex())
@@ -179,40 +171,33 @@ class Selection:
 
     def files(self) -> list[PackedFile]:
         """Return the selected files in the order in which they were first added."""
-        found = []
-        for shown in self.shown.values():
-            source = self._source(shown[0].candidate)
-            assert source is not None
-            found.append(packed(source, shown))
-        return found
+        return [packed(shown) for shown in self.shown.values()]
 
     def left_out(self) -> list[PackedFile]:
         """Return the likeliest files of which no excerpt fitted."""
-        likely = list(self.omitted.values())
-        likely.sort(key=lambda pair: (-pair[0].odds, pair[0].path))
-        return [self._omitted(one, omission) for one, omission in likely[:_MOST_OMITTED]]
-
-    def _omitted(self, one: Candidate, omission: str) -> PackedFile:
-        try:
-            source = self.sources.get(one.blob, one.language)
-        except KeyError:
-            source = omission
-        digest = source.digest if isinstance(source, Source) else None
-        return PackedFile(
-            one.path, one.language, one.blob.hex(), digest, *one.summed, one.evidence, (),
-            None, omission,
-        )  # fmt: skip
+        likely = sorted(self.omitted.values(), key=lambda pair: (-pair[0].odds, pair[0].path))
+        found = []
+        for one, omission in likely[:_MOST_OMITTED]:
+            try:
+                source = self.sources.get(one.blob, one.language)
+            except KeyError:
+                source = omission
+            digest = source.digest if isinstance(source, Source) else None
+            file = PackedFile(
+                one.path, one.language, one.blob.hex(), digest, *one.summed, one.evidence, (), None, omission
+            )
+            found.append(file)
+        return found
 
     def considered(self) -> list[Considered]:
         """Return the status of each considered file, in the order of decision."""
         return [Considered(path, blob, status) for path, (status, blob) in self.status.items()]
 
 
-def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
+def packed(shown: Sequence[Shown]) -> PackedFile:
     """Return the file of some excerpts, the best one first."""
-    best = shown[0].candidate
+    best, source, excerpt, _ = shown[0]
     evidence = {str(said): said for one in shown for said in one.candidate.evidence}
-    excerpts = _merged(sorted((one.excerpt for one in shown), key=lambda one: one.ranges[0]))
     return PackedFile(
         best.path,
         best.language,
@@ -220,8 +205,8 @@ def packed(source: Source, shown: Sequence[Shown]) -> PackedFile:
         source.digest,
         *best.summed,
         tuple(evidence.values()),
-        tuple(excerpts),
-        max(shown[0].excerpt.ranges, key=lambda one: (one.last - one.first, -one.first)),
+        tuple(_merged(sorted((one.excerpt for one in shown), key=lambda one: one.ranges[0]))),
+        max(excerpt.ranges, key=lambda one: (one.last - one.first, -one.first)),
         None,
         sum(one.tokens for one in shown),
     )
@@ -243,18 +228,13 @@ def _merged(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
 
 
 def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return candidates in the order in which to try them."""
-    return sorted(candidates, key=_order)
-
-
-def _order(one: Candidate) -> tuple[float, bytes, int]:
-    """Return the sort key: the chance divided by the square root of the tokens.
+    """Return candidates in the order in which to try them: by chance over the square root of the tokens.
 
     A few large likely excerpts are better than many small unlikely ones.
     """
-    tokens = _HEADING + (one.position.end - one.position.start) / _BYTES_A_TOKEN
-    return -one.chance / tokens**0.5, one.path, one.row
 
+    def order(one: Candidate) -> tuple[float, bytes, int]:
+        tokens = _HEADING + (one.position.end - one.position.start) / _BYTES_A_TOKEN
+        return -one.chance / tokens**0.5, one.path, one.row
 
-def _within(ranges: Iterable[Lines], lines: int) -> tuple[Lines, ...]:
-    return tuple(Lines(one.first, min(one.last, lines)) for one in ranges if one.first <= lines)
+    return sorted(candidates, key=order)
