@@ -232,9 +232,7 @@ def look_at_segment(data: bytes) -> None:
     segment.find(keys)
     packed = postings.decode_all(segment.postings)
     hashes = segment.postings.hashes()
-    if len(hashes):
-        segment.postings.find(int(hashes[0]))
-    segment.postings.find_many(hashes)
+    segment.postings.find(hashes)
     assert len(segment.part(range(segment.documents)).documents) == segment.documents
     assert len(segment.document_of) == len(segment.words) == segment.rows
     assert len(packed) <= len(segment.postings.data)
