@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctx.indexing.documents import Maker, Source, documents_of
-from ctx.storage.cluster_key import Member
-from ctx.storage.clusters import Document, document_key, encode_cluster
+from ctx.git.location import Location
+from ctx.git.permissions import Permissions
+from ctx.git.repository import Repository
+from ctx.indexing.documents import DocumentBuilder, Source, documents_of
+from ctx.models.static_embedding import static_embedding
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.clusters import Document, Stored, document_key, encode_cluster
+from ctx.storage.descriptor import Descriptor
 from ctx.storage.partition import Cluster
 from ctx.storage.records import summarize
 from ctx.storage.snapshots import Totals
+from ctx.storage.store import Store
 from ctx.storage.views.segments import Key, Part
 from ctx.text.contents import MISSING
 
-_PART_BYTES = 1 << 18
-"""Bytes of text counted at once; counting needs sixteen bytes of arrays for each byte."""
+
+class Batch(NamedTuple):
+    """Clusters to build, and what is already known of their blobs.
+
+    `known` holds a document, or the reason to skip the file by its content.
+    """
+
+    clusters: Sequence[Cluster]
+    known: dict[Key, Document | str]
 
 
-class Made(NamedTuple):
+class BatchResult(NamedTuple):
     """Result of a batch. `totals` is keyed by cluster key; `parts` hold the new documents.
 
     `incomplete` maps each cluster with missing blobs to these blobs.
@@ -26,74 +39,82 @@ class Made(NamedTuple):
 
     totals: dict[bytes, Totals]
     parts: list[Part]
-    chunks: int
     incomplete: dict[bytes, list[bytes]]
 
 
-def make_batch(
-    clusters: Sequence[Cluster],
-    known: Mapping[Key, Document | str],
-    maker: Maker,
-    write: Callable[[bytes, bytes, bool], None],
-    descriptor: str,
-) -> Made:
-    """Build and store clusters; `known` is that of a `Task`.
+class WorkerSetup(NamedTuple):
+    """The picklable values that a worker process starts from."""
+
+    location: Location
+    descriptor: Descriptor
+    permissions: Permissions
+
+
+class Worker:
+    """Builder of batches in this process."""
+
+    def __init__(self, repository: Repository, store: Store, descriptor: Descriptor) -> None:
+        self.builder = DocumentBuilder(repository, static_embedding())
+        self._clusters = ClusterStore(store, descriptor)
+        self._descriptor = str(descriptor)
+
+    def run(self, batch: Batch) -> BatchResult:
+        """Build and store the clusters of a batch."""
+        return build_batch(batch, self.builder, self._clusters.write, self._descriptor)
+
+
+def build_batch(
+    batch: Batch, builder: DocumentBuilder, write: Callable[[bytes, bytes, bool], None], descriptor: str
+) -> BatchResult:
+    """Build and store the clusters of a batch.
 
     `write` takes key, payload, and True for a cluster with missing blobs. Such clusters are stored apart,
     because the bytes stored under a cluster key must not depend on which blobs are present.
     """
-    documents = {key: found for key, found in known.items() if not isinstance(found, str)}
-    skips = {key: found for key, found in known.items() if isinstance(found, str)}
+    documents = {key: found for key, found in batch.known.items() if not isinstance(found, str)}
+    skips = {key: found for key, found in batch.known.items() if isinstance(found, str)}
+    keys = dict.fromkeys(document_key(member) for cluster in batch.clusters for member in cluster.members)
+    new = [key for key in keys if key not in batch.known]
+
+    def sources() -> Iterator[Source]:
+        for key, source in zip(new, builder.chunked(new), strict=True):
+            if isinstance(source, str):
+                skips[key] = source
+            else:
+                yield source
+
     parts: list[Part] = []
-    sources: list[Source] = []
-    size = 0
-    keys = dict.fromkeys(document_key(member) for cluster in clusters for member in cluster.members)
-    wanted = [key for key in keys if key not in known]
-    for key, source in zip(wanted, maker.cut(wanted), strict=True):
-        if isinstance(source, str):
-            skips[key] = source
-            continue
-        sources.append(source)
-        size += len(source.text)
-        if size >= _PART_BYTES:
-            parts.append(_part(sources, maker, documents))
-            sources, size = [], 0
-    if sources:
-        parts.append(_part(sources, maker, documents))
+    for counted, part in builder.parts(sources()):
+        documents |= documents_of(counted, part)
+        parts.append(part)
     totals = {}
     incomplete = {}
-    for cluster in clusters:
-        reasons = [skips.get(document_key(member)) for member in cluster.members]
-        if missing := missing_of(cluster.members, reasons):
+    for cluster in batch.clusters:
+        stored = Stored(
+            cluster.members, [skips.get(document_key(member)) for member in cluster.members], documents
+        )
+        if missing := missing_blobs(stored):
             incomplete[cluster.key] = missing
-        write(cluster.key, encode_cluster(descriptor, cluster.members, reasons, documents), bool(missing))
-        totals[cluster.key] = cluster_totals(cluster.members, reasons, documents)
-    return Made(totals, parts, sum(len(part.lengths) for part in parts), incomplete)
+        write(cluster.key, encode_cluster(descriptor, *stored[:3]), bool(missing))
+        totals[cluster.key] = cluster_totals(stored)
+    return BatchResult(totals, parts, incomplete)
 
 
-def missing_of(members: Sequence[Member], skips: Sequence[str | None]) -> list[bytes]:
+def missing_blobs(stored: Stored) -> list[bytes]:
     """Return the blobs of a cluster that were missing when it was made."""
-    return [member.oid for member, skip in zip(members, skips, strict=True) if skip == MISSING]
+    return [member.oid for member, skip in zip(stored.members, stored.skips, strict=True) if skip == MISSING]
 
 
-def _part(sources: Sequence[Source], maker: Maker, documents: dict[Key, Document]) -> Part:
-    part = maker.part(sources)
-    documents |= documents_of(sources, part)
-    return part
-
-
-def cluster_totals(
-    members: Sequence[Member], skips: Sequence[str | None], documents: Mapping[Key, Document]
-) -> Totals:
+def cluster_totals(stored: Stored) -> Totals:
     """Return the totals that a cluster adds to its directory."""
     files = chunks = size = lines = 0
     languages: dict[str, int] = {}
     skipped: dict[str, int] = {}
-    for member, skip in zip(members, skips, strict=True):
+    for member, skip in zip(stored.members, stored.skips, strict=True):
         if skip is not None:
             skipped[skip] = skipped.get(skip, 0) + 1
             continue
-        record = summarize(documents[document_key(member)].record)
+        record = summarize(stored.documents[document_key(member)].record)
         files += 1
         chunks += len(record.kinds)
         size += record.size

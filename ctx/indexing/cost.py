@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctx.git.revisions import Resolution
-from ctx.storage.clusters import document_key
-from ctx.storage.partition import Cluster
 from ctx.text.contents import MAX_SIZE
 from ctx.types import Plan
 
@@ -29,8 +27,8 @@ def plan(session: Session, indexer: Callable[[], Indexer], asked: Resolution) ->
     """Return the cost of indexing the missing part of a tree. Raises GitFailed if a subtree is missing."""
     if session.snapshots.covered(asked.tree) is not None:
         return Plan(asked.revision, asked.commit, asked.tree, asked.resolved_by, True, 0, 0, 0, 0, 0, 0, 0.0)
-    _, clusters = indexer().coverer.missing(indexer().trees.root(asked.tree))
-    sizes = session.repository.blob_sizes(sorted(_new_blobs(indexer(), clusters)))
+    clusters = indexer().missing(asked.tree)
+    sizes = session.repository.blob_sizes(sorted(indexer().new_blobs(clusters)))
     here = [size for size in sizes if size is not None]
     size = sum(one for one in here if one <= MAX_SIZE)
     return Plan(
@@ -47,11 +45,6 @@ def plan(session: Session, indexer: Callable[[], Indexer], asked: Resolution) ->
         round(size / _TOKEN_BYTES),
         size / _BYTES_PER_SECOND + _CLUSTER_SECONDS * len(clusters),
     )
-
-
-def _new_blobs(indexer: Indexer, clusters: Sequence[Cluster]) -> set[bytes]:
-    wanted = {document_key(member) for cluster in clusters for member in cluster.members}
-    return {oid for oid, _ in wanted - indexer.coverer.known(list(wanted)).keys()}
 
 
 def _chunk_bytes(session: Session) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -12,17 +12,21 @@ import numpy.typing as npt
 
 from ctx.chunking import chunk
 from ctx.chunking.normalise import embedded_text, without_noise
+from ctx.errors import BlobsMissing, Damaged
 from ctx.git.repository import Repository
 from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.clusters import Document
-from ctx.storage.records import TEST, decode_record, encode_record
+from ctx.storage.records import TEST, Record, decode_record, encode_record, summarize
 from ctx.storage.views import postings
 from ctx.storage.views.segments import Key, Part
 from ctx.text.contents import MAX_SIZE, MISSING, TOO_LARGE, content_skip, decode, to_text
+from ctx.text.pluralize import pluralize_with
 from ctx.text.terms import DEFINITION
 from ctx.text.vocabulary import Counts, Vocabulary, exact_names
 from ctx.types import KINDS, Chunk
 
+_PART_BYTES = 1 << 18
+"""Bytes of text counted at once; counting needs sixteen bytes of arrays for each byte."""
 _NAMES = 1
 """Field number of names: after the texts, before the symbols."""
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
@@ -37,70 +41,85 @@ class Source(NamedTuple):
     record: bytes
 
 
-class Maker:
+class DocumentBuilder:
     """Builder of documents in batches; its vocabulary is kept between batches."""
 
     def __init__(self, repository: Repository, embedder: StaticEmbedding) -> None:
-        self._repository = repository
+        self.repository = repository
         self._embedder = embedder
         self._vocabulary = Vocabulary(embedder.row)
 
-    def cut(self, keys: Sequence[Key]) -> Iterator[Source | str]:
+    def chunked(self, keys: Sequence[Key]) -> Iterator[Source | str]:
         """Read and chunk blobs; yield for each, in order, its source or the reason to skip it."""
-        sizes = self._repository.blob_sizes([oid for oid, _ in keys])
-        small = [key[0] for key, size in zip(keys, sizes, strict=True) if _is_small(size)]
-        contents = self._repository.read_blobs(small)
-        for key, size in zip(keys, sizes, strict=True):
-            if size is None:
-                yield MISSING
-            elif not _is_small(size):
-                yield TOO_LARGE
-            else:
-                blob = next(contents)
-                yield MISSING if blob is None else _cut(key, blob)
+        sizes = self.repository.blob_sizes([oid for oid, _ in keys])
+        reasons = list(map(_reason_by_size, sizes))
+        contents = self.repository.read_blobs(
+            [oid for (oid, _), reason in zip(keys, reasons, strict=True) if reason is None]
+        )
+        for key, reason in zip(keys, reasons, strict=True):
+            blob = None if reason else next(contents)
+            yield reason or (MISSING if blob is None else _chunked(key, blob))
 
     def read(self, keys: Sequence[Key], budget: int) -> Iterator[tuple[Key, bytes | str]]:
         """Yield blobs until `budget` bytes are read, or the reason to skip a blob."""
-        sizes = self._repository.blob_sizes([oid for oid, _ in keys])
         chosen = []
-        for key, size in zip(keys, sizes, strict=True):
-            if size is None or not _is_small(size):
-                yield key, MISSING if size is None else TOO_LARGE
-            elif size <= budget:
+        for key, size in zip(keys, self.repository.blob_sizes([oid for oid, _ in keys]), strict=True):
+            if reason := _reason_by_size(size):
+                yield key, reason
+            elif size is not None and size <= budget:
                 budget -= size
                 chosen.append(key)
-        for key, blob in zip(chosen, self._repository.read_blobs([oid for oid, _ in chosen]), strict=True):
+        for key, blob in zip(chosen, self.repository.read_blobs([oid for oid, _ in chosen]), strict=True):
             yield key, MISSING if blob is None else blob
 
-    def sizes(self, oids: Sequence[bytes]) -> list[int | None]:
-        """Return the sizes of blobs in bytes, None for one that is missing."""
-        return self._repository.blob_sizes(oids)
+    def rechunked(self, documents: Mapping[Key, Document]) -> Iterator[Source]:
+        """Yield the sources of stored documents without parsing.
 
-    def absent(self, keys: Sequence[Key]) -> int:
-        """Return the number of missing blobs among these."""
-        return self._repository.blob_sizes([oid for oid, _ in keys]).count(None)
+        Raises `BlobsMissing` if a blob is not in this clone, and `Damaged` if one has another size.
+        """
+        oids = [oid for oid, _ in documents]
+        if missing := self.repository.blob_sizes(oids).count(None):
+            # In a partial clone, `fetch` brings clusters without their blobs.
+            raise BlobsMissing(
+                pluralize_with(missing, "file", "of this tree is", "of this tree are")
+                + " not in this clone, so words cannot be counted: `git ctx index --fetch` gets them"
+            )
+        blobs = self.repository.read_blobs(oids)
+        for (key, document), blob in zip(documents.items(), blobs, strict=True):
+            decoded = decode_record(document.record)
+            if blob is None or len(blob) != decoded.size:
+                raise Damaged("a cluster does not describe the blob that it names")
+            text, place = decode(blob)
+            # Positions are offsets in the blob, chunks need offsets in the text. Rare, so chunk again.
+            chunks = chunk(text, key[1] or None) if place is not None else _chunks(decoded)
+            yield Source(key, text, chunks, document.record)
 
-    def recut(self, keys: Sequence[Key], records: Sequence[bytes]) -> Iterator[Source | None]:
-        """Yield the sources of these records without parsing; None for a missing or different blob."""
-        contents = self._repository.read_blobs([oid for oid, _ in keys])
-        for key, record, blob in zip(keys, records, contents, strict=True):
-            yield None if blob is None else _recut(key, record, blob)
-
-    def without_text(self, documents: Sequence[tuple[Key, Document]]) -> Part:
-        """Make a part of documents of which the text is not here: symbols, names and vectors, no words.
+    def without_text(self, documents: Mapping[Key, Document]) -> Iterator[Source]:
+        """Yield sources of documents of which the text is not here: symbols and names, no words.
 
         Raises `Damaged`.
         """
-        sources = []
-        for key, document in documents:
-            decoded = decode_record(document.record)
-            fields = zip(decoded.kinds, decoded.symbols, decoded.names, decoded.tests, strict=True)
-            chunks = [Chunk(0, 0, kind, symbol, tuple(names), test) for kind, symbol, names, test in fields]
-            sources.append(Source(key, b"", chunks, document.record))
-        return self.part(sources, [document.vectors for _, document in documents])
+        for key, document in documents.items():
+            chunks = [one._replace(start=0, end=0) for one in _chunks(decode_record(document.record))]
+            yield Source(key, b"", chunks, document.record)
 
-    def part(self, sources: Sequence[Source], vectors: Sequence[bytes] | None = None) -> Part:
-        """Count the terms of documents, and embed their chunks unless `vectors` are given."""
+    def parts(
+        self, sources: Iterable[Source], stored: Mapping[Key, Document] | None = None
+    ) -> Iterator[tuple[list[Source], Part]]:
+        """Yield parts of about _PART_BYTES of text, each with its sources; `stored` is that of `part`."""
+        batch: list[Source] = []
+        size = 0
+        for source in sources:
+            batch.append(source)
+            size += len(source.text) or summarize(source.record).size
+            if size >= _PART_BYTES:
+                yield batch, self.part(batch, stored)
+                batch, size = [], 0
+        if batch:
+            yield batch, self.part(batch, stored)
+
+    def part(self, sources: Sequence[Source], stored: Mapping[Key, Document] | None = None) -> Part:
+        """Count the terms of documents; embed their chunks, or take the vectors of `stored` documents."""
         chunks = [piece for source in sources for piece in source.chunks]
         names = [" ".join(piece.names).encode("utf-8", "surrogatepass") for piece in chunks]
         # A method is also found by the name of its class, which its own text rarely has.
@@ -115,10 +134,11 @@ class Maker:
         # One pass over the chunks' texts, the names that they define and their symbols.
         reading = self._vocabulary.read(buffer, bounds + places[len(sources) :])
 
-        if vectors is None:
+        if stored is None:
             bits = self._embedder.embed_documents(_first(reading.rows, len(chunks)), len(chunks))
         else:
-            bits = np.frombuffer(b"".join(vectors), dtype=np.uint8).reshape(len(chunks), -1)
+            vectors = b"".join(stored[source.key].vectors for source in sources)
+            bits = np.frombuffer(vectors, dtype=np.uint8).reshape(len(chunks), -1)
         return Part(
             [source.key for source in sources],
             [len(source.chunks) for source in sources],
@@ -161,33 +181,25 @@ def _joined(lines: Sequence[bytes]) -> tuple[bytes, list[tuple[int, int]]]:
     return b"\n".join(lines), [(start, end - 1) for start, end in pairwise(ends)]
 
 
-def _is_small(size: int | None) -> bool:
-    return size is not None and size <= MAX_SIZE
+def _reason_by_size(size: int | None) -> str | None:
+    return MISSING if size is None else TOO_LARGE if size > MAX_SIZE else None
 
 
-def _cut(key: Key, blob: bytes) -> Source | str:
+def _chunks(record: Record) -> list[Chunk]:
+    fields = zip(record.positions, record.kinds, record.symbols, record.names, record.tests, strict=True)
+    return [
+        Chunk(position.start, position.end, kind, symbol, tuple(names), test)
+        for position, kind, symbol, names, test in fields
+    ]
+
+
+def _chunked(key: Key, blob: bytes) -> Source | str:
     reason = content_skip(blob, key[1] or None)
     if reason is not None:
         return reason
     text, place = decode(blob)
     chunks = chunk(text, key[1] or None)
     return Source(key, text, chunks, encode_record(text, chunks, len(blob), place))
-
-
-def _recut(key: Key, record: bytes, blob: bytes) -> Source | None:
-    decoded = decode_record(record)
-    text, place = decode(blob)
-    if len(blob) != decoded.size:
-        return None
-    if place is not None:
-        # Positions are offsets in the blob, chunks need offsets in the text. Rare, so chunk again.
-        return Source(key, text, chunk(text, key[1] or None), record)
-    fields = zip(decoded.positions, decoded.kinds, decoded.symbols, decoded.names, decoded.tests, strict=True)
-    chunks = [
-        Chunk(position.start, position.end, kind, symbol, tuple(names), test)
-        for position, kind, symbol, names, test in fields
-    ]
-    return Source(key, text, chunks, record)
 
 
 def without_extension(path: bytes) -> bytes:

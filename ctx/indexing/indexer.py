@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 
 from ctx.errors import BlobsMissing, Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
 from ctx.git.revisions import Resolution
-from ctx.indexing.cover import Covered, Coverer
+from ctx.indexing.cover import Covered, Coverer, keys_of, manifest
+from ctx.indexing.documents import DocumentBuilder
 from ctx.indexing.lock import IndexLock, TreeLock, at_work
 from ctx.indexing.prepare import Located, prepare_view
-from ctx.indexing.tree_walk import Trees
-from ctx.indexing.worker import WorkerSetup
+from ctx.indexing.tree_walk import TreeReader
 from ctx.storage.cluster_store import ClusterStore
-from ctx.storage.clusters import Document, document_key
+from ctx.storage.clusters import Document
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.partition import Cluster, Node
 from ctx.storage.snapshots import Partial, Snapshots, log_snapshot
@@ -57,10 +56,13 @@ class Indexer:
         self._committed = committed
         self._clusters = ClusterStore(store, descriptor)
         self._snapshots = Snapshots(store, str(descriptor))
-        self.trees = Trees(repository, str(descriptor))
-        self.coverer = Coverer(
-            store, descriptor, catalog, WorkerSetup(repository.location, descriptor, store.permissions)
-        )
+        self.trees = TreeReader(repository, str(descriptor))
+        self._coverer = Coverer(repository, store, descriptor, catalog, self._snapshots, self._clusters)
+
+    @property
+    def builder(self) -> DocumentBuilder:
+        """Builder of documents from the blobs of the repository."""
+        return self._coverer.worker.builder
 
     def cover(
         self,
@@ -92,7 +94,7 @@ class Indexer:
             if not self._store.may_use_memory:
                 raise
         # Results of worker processes cannot stay in the memory of this one.
-        return self._cover(asked, root, trigger, 1, background, progress)
+        return self._cover(asked, root, trigger, 1, background, progress or (lambda _: None))
 
     def _cover(
         self,
@@ -101,10 +103,10 @@ class Indexer:
         trigger: str,
         jobs: int,
         background: bool,
-        progress: Report | None,
+        progress: Report,
     ) -> Covered:
         try:
-            covered = self.coverer.cover(
+            covered = self._coverer.cover(
                 asked.tree,
                 root,
                 jobs=jobs,
@@ -115,10 +117,9 @@ class Indexer:
         except Damaged:
             covered = self._repair_beside_others(asked.tree, jobs, progress)
         if covered.missing:
-            lacking = Partial(
-                self.coverer.keys(root), covered.totals.skipped, covered.missing, self._repository.packs()
-            )
-            self._snapshots.write_partial(asked.tree, lacking)
+            keys, _ = manifest(root, self._snapshots)
+            partial = Partial(list(keys), covered.totals.skipped, covered.missing, self._repository.packs())
+            self._snapshots.write_partial(asked.tree, partial)
         known = self._catalog.view(asked.tree)
         if known is not None and (covered.missing or known.skipped.get(MISSING)):
             self._catalog.forget(asked.tree)
@@ -126,18 +127,23 @@ class Indexer:
         if known is None:
             with suppress(BlobsMissing):  # a search determines what can be searched
                 self.prepare(asked.tree, root)
-        if covered.complete and self._committed:
-            self._log(asked, trigger, covered)
+        if not covered.missing and self._committed:
+            made = covered.new_clusters, covered.embedded_chunks
+            try:
+                log_snapshot(self._repository, self._snapshots, asked, trigger, covered.totals, made)
+            except StoreUnusable:
+                if not self._store.may_use_memory:
+                    raise
         return covered
 
-    def repair(self, tree: bytes, jobs: int = 1, progress: Report | None = None) -> Covered:
+    def repair(self, tree: bytes, jobs: int = 1, progress: Report = lambda _: None) -> Covered:
         """Check every stored object of a tree, and rebuild those that do not match their key."""
         root = self.trees.root(tree)
-        return self.coverer.cover(
+        return self._coverer.cover(
             tree, root, jobs=jobs, progress=progress, committed=self._committed, trust=False
         )
 
-    def _repair_beside_others(self, tree: bytes, jobs: int, progress: Report | None) -> Covered:
+    def _repair_beside_others(self, tree: bytes, jobs: int, progress: Report) -> Covered:
         """Repair a tree; start over if another process removes the index meanwhile."""
         for _ in range(_REPAIRS - 1):
             with suppress(Damaged):
@@ -146,20 +152,23 @@ class Indexer:
 
     def missing(self, tree: bytes) -> list[Cluster]:
         """Return the clusters of a tree that are not stored, without reading blobs."""
-        return self.coverer.missing(self.trees.root(tree))[1]
+        return self._coverer.missing(self.trees.root(tree))[1]
+
+    def new_blobs(self, clusters: Sequence[Cluster]) -> set[bytes]:
+        """Return the blobs of clusters whose documents are not stored in other clusters."""
+        keys = keys_of(clusters)
+        return {oid for oid, _ in keys - self._coverer.known(keys).keys()}
 
     def prepare(self, tree: bytes, root: Node | None = None) -> View:
         """Return the view of a covered tree, built from its clusters. Raises `BlobsMissing`."""
-        for remedy in (self.repair, self.renew):
-            try:
-                return self._prepared(tree, root)
-            except Damaged:
-                remedy(tree)
-        return self._prepared(tree, root)
-
-    def renew(self, tree: bytes) -> None:
-        """Delete everything derived from clusters, in case it is wrong although its checksums match."""
+        with suppress(Damaged):
+            return self._prepared(tree, root)
+        self.repair(tree)
+        with suppress(Damaged):
+            return self._prepared(tree, root)
+        # What is derived from clusters may be wrong although its checksums match.
         self._catalog.clear()
+        return self._prepared(tree, root)
 
     def view(self, asked: Resolution, progress: Report | None = None, named: bool = False) -> View:
         """Return the view of a tree for a search; build what is missing, in memory if nothing can be written.
@@ -168,7 +177,7 @@ class Indexer:
         """
         root = None if self._committed else self.trees.root(asked.tree)
         self._store.may_use_memory = True
-        if self._manifest(asked.tree, root) is not None:
+        if self._is_covered(asked.tree, root):
             return self._ready(asked.tree, root)
         root = root or self.trees.root(asked.tree)
         if (borrowed := self._borrowed(asked.tree, root, named)) is not None:
@@ -196,7 +205,7 @@ class Indexer:
             return []
         clusters = [self._clusters.stored(one) for one in self._snapshots.cluster_keys(key)]
         keys = dict.fromkeys(one for stored in clusters for one in stored.documents)
-        return [oid for oid, _ in Located.among(list(keys), self._catalog.segments()).lacking()]
+        return [oid for oid, _ in Located.among(list(keys), self._catalog.segments()).missing()]
 
     def _borrowed(self, tree: bytes, root: Node, named: bool) -> View | None:
         """Return a borrowed view if catching up would take too long or is disabled, else None."""
@@ -205,31 +214,20 @@ class Indexer:
             raise UsageError(f"ctx.catchUp is {mode!r}: set it to always, auto or never with `git config`")
         if mode == ALWAYS or (mode == AUTO and (named or self._catalog.latest() is None)):
             return None
-        keys, known = self._at_hand(root)
-        lacking = [oid for oid, language in keys if (oid, language) not in known]
-        if mode == AUTO and sum(filter(None, self._repository.blob_sizes(lacking))) <= _CATCH_UP_BYTES:
+        _, clusters = self._coverer.missing(root)
+        keys = keys_of(clusters)
+        known = self._coverer.known(keys)
+        documents = {key: found for key, found in known.items() if not isinstance(found, str)}
+        new = [oid for oid, language in keys if (oid, language) not in documents]
+        if mode == AUTO and sum(filter(None, self._repository.blob_sizes(new))) <= _CATCH_UP_BYTES:
             return None
-        return self._borrow(tree, root, known)
-
-    def _at_hand(self, root: Node) -> tuple[list[Key], dict[Key, Document]]:
-        """Return the documents of the missing clusters of a tree, and those of them that other trees have."""
-        _, clusters = self.coverer.missing(root)
-        keys = list(dict.fromkeys(document_key(member) for one in clusters for member in one.members))
-        known = self.coverer.known(keys)
-        return keys, {key: found for key, found in known.items() if not isinstance(found, str)}
+        return self._borrow(tree, root, documents)
 
     def _borrow(self, tree: bytes, root: Node, known: dict[Key, Document]) -> View:
         from ctx.indexing.borrow import borrow_view
 
         return borrow_view(
-            tree,
-            root,
-            known,
-            self._snapshots,
-            self._clusters,
-            self._catalog,
-            self.coverer.worker.maker,
-            _SCAN_BYTES,
+            tree, root, known, self._snapshots, self._clusters, self._catalog, self.builder, _SCAN_BYTES
         )
 
     def _root_key(self, tree: bytes, root: Node | None) -> bytes | None:
@@ -237,33 +235,32 @@ class Indexer:
         key = self._snapshots.tree(tree) if self._committed else (root or self.trees.root(tree)).key
         return key if key is not None and self._snapshots.node(key) is not None else None
 
-    def _manifest(
-        self, tree: bytes, root: Node | None
-    ) -> tuple[Callable[[], Sequence[bytes]], Mapping[str, int]] | None:
-        """Return a function for the cluster keys of a tree, and its skip reasons; None unless it is covered.
+    def _is_covered(self, tree: bytes, root: Node | None) -> bool:
+        """Return True if a view of the tree can be built.
 
         A tree with missing blobs counts as covered until one of them is present.
         """
-        key = self._root_key(tree, root)
-        record = key and self._snapshots.node(key)
-        if key and record:
-            return partial(self._snapshots.cluster_keys, key), record.totals.skipped
-        lacking = self._snapshots.still_lacks(tree, self._repository)
-        return lacking and (lambda: lacking.clusters, lacking.skipped)
+        if self._root_key(tree, root) is not None:
+            return True
+        return self._snapshots.still_lacks(tree, self._repository) is not None
 
     @at_work
     def _prepared(self, tree: bytes, root: Node | None) -> View:
-        manifest = self._manifest(tree, root)
-        if manifest is None:
+        key = self._root_key(tree, root)
+        record = key and self._snapshots.node(key)
+        if key and record:
+            keys, skipped = self._snapshots.cluster_keys(key), record.totals.skipped
+        elif partial := self._snapshots.still_lacks(tree, self._repository):
+            keys, skipped = partial.clusters, partial.skipped
+        else:
             raise Damaged("there is no snapshot")
-        keys, skipped = manifest
         return prepare_view(
             tree,
-            keys(),
+            keys,
             skipped,
             self._clusters,
             self._catalog,
-            self.coverer.worker.maker,
+            self.builder,
             self._are_tips,
             self._committed,
         )
@@ -285,14 +282,6 @@ class Indexer:
                     except (GitFailed, Damaged):
                         pass  # the requesting process gets the error when it tries itself
                 lock.discard_request(tree)
-
-    def _log(self, asked: Resolution, trigger: str, covered: Covered) -> None:
-        made = covered.new_clusters, covered.embedded_chunks
-        try:
-            log_snapshot(self._repository, self._snapshots, asked, trigger, covered.totals, made)
-        except StoreUnusable:
-            if not self._store.may_use_memory:
-                raise
 
 
 def _cores() -> int:

@@ -5,20 +5,17 @@ All files are ranked with common statistics, so their scores are comparable. Suc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
-from ctx.indexing.documents import Maker
+from ctx.indexing.documents import DocumentBuilder
+from ctx.indexing.prepare import make_groups
 from ctx.storage.views import view
-from ctx.storage.views.paths import flags
 from ctx.storage.views.segments import Key, Segment
 from ctx.storage.views.view import NO_SEGMENT, Group, View
 
 
 def join_views(
-    tree: bytes, views: Sequence[tuple[bytes, View]], skipped: Mapping[str, int], maker: Maker
+    tree: bytes, views: Sequence[tuple[bytes, View]], skipped: Mapping[str, int], builder: DocumentBuilder
 ) -> View:
     """Return one view of the files of all views, with prefixed paths; `skipped` counts skipped files."""
     groups: list[Group] = []
@@ -35,7 +32,7 @@ def join_views(
                 places.setdefault(key, (len(segments) + segment, document))
         segments += one.segments
         records |= one.records
-        groups += _below(prefix, own, maker) if prefix else own
+        groups += _below(prefix, own, builder) if prefix else own
     arrays, meta = view.build(groups, places, [""] * len(segments), tree, skipped, True)
     joined = View(arrays, meta, segments)
     joined.records = records
@@ -45,26 +42,13 @@ def join_views(
     return joined
 
 
-def _below(prefix: bytes, groups: Sequence[Group], maker: Maker) -> list[Group]:
-    """Return the groups with prefixed paths, and the flags, terms and vectors of these paths."""
-    paths = [prefix + path for group in groups for path in group.paths]
-    terms, vectors = maker.paths(paths)
-    ends = np.searchsorted(terms.text, np.arange(len(paths)), side="right").tolist()
-    words = [terms.word[start:end] for start, end in pairwise([0, *ends])]
-    moved = []
-    start = 0
-    for group in groups:
-        end = start + len(group.paths)
-        languages = [key[1] or None if key is not None else None for key in group.documents]
-        own = paths[start:end]
-        marks = [flags(path, language) for path, language in zip(own, languages, strict=True)]
-        moved.append(
-            group._replace(
-                paths=own,
-                flags=np.array(marks, dtype=np.uint8),
-                vectors=vectors[start:end],
-                terms=words[start:end],
-            )
-        )
-        start = end
-    return moved
+def _below(prefix: bytes, groups: Sequence[Group], builder: DocumentBuilder) -> Iterator[Group]:
+    """Return the groups with prefixed paths."""
+    files = {
+        group.key: [
+            (prefix + path, key[1] or None if key is not None else None, key)
+            for path, key in zip(group.paths, group.documents, strict=True)
+        ]
+        for group in groups
+    }
+    return make_groups(files, builder)

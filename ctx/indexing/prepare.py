@@ -9,19 +9,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ctx.errors import BlobsMissing, Damaged
-from ctx.indexing.documents import Maker, Source
+from ctx.indexing.documents import DocumentBuilder
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, Stored, document_key
 from ctx.storage.views import segments, view
-from ctx.storage.views.catalog import Catalog, Tips
+from ctx.storage.views.catalog import Catalog, SegmentWriter, Tips
 from ctx.storage.views.paths import flags
 from ctx.storage.views.segments import Key, Segment
 from ctx.storage.views.view import Group, View
 from ctx.text.contents import MISSING
-from ctx.text.pluralize import pluralize_with
 
-_PART_BYTES = 1 << 17
 _SMALL_SEGMENTS = 4
 """Number of small segments of similar size that are merged into one."""
 _SMALL = segments.TARGET_ROWS // 4
@@ -34,7 +31,7 @@ def prepare_view(
     skipped: Mapping[str, int],
     clusters: ClusterStore,
     catalog: Catalog,
-    maker: Maker,
+    builder: DocumentBuilder,
     are_tips: Tips,
     committed: bool = True,
 ) -> View:
@@ -46,23 +43,23 @@ def prepare_view(
     known = known_groups(base)
     read = {key: clusters.stored(key) for key in cluster_keys if key not in known}
     fresh = {key: document for stored in read.values() for key, document in stored.documents.items()}
-    known |= groups_of(read, maker)
+    known |= groups_of(read, builder)
     groups = [known[key] for key in cluster_keys]
     located = locate(groups, base, catalog)
-    if lacking := located.lacking():
+    if missing := located.missing():
         for group in groups:
             # A segment of the base view is lost: read its documents from their clusters.
-            if any(key in lacking and key not in fresh for key in group.documents if key is not None):
+            if any(key in missing and key not in fresh for key in group.documents if key is not None):
                 fresh |= clusters.stored(group.key).documents
-        made = _recount({key: fresh[key] for key in lacking}, catalog, maker)
-        located = Located.among(located.keys, [*located.used, *made])
+        recounted = _recount({key: fresh[key] for key in missing}, catalog, builder)
+        located = Located.among(located.keys, [*located.used, *recounted])
     located = _merged(located, catalog)
     arrays, meta = view.build(
         groups, located.places(), [name for name, _ in located.used], tree, skipped, not committed
     )
-    made_view = catalog.add_view(tree, arrays, meta, committed)
+    added = catalog.add_view(tree, arrays, meta, committed)
     catalog.prune(are_tips)
-    return made_view
+    return added
 
 
 def known_groups(base: View | None) -> dict[bytes, Group]:
@@ -75,29 +72,41 @@ def known_groups(base: View | None) -> dict[bytes, Group]:
     return {key: group for key, group in found.items() if None not in group.documents}
 
 
-def groups_of(clusters: dict[bytes, Stored], maker: Maker) -> dict[bytes, Group]:
-    """Return the files of clusters by cluster key; all paths are embedded in one batch."""
-    paths = [member.path for stored in clusters.values() for member in stored.members]
-    terms, vectors = maker.paths(paths)
+def groups_of(clusters: Mapping[bytes, Stored], builder: DocumentBuilder) -> dict[bytes, Group]:
+    """Return the files of clusters by cluster key."""
+    files = {
+        key: [
+            (member.path, member.language, None if skip is not None else document_key(member))
+            for member, skip in zip(stored.members, stored.skips, strict=True)
+        ]
+        for key, stored in clusters.items()
+    }
+    return {group.key: group for group in make_groups(files, builder)}
+
+
+def make_groups(
+    clusters: Mapping[bytes, Sequence[tuple[bytes, str | None, Key | None]]], builder: DocumentBuilder
+) -> Iterator[Group]:
+    """Yield the files of clusters, each given by path, language and document, by cluster key.
+
+    All paths are embedded in one batch.
+    """
+    paths = [path for files in clusters.values() for path, _, _ in files]
+    terms, vectors = builder.paths(paths)
     ends = np.searchsorted(terms.text, np.arange(len(paths)), side="right").tolist()
     split = [terms.word[start:end] for start, end in pairwise([0, *ends])]
-    groups: dict[bytes, Group] = {}
     start = 0
-    for key, stored in clusters.items():
-        end = start + len(stored.members)
-        groups[key] = Group(
+    for key, files in clusters.items():
+        end = start + len(files)
+        yield Group(
             key,
             paths[start:end],
-            [
-                None if skip is not None else document_key(member)
-                for member, skip in zip(stored.members, stored.skips, strict=True)
-            ],
-            np.array([flags(member.path, member.language) for member in stored.members], dtype=np.uint8),
+            [document for _, _, document in files],
+            np.array([flags(path, language) for path, language, _ in files], dtype=np.uint8),
             vectors[start:end],
             split[start:end],
         )
         start = end
-    return groups
 
 
 class Located(NamedTuple):
@@ -126,7 +135,7 @@ class Located(NamedTuple):
                 left = left[found < 0]
         return cls(keys, used, number, document)
 
-    def lacking(self) -> dict[Key, None]:
+    def missing(self) -> dict[Key, None]:
         """Return the documents that no segment has."""
         return dict.fromkeys(self.keys[i] for i in np.flatnonzero(self.number < 0).tolist())
 
@@ -152,45 +161,13 @@ def _candidates(base: View | None, catalog: Catalog) -> Iterator[tuple[str, Segm
             yield name, segment
 
 
-def _recount(lacking: dict[Key, Document], catalog: Catalog, maker: Maker) -> list[tuple[str, Segment]]:
+def _recount(
+    documents: Mapping[Key, Document], catalog: Catalog, builder: DocumentBuilder
+) -> list[tuple[str, Segment]]:
     """Return new segments for documents with stored clusters whose terms were never counted here."""
-    made: list[tuple[str, Segment]] = []
-    parts: list[segments.Part] = []
-    sources: list[Source] = []
-    size = 0
-
-    def count() -> None:
-        nonlocal sources, size
-        parts.append(maker.part(sources, [lacking[source.key].vectors for source in sources]))
-        sources, size = [], 0
-
-    def close() -> None:
-        if parts:
-            name = catalog.add_segment(*segments.build(parts))
-            made.append((name, catalog.segment(name)))
-            parts.clear()
-
-    records = [document.record for document in lacking.values()]
-    if missing := maker.absent(list(lacking)):
-        # In a partial clone, `fetch` brings clusters without their blobs.
-        raise BlobsMissing(
-            pluralize_with(missing, "file", "of this tree is", "of this tree are")
-            + " not in this clone, so words cannot be counted: "
-            "`git ctx index --fetch` gets them"
-        )
-    for source in maker.recut(list(lacking), records):
-        if source is None:
-            raise Damaged("a cluster does not describe the blob that it names")
-        sources.append(source)
-        size += len(source.text)
-        if size >= _PART_BYTES:
-            count()
-            if sum(len(part.lengths) for part in parts) >= segments.TARGET_ROWS:
-                close()
-    if sources:
-        count()
-    close()
-    return made
+    writer = SegmentWriter(catalog.add_segment)
+    writer.add(part for _, part in builder.parts(builder.rechunked(documents), documents))
+    return [(name, catalog.segment(name)) for name in writer.flush()]
 
 
 def _merged(located: Located, catalog: Catalog) -> Located:

@@ -60,7 +60,7 @@ def run(
         with lock:
             indexer().serve_requests(lock, jobs, background)
     rest = _part(session.on_progress, _OWN_SHARE, 1.0)
-    remote = _embed(session, asked.tree, rest, ask_model) if covered.complete else None
+    remote = _embed(session, asked.tree, rest, ask_model) if not covered.missing else None
     return _report(
         session, asked, started, _left(remote), covered.totals, covered.new_clusters, covered.embedded_chunks
     )._replace(remote=remote)

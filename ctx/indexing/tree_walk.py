@@ -18,7 +18,7 @@ _FEW_REPEATED = 10_000
 _READ_AT_ONCE = 1000
 
 
-class Trees:
+class TreeReader:
     """Bulk reader of trees. Prefetched entry lists are kept until they are requested.
 
     `warnings` has a message for each rule file that could not be used.

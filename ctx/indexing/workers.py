@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
 from ctx.errors import CtxError
-from ctx.indexing.batch import Made
-from ctx.indexing.worker import Task, Worker, WorkerSetup
+from ctx.git.repository import Repository
+from ctx.indexing.batch import Batch, BatchResult, Worker, WorkerSetup
 from ctx.storage.store import Store
 
 if TYPE_CHECKING:
@@ -51,8 +51,10 @@ def _serve(connection: Connection, setup: WorkerSetup, background: bool) -> None
     worker: Worker | None = None
     while (task := connection.recv()) is not None:
         try:
-            worker = worker or Worker(setup, Store(setup.location.common_dir, (), setup.permissions))
-            answer: Made | Exception = worker.run(task)
+            if worker is None:
+                store = Store(setup.location.common_dir, (), setup.permissions)
+                worker = Worker(Repository(setup.location), store, setup.descriptor)
+            answer: BatchResult | Exception = worker.run(task)
         except Exception as error:
             answer = error
         connection.send(answer)
@@ -70,8 +72,8 @@ def _end_with_parent() -> None:
 
 
 def in_processes(
-    tasks: Iterable[Task], setup: WorkerSetup, jobs: int, background: bool
-) -> Iterator[tuple[Task, Made]]:
+    tasks: Iterable[Batch], setup: WorkerSetup, jobs: int, background: bool
+) -> Iterator[tuple[Batch, BatchResult]]:
     """Run tasks in several processes; yield results in the order of the tasks, a few tasks ahead at most.
 
     Raises CtxError if a worker process was killed.
@@ -126,12 +128,14 @@ def _signals_wait() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _share_out(tasks: Iterable[Task], connections: Sequence[Connection]) -> Iterator[tuple[Task, Made]]:
+def _share_out(
+    tasks: Iterable[Batch], connections: Sequence[Connection]
+) -> Iterator[tuple[Batch, BatchResult]]:
     """Keep the workers busy and yield results. Raises EOFError or ConnectionError if one of them is gone."""
     waiting = enumerate(tasks)
     idle = list(connections)
-    busy: dict[Connection, tuple[int, Task]] = {}
-    done: dict[int, tuple[Task, Made]] = {}
+    busy: dict[Connection, tuple[int, Batch]] = {}
+    done: dict[int, tuple[Batch, BatchResult]] = {}
     wanted = 0
     while True:
         # Yield before sending: results held back by a slow worker may fill the queue.

@@ -92,7 +92,7 @@ class _Comparison:
         for size, document in zip(sizes, stored.documents.values(), strict=True):
             if size is not None and decode_record(document.record).size != size:
                 return None
-        return cluster_totals(stored.members, stored.skips, stored.documents)
+        return cluster_totals(stored)
 
     def _report(self, area: str, name: bytes, problem: str) -> None:
         self.differing.append((self._session.store.file(area, name.hex()), problem))

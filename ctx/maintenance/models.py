@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ctx.errors import CtxError, UsageError
-from ctx.indexing.tree_walk import Trees
+from ctx.indexing.tree_walk import TreeReader
 from ctx.maintenance.inventory import inventory
 from ctx.models.model_files import TRUNCATED_TEXTS
 from ctx.models.previous import recalled
@@ -71,7 +71,7 @@ def _of_head(
         if record is not None:
             totals = record.totals
             return totals.clusters, totals.clusters, totals.skipped.get(TRUNCATED_TEXTS, 0)
-        every = session.indexer.coverer.every(Trees(session.repository, str(descriptor)).root(tree))
+        every = TreeReader(session.repository, str(descriptor)).root(tree).clusters()
         keys = [cluster.key for cluster in every]
     except CtxError:
         return None, None, 0

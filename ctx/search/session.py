@@ -103,8 +103,7 @@ class SearchSession(Session):
         def files() -> list[bytes]:
             if self.snapshots.covered(tree) is not None:
                 return self.indexer.uncounted(tree)
-            _, clusters = self.indexer.coverer.missing(self.indexer.trees.root(tree))
-            return [member.oid for cluster in clusters for member in cluster.members]
+            return [member.oid for cluster in self.indexer.missing(tree) for member in cluster.members]
 
         return fetch_lacking(self.repository, tree, files, on_fetch or (lambda _: None))
 
@@ -179,7 +178,7 @@ class SearchSession(Session):
     def repair(self, indexer: Indexer, tree: bytes, everything: bool) -> None:
         """Rebuild stored data of a tree that does not match its name; with `everything`, all of it."""
         if everything:
-            indexer.renew(tree)
+            self.catalog.clear()
         else:
             indexer.repair(tree)
         self.catalog.forget(tree)

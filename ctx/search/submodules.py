@@ -114,7 +114,7 @@ def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree
 
         views = [(part.prefix, part.opened.view) for part in parts]
         skipped = {reason: count for reason, count in skipped.items() if count > 0}
-        view = join_views(opened.asked.tree, views, skipped, session.indexer.coverer.worker.maker)
+        view = join_views(opened.asked.tree, views, skipped, session.indexer.builder)
     joined = Joined(parts)
     about = opened.about._replace(
         coverage=coverage_of(view),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, RemoteFailed
 from ctx.git.repository import Repository
-from ctx.indexing.tree_walk import Trees
+from ctx.indexing.tree_walk import TreeReader
 from ctx.models.precision import are_vectors, is_same_answer
 from ctx.share import layout
 from ctx.share.transport import ShareRepository
@@ -68,7 +68,7 @@ class Layer:
 
     def missing(self, tree: bytes, repository: Repository) -> Iterator[Cluster]:
         """Yield the clusters of a tree that are not stored, without reading its files."""
-        open_ = [Trees(repository, self.name).root(tree)]
+        open_ = [TreeReader(repository, self.name).root(tree)]
         while open_:
             node = open_.pop()
             if self.snapshots.has_node(node.key):

@@ -149,7 +149,7 @@ def _take_words(share: ShareRepository, layer: Layer, wanted: Mapping[bytes, str
     if layer.catalog is None or not wanted:
         return None
     counted = [segment for _, segment in layer.catalog.segments()]
-    writer = SegmentWriter(layer.catalog)
+    writer = SegmentWriter(layer.catalog.add_segment)
     seen: set[Key] = set()
 
     def keep(key: bytes, data: bytes) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.indexing.batch import make_batch
+from ctx.indexing.batch import Batch, build_batch
 from ctx.share.words import Words
 
 if TYPE_CHECKING:
@@ -40,15 +40,13 @@ def verify(session: SearchSession, revision: str | None, sample: int | None, see
     root = session.indexer.trees.root(tree)
     view = session.catalog.view(tree)
     words = None if view is None else Words(session, view.segments)
-    clusters = [
-        one for one in session.indexer.coverer.every(root) if session.clusters.get(one.key) is not None
-    ]
+    clusters = [one for one in root.clusters() if session.clusters.get(one.key) is not None]
     if sample is not None and sample < len(clusters):
         clusters = random.Random(seed).sample(clusters, sample)
     differing: list[bytes] = []
     impossible: list[bytes] = []
     other_words: list[bytes] = []
-    maker = session.indexer.coverer.worker.maker
+    builder = session.indexer.builder
     for cluster in clusters:
         made: dict[bytes, bytes] = {}
 
@@ -56,7 +54,7 @@ def verify(session: SearchSession, revision: str | None, sample: int | None, see
             if not partial:
                 made[key] = payload
 
-        make_batch([cluster], {}, maker, write, str(session.descriptor))
+        build_batch(Batch([cluster], {}), builder, write, str(session.descriptor))
         if cluster.key not in made:
             impossible.append(cluster.key)
         elif made[cluster.key] != session.clusters.get(cluster.key):

@@ -13,7 +13,7 @@ import msgpack
 import numpy as np
 import numpy.typing as npt
 
-from ctx.errors import BlobsMissing, Damaged, Decoding
+from ctx.errors import Damaged, Decoding
 from ctx.storage.clusters import Stored
 from ctx.storage.records import summarize
 from ctx.storage.views import postings
@@ -160,19 +160,12 @@ class Words:
         Raises `BlobsMissing` if a blob is not in this clone, and `Damaged`.
         """
         documents = self._session.clusters.stored(key).documents
-        maker = self._session.indexer.coverer.worker.maker
-        sources = []
-        for source in maker.recut(list(documents), [one.record for one in documents.values()]):
-            if source is None and maker.absent(list(documents)):
-                raise BlobsMissing("words cannot be counted, since files are not in this clone")
-            if source is None:
-                raise Damaged("a cluster does not match its blob")
-            sources.append(source)
-        if not sources:
+        if not documents:
             return None
+        builder = self._session.indexer.builder
+        sources = builder.rechunked(documents)
         return encode_words(
-            self.group,
-            [maker.part([source], [documents[source.key].vectors]) for source in sources if source.chunks],
+            self.group, [builder.part([source], documents) for source in sources if source.chunks]
         )
 
     def _part(self, number: int, document: int) -> Part:

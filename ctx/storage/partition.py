@@ -51,6 +51,24 @@ class Node(NamedTuple):
     path: bytes
     read: Callable[[], Content]
 
+    def walk(self, is_known: Callable[[bytes], bool] = lambda key: False) -> Iterator[tuple[Node, Content]]:
+        """Yield this node and those below it with their contents, parents first, in order of the manifest.
+
+        Nodes whose key `is_known`, and everything below them, are left out.
+        """
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            if not is_known(node.key):
+                content = node.read()
+                yield node, content
+                pending += reversed(content.nodes)
+
+    def clusters(self) -> Iterator[Cluster]:
+        """Yield all clusters of the tree, stored or not."""
+        for _, content in self.walk():
+            yield from content.clusters
+
 
 class Content(NamedTuple):
     """Contents of a directory: large subdirectories, clusters, and counts of skipped files by reason."""

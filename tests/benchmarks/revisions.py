@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -166,27 +166,31 @@ def counted() -> Iterator[tuple[Counter[object], Counter[bytes]]]:
     """Counts of the documents that are parsed and of the texts that are embedded, in this process."""
     blobs: Counter[object] = Counter()
     texts: Counter[bytes] = Counter()
-    cut, part = documents._cut, documents.Maker.part
+    cut, part = documents._chunked, documents.DocumentBuilder.part
 
     def counting_cut(key: documents.Key, blob: bytes) -> documents.Source | str:
         blobs[key] += 1
         return cut(key, blob)
 
     def counting_part(
-        self: documents.Maker, sources: Sequence[documents.Source], vectors: Sequence[bytes] | None = None
+        self: documents.DocumentBuilder,
+        sources: Sequence[documents.Source],
+        stored: Mapping[documents.Key, documents.Document] | None = None,
     ) -> documents.Part:
-        if vectors is None:
+        if stored is None:
             for source in sources:
                 for text in documents._embedded_texts(source):
                     texts[blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()] += 1
-        return part(self, sources, vectors)
+        return part(self, sources, stored)
 
     # A method is replaced for the time of the measurement, which the type checker rightly finds odd.
-    documents._cut, documents.Maker.part = counting_cut, counting_part  # type: ignore[method-assign]
+    documents._chunked = counting_cut
+    documents.DocumentBuilder.part = counting_part  # type: ignore[method-assign]
     try:
         yield blobs, texts
     finally:
-        documents._cut, documents.Maker.part = cut, part  # type: ignore[method-assign]
+        documents._chunked = cut
+        documents.DocumentBuilder.part = part  # type: ignore[method-assign]
 
 
 def ranges(*checkouts: str) -> None:

@@ -14,7 +14,7 @@ import ctx
 from ctx.agents.mcp.reading import read_lines
 from ctx.errors import CtxError, GitFailed, UnknownRevision
 from ctx.git.repository import open_repository
-from ctx.indexing.tree_walk import MOST_ENTRIES, Trees, check_size
+from ctx.indexing.tree_walk import MOST_ENTRIES, TreeReader, check_size
 from ctx.search.citations import look_up, paths_of
 
 SOURCE = "def exploded():\n    return 1\n"
@@ -55,7 +55,7 @@ def test_what_is_large_and_what_repeats_a_little_is_walked(make_repo: Callable[.
     repo = make_repo()
     tree = bytes.fromhex(bomb(repo, 4))
     opened = open_repository(repo.path)
-    root = Trees(opened, "descriptor").root(tree)
+    root = TreeReader(opened, "descriptor").root(tree)
     files, open_ = 0, [root]
     while open_:
         content = open_.pop().read()

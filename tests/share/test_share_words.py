@@ -298,7 +298,7 @@ def _after_a_change(ada: Repo) -> set[str]:
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     with ctx.open(ada.path) as index:
         root = index.session.indexer.trees.root(index.resolve().tree)
-        return {cluster.key.hex() for cluster in index.session.indexer.coverer.every(root)}
+        return {cluster.key.hex() for cluster in root.clusters()}
 
 
 def test_all_kinds_of_texts(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_all_kinds_of_texts(make_repo: Callable[..., Repo], tmp_path: Path) -> N
         root = index.session.indexer.trees.root(index.resolve().tree)
         wanted = {
             document_key(member)
-            for cluster in index.session.indexer.coverer.every(root)
+            for cluster in root.clusters()
             for member in cluster.members
             if member.path != b"src/data.bin"
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.indexing.tree_walk import Trees
+from ctx.indexing.tree_walk import TreeReader
 from ctx.storage.partition import Node
 
 if TYPE_CHECKING:
@@ -34,17 +34,14 @@ class ClusterMap:
         """Return the root nodes of a tree under both descriptors."""
         repository = self._session.reader
         return (
-            Trees(repository, str(self._session.descriptor)).root(tree),
-            Trees(repository, str(self._model.descriptor)).root(tree),
+            TreeReader(repository, str(self._session.descriptor)).root(tree),
+            TreeReader(repository, str(self._model.descriptor)).root(tree),
         )
 
     def directories(self, tree: bytes) -> Iterator[tuple[tuple[Node, Node], list[Pair]]]:
         """Yield the nodes and clusters of each directory under both descriptors, parents first."""
-        open_ = [self.roots(tree)]
-        while open_:
-            local, remote = open_.pop()
-            one, other = local.read(), remote.read()
-            open_ += reversed(list(zip(one.nodes, other.nodes, strict=True)))
+        nodes = (root.walk() for root in self.roots(tree))
+        for (local, one), (remote, other) in zip(*nodes, strict=True):
             pairs = zip(one.clusters, other.clusters, strict=True)
             yield (local, remote), [Pair(mine.key, theirs.key) for mine, theirs in pairs]
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ctx.errors import Damaged, StoreUnusable
 from ctx.storage.arrays import Arrays, content_hash, encode, map_file
@@ -29,6 +29,7 @@ _VIEW, _OVERLAY, _SEGMENT = "view-", "overlay-", "segment-"
 _GRACE = 3600.0
 """Seconds before an unreferenced segment is removed, since its view may still be written."""
 
+Written = TypeVar("Written")
 Tips = Callable[[Sequence[bytes]], Set[bytes]]
 """Return the trees that belong to a branch tip or a checked-out commit."""
 
@@ -201,13 +202,14 @@ class Catalog:
             yield from _by_age(folder, *prefixes)
 
 
-class SegmentWriter:
-    """Collector of parts that writes a segment for every TARGET_ROWS rows; `flush` writes the last one."""
+class SegmentWriter(Generic[Written]):
+    """Collector of parts that calls `write` with a segment for every TARGET_ROWS rows."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, write: Callable[[Arrays, dict[str, Any]], Written]) -> None:
+        self._write = write
         self._parts: list[Part] = []
         self._rows = 0
+        self._written: list[Written] = []
 
     def add(self, parts: Iterable[Part]) -> None:
         """Add parts, each of at most MAX_ROWS rows."""
@@ -218,11 +220,12 @@ class SegmentWriter:
                 self._parts.append(part)
                 self._rows += len(part.lengths)
 
-    def flush(self) -> None:
-        """Write the collected parts as a segment."""
+    def flush(self) -> list[Written]:
+        """Write the last segment; return the results for all segments."""
         if self._parts:
-            self._catalog.add_segment(*build_segment(self._parts))
+            self._written.append(self._write(*build_segment(self._parts)))
         self._parts, self._rows = [], 0
+        return self._written
 
 
 def _read_segment(path: str, name: str) -> Segment:
