@@ -271,17 +271,16 @@ class Indexer:
         logs = {tree: self._snapshots.log(tree) for tree in trees}
         return {tree for tree, log in logs.items() if any(entry.commit in tips for entry in log)}
 
-    def serve_requests(self, lock: IndexLock, jobs: int | None, background: bool) -> None:
-        """Cover the trees that other processes requested while the lock was held."""
-        while requests := lock.requests():
-            for tree in requests:
-                if self._snapshots.covered(tree) is None:
-                    requested = Resolution(tree, None, tree.hex(), "wish")
-                    try:
-                        self.cover(requested, "wish", jobs=jobs, background=background)
-                    except (GitFailed, Damaged):
-                        pass  # the requesting process gets the error when it tries itself
-                lock.discard_request(tree)
+    def serve_requests(self, lock: IndexLock, jobs: int | None = None, background: bool = False) -> None:
+        """Take the lock again to cover the trees that other processes requested while it was held."""
+        while lock.requests() and lock.acquire():
+            with lock:
+                for tree in lock.requests():
+                    if self._snapshots.covered(tree) is None:
+                        requested = Resolution(tree, None, tree.hex(), "wish")
+                        with suppress(GitFailed, Damaged):  # the other process gets the error when it tries
+                            self.cover(requested, "wish", jobs=jobs, background=background)
+                    lock.discard_request(tree)
 
 
 def _cores() -> int:

@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Callable
 from functools import wraps
-from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from ctx.errors import StoreUnusable
@@ -23,6 +22,9 @@ _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
 _TREE = re.compile("(?:[0-9a-f]{2})+")
+_AT_WORK = "at-work"
+_PAUSE = 0.02
+"""Seconds between attempts to take a lock."""
 _SILENCE = 20.0
 """Seconds without a `touch` after which waiting for the holder of a tree lock ends."""
 
@@ -38,34 +40,17 @@ class IndexLock:
 
     def acquire(self, wait: float = 0.0) -> bool:
         """Try to take the lock for `wait` seconds; return True if it was taken. Raises `StoreUnusable`."""
-        handle = self._open()
-        end = time.monotonic() + wait
+        handle = open_lock(self._store, "lock")
         try:
-            while self._handle != handle:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    self._handle = handle
-                except BlockingIOError:
-                    if time.monotonic() >= end:
-                        return False
-                    time.sleep(0.02)
+            if lock_file(handle, fcntl.LOCK_EX, wait):
+                self._handle = handle
         finally:
             if self._handle != handle:
                 os.close(handle)
+        if self._handle is None:
+            return False
         self._sign(f"{os.getpid()}\n")
         return True
-
-    def _open(self) -> int:
-        path = os.path.join(self._store.path, "lock")
-        for may_vanish in (True, False):
-            self._store.prepare()
-            try:
-                return self._store.permissions.open(path, os.O_RDWR)
-            except OSError as error:
-                # Another process may remove the index just after its directory was created.
-                if not (may_vanish and isinstance(error, FileNotFoundError)):
-                    raise unusable(self._store.path, error) from error
-        raise AssertionError("the second round returns or raises")
 
     def release(self) -> None:
         """Release the lock."""
@@ -77,9 +62,7 @@ class IndexLock:
     def __enter__(self) -> IndexLock:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def holder(self) -> int | None:
@@ -130,7 +113,8 @@ class TreeLock:
 
     def __init__(self, store: Store, tree: bytes) -> None:
         self._store = store
-        self._path = os.path.join(store.path, "tmp", f"{tree.hex()}.lock")
+        self._name = os.path.join("tmp", f"{tree.hex()}.lock")
+        self._path = os.path.join(store.path, self._name)
         self._handle = -1
 
     def __enter__(self) -> TreeLock:
@@ -144,12 +128,10 @@ class TreeLock:
                 seen, since = touched, time.monotonic()
             elif time.monotonic() - since > _SILENCE:
                 break
-            time.sleep(0.02)
+            time.sleep(_PAUSE)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._handle >= 0:
             remove_file(self._path)
             os.close(self._handle)
@@ -160,15 +142,10 @@ class TreeLock:
             os.utime(self._handle)
 
     def _acquire(self) -> bool:
-        self._store.prepare()
+        handle = open_lock(self._store, self._name)
         try:
-            handle = self._store.permissions.open(self._path, os.O_RDWR)
-        except OSError as error:
-            raise unusable(self._store.path, error) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The previous holder may have removed the file that was opened.
-            if os.path.samestat(os.fstat(handle), os.stat(self._path)):
+            if lock_file(handle, fcntl.LOCK_EX) and os.path.samestat(os.fstat(handle), os.stat(self._path)):
                 self._handle = handle
                 self.touch()
         except OSError:
@@ -179,11 +156,11 @@ class TreeLock:
         return self._handle >= 0
 
 
-class _Maker(Protocol):
+class _HasStore(Protocol):
     _store: Store
 
 
-_Self = TypeVar("_Self", bound=_Maker)
+_Self = TypeVar("_Self", bound=_HasStore)
 
 
 def at_work(
@@ -198,8 +175,7 @@ def at_work(
     def wrapper(self: _Self, /, *arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
         handle = -1
         try:
-            self._store.prepare()
-            handle = _open(self._store)
+            handle = open_lock(self._store, _AT_WORK)
             fcntl.flock(handle, fcntl.LOCK_SH)
         except (OSError, StoreUnusable):
             pass  # a store that is not writable is not collected either
@@ -213,22 +189,35 @@ def at_work(
 
 
 def nobody_is_at_work(store: Store, wait: float) -> bool:
-    """Return True if within `wait` seconds no `at_work` method is running. Raises OSError."""
-    handle = _open(store)
-    end = time.monotonic() + wait
+    """Return True if within `wait` seconds no `at_work` method is running. Raises `StoreUnusable`."""
+    handle = open_lock(store, _AT_WORK)
     try:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return True
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    return False
-                time.sleep(0.02)
+        return lock_file(handle, fcntl.LOCK_EX, wait)
     finally:
         os.close(handle)
 
 
-def _open(store: Store) -> int:
-    path = os.path.join(store.path, "at-work")
-    return store.permissions.open(path, os.O_RDWR)
+def open_lock(store: Store, name: str) -> int:
+    """Open a lock file of a store, created if needed. Raises `StoreUnusable`."""
+    for may_vanish in (True, False):
+        store.prepare()
+        try:
+            return store.permissions.open(os.path.join(store.path, name), os.O_RDWR)
+        except OSError as error:
+            # Another process may remove the index just after its directory was created.
+            if not (may_vanish and isinstance(error, FileNotFoundError)):
+                raise unusable(store.path, error) from error
+    raise AssertionError("the second round returns or raises")
+
+
+def lock_file(handle: int, kind: int, wait: float = 0.0) -> bool:
+    """Try to lock an open file for `wait` seconds; `kind` is fcntl.LOCK_EX or LOCK_SH. Raises OSError."""
+    end = time.monotonic() + wait
+    while True:
+        try:
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_PAUSE)

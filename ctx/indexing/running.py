@@ -54,11 +54,9 @@ def run(
     with lock:
         covered = indexer().cover(asked, trigger, jobs=jobs, background=background, progress=own)
         lock.discard_request(asked.tree)
+    # A request queued after that is seen by its process, or here.
+    if lock.requests():
         indexer().serve_requests(lock, jobs, background)
-    # A request queued in between is seen by its process, or here.
-    while lock.requests() and lock.acquire():
-        with lock:
-            indexer().serve_requests(lock, jobs, background)
     rest = _part(session.on_progress, _OWN_SHARE, 1.0)
     remote = _embed(session, asked.tree, rest, ask_model) if not covered.missing else None
     return _report(

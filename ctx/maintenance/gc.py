@@ -100,9 +100,8 @@ def locked(session: SearchSession, wait: float) -> Iterator[None]:
         )
     with lock:
         yield
-    while lock.requests() and lock.acquire():
-        with lock:
-            session.indexer.serve_requests(lock, None, False)
+    if lock.requests():
+        session.indexer.serve_requests(lock)
 
 
 def _collect(session: SearchSession, since: float, drop: str | None, *, dry_run: bool) -> Report:

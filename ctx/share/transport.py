@@ -19,11 +19,12 @@ from typing import NamedTuple
 from ctx.errors import CtxError, RemoteFailed, StoreUnusable
 from ctx.git import process
 from ctx.git.repository import Repository
+from ctx.indexing.lock import open_lock
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
 from ctx.share.remote import Remote
 from ctx.share.running import ShareGit, Unsound
 from ctx.storage.regular_files import read_regular
-from ctx.storage.store import Store, unusable
+from ctx.storage.store import Store
 
 _MOST_PACKED, _MOST_LOOSE = 300, 60
 """Maximum number of pack files (two or three per pack), and of loose objects in one of 256 directories."""
@@ -72,11 +73,7 @@ class ShareRepository:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock of this repository; create it if it is missing."""
-        self._store.prepare()
-        try:
-            handle = self._store.permissions.open(self.path + ".lock", os.O_RDWR)
-        except OSError as error:
-            raise unusable(self._store.path, error) from error
+        handle = open_lock(self._store, "share.git.lock")
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             self._prepare()

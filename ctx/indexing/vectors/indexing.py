@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, ServiceFailed
+from ctx.indexing.lock import lock_file, open_lock
 from ctx.indexing.vectors.cluster_map import ClusterMap, Pair
 from ctx.indexing.vectors.embedding import Embedding, Vectors
 from ctx.indexing.vectors.reuse import KnownVectors
@@ -23,7 +24,7 @@ from ctx.session import take_shared
 from ctx.storage.clusters import HASH_BYTES
 from ctx.storage.partition import Node
 from ctx.storage.snapshots import NodeRecord
-from ctx.storage.store import Store, unusable
+from ctx.storage.store import Store
 from ctx.types import EmbeddingReport, Progress
 
 if TYPE_CHECKING:
@@ -62,18 +63,9 @@ def embed_tree(
 @contextmanager
 def alone(store: Store) -> Iterator[bool]:
     """Yield True if this process holds the lock for embedding; two processes would pay twice."""
-    store.prepare()
+    handle = open_lock(store, "remote.lock")
     try:
-        handle = store.permissions.open(os.path.join(store.path, "remote.lock"), os.O_RDWR)
-    except OSError as error:
-        raise unusable(store.path, error) from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        yield lock_file(handle, fcntl.LOCK_EX)
     finally:
         os.close(handle)
 
