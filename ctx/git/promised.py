@@ -1,4 +1,4 @@
-"""Fetching objects that a remote has promised to a partial clone.
+"""Fetching the objects that indexing needs and a remote has promised to a partial clone.
 
 Apart from this, git-ctx never lets git contact a remote of this repository, and it does so only on request.
 All objects are requested at once, as git does for a checkout (`promisor-remote.c`).
@@ -6,10 +6,12 @@ All objects are requested at once, as git does for a checkout (`promisor-remote.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ctx.errors import GitFailed
 from ctx.git import process
+from ctx.git.formats import DIRECTORY_MODE
+from ctx.git.path_rules import RULE_FILES
 from ctx.git.repository import Repository
 from ctx.text.pluralize import pluralize
 
@@ -23,7 +25,49 @@ _FETCH = (
 )
 
 
-def fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
+def fetch_missing(
+    repository: Repository,
+    tree: bytes,
+    files: Callable[[], Iterable[bytes]],
+    announce: Callable[[int], None],
+) -> int:
+    """Fetch the missing subtrees of a tree, then rule files, then `files`, each in bulk.
+
+    `files` returns the blobs selected by the path rules; it is called when the rule files are present.
+    `announce` is called with the number of objects before each fetch. Returns the number of fetched objects.
+    Raises GitFailed.
+    """
+    fetched = 0
+
+    def fetch(oids: Iterable[bytes]) -> bool:
+        nonlocal fetched
+        missing = repository.objects.absent(list(dict.fromkeys(oids)))
+        if missing:
+            announce(len(missing))
+            _fetch_promised(repository, missing)
+            fetched += len(missing)
+        return bool(missing)
+
+    while True:
+        absent: list[bytes] = []
+        rules: list[bytes] = []
+        for level, found in repository.tree_levels(tree):
+            absent += level.keys() - found.keys()
+            rules += [
+                entry.oid
+                for entries in found.values()
+                for entry in entries
+                if entry.name in RULE_FILES and entry.mode != DIRECTORY_MODE
+            ]
+        if not fetch(absent):
+            break
+        # A fetched tree brings what is below it, but not what is below the trees that were here.
+    fetch(rules)
+    fetch(files())
+    return fetched
+
+
+def _fetch_promised(repository: Repository, oids: Sequence[bytes]) -> None:
     """Fetch objects, and everything in the trees among them except blobs; no reference changes.
 
     Raises CtxError if the user is offline, and GitFailed, with the messages of the remotes, unless all of

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 
 from ctx.errors import CtxError, Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
 from ctx.git.alternates import alternates, alternates_with
-from ctx.git.formats import CommitInfo, TreeEntry, commit_tree, parse_commit, parse_tag, parse_tree
+from ctx.git.formats import (
+    DIRECTORY_MODE,
+    CommitInfo,
+    TreeEntry,
+    commit_tree,
+    parse_commit,
+    parse_tag,
+    parse_tree,
+)
 from ctx.git.heads import heads
 from ctx.git.location import ALTERNATES, Location, locate
 from ctx.git.objects import EMPTY_TREES, CatFileObjects, Libgit2Objects, Object, Objects
@@ -134,6 +143,22 @@ class Repository:
             for tree, read in found
             if read is not None and read.kind == "tree"
         }
+
+    def tree_levels(self, tree: bytes) -> Iterator[tuple[Mapping[bytes, int], dict[bytes, list[TreeEntry]]]]:
+        """Yield the trees of each level of a tree: how often each occurs, and the entries of present ones.
+
+        Equal trees of a level are read once. Raises Damaged.
+        """
+        level: Mapping[bytes, int] = {tree: 1}
+        while level:
+            found = self.trees_entries(list(level))
+            yield level, found
+            below: Counter[bytes] = Counter()
+            for oid, entries in found.items():
+                for entry in entries:
+                    if entry.mode == DIRECTORY_MODE:
+                        below[entry.oid] += level[oid]
+            level = below
 
     def read_blob(self, oid: bytes) -> bytes:
         """Return the content of a blob.

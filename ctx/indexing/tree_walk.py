@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from ctx.errors import CtxError, GitFailed
-from ctx.git.formats import DIRECTORY_MODE, TreeEntry
+from ctx.git.formats import TreeEntry
 from ctx.git.path_rules import PathRules
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
@@ -15,7 +14,6 @@ from ctx.storage.partition import Node, root_node
 MOST_ENTRIES = 5_000_000
 """Maximum number of entries of a tree with repeated subtrees; each occurrence counts."""
 _FEW_REPEATED = 10_000
-_READ_AT_ONCE = 1000
 
 
 class TreeReader:
@@ -80,21 +78,12 @@ class TreeReader:
 
 
 def check_size(repository: Repository, tree: bytes) -> None:
-    """Raise CtxError if a tree has more than MOST_ENTRIES entries; equal trees are read once a level."""
-    level: Mapping[bytes, int] = {tree: 1}
+    """Raise CtxError if a tree has more than MOST_ENTRIES entries."""
     total = 0
-    while level:
-        below: Counter[bytes] = Counter()
-        trees = list(level)
-        for start in range(0, len(trees), _READ_AT_ONCE):
-            for oid, entries in repository.trees_entries(trees[start : start + _READ_AT_ONCE]).items():
-                total += level[oid] * len(entries)
-                if total > MOST_ENTRIES:
-                    raise CtxError(
-                        f"the tree {tree.hex()} holds the same directories again and again, more than "
-                        f"{MOST_ENTRIES:,} entries in all: name a directory of it with <revision>:<path>"
-                    )
-                for entry in entries:
-                    if entry.mode == DIRECTORY_MODE:
-                        below[entry.oid] += level[oid]
-        level = below
+    for level, found in repository.tree_levels(tree):
+        total += sum(level[oid] * len(entries) for oid, entries in found.items())
+        if total > MOST_ENTRIES:
+            raise CtxError(
+                f"the tree {tree.hex()} holds the same directories again and again, more than "
+                f"{MOST_ENTRIES:,} entries in all: name a directory of it with <revision>:<path>"
+            )

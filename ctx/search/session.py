@@ -94,7 +94,7 @@ class SearchSession(Session):
         They are fetched from the remotes of a partial clone; no other method fetches objects.
         `on_fetch` is called with their number before each fetch. Raises `GitFailed`.
         """
-        from ctx.indexing.lacking import fetch_lacking
+        from ctx.git.promised import fetch_missing
 
         tree = self.resolve(revision, branch).tree
         if self.snapshots.covered(tree) is not None and not self.indexer.uncounted(tree):
@@ -105,7 +105,7 @@ class SearchSession(Session):
                 return self.indexer.uncounted(tree)
             return [member.oid for cluster in self.indexer.missing(tree) for member in cluster.members]
 
-        return fetch_lacking(self.repository, tree, files, on_fetch or (lambda _: None))
+        return fetch_missing(self.repository, tree, files, on_fetch or (lambda _: None))
 
     @cached_property
     def indexer(self) -> Indexer:

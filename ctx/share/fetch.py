@@ -61,11 +61,11 @@ def fetch(
 
 def _bring_rules(repository: Repository, tree: bytes) -> None:
     """Fetch into a partial clone the few files that determine the clusters of a tree."""
-    from ctx.indexing.lacking import fetch_lacking
+    from ctx.git.promised import fetch_missing
 
     # Without them most clusters are the same; the others count as missing.
     with suppress(GitFailed):
-        fetch_lacking(repository, tree, lambda: (), lambda _: None)
+        fetch_missing(repository, tree, lambda: (), lambda _: None)
 
 
 def fetch_on_miss(session: SearchSession, tree: bytes) -> str | None:
