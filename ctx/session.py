@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctx import text
+from ctx.git.alternates import alternates_with
 from ctx.git.repository import Repository, open_repository
 from ctx.storage.descriptor import Descriptor, embedded_model
 from ctx.storage.snapshots import Snapshots
@@ -41,7 +42,7 @@ class Session:
         """Open the repository that contains `path`, or use an open one, which is closed with the session."""
         self.repository: Repository = repository or open_repository(path)
         self.descriptor: Descriptor = embedded_model()
-        alternates = self.repository.alternates_with(DIRECTORY)
+        alternates = alternates_with(self.repository.alternates, DIRECTORY)
         self.store = Store(self.repository.common_dir, alternates, self.repository.permissions)
         self.store.check_layout()
         self.snapshots = Snapshots(self.store, str(self.descriptor))

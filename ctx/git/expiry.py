@@ -19,7 +19,7 @@ def cutoff(repository: Repository, grace: str | None) -> float:
     `grace` is an expiry date of git (`2.weeks.ago`, `now`, `never`, see git-reflog(1)) or a number of days;
     the default is `ctx.gcGrace`. Raises UsageError if it is neither.
     """
-    requested = grace if grace is not None else repository.config("ctx.gcGrace") or GRACE
+    requested = grace if grace is not None else repository.settings.get("ctx.gcGrace") or GRACE
     if requested.isascii() and requested.isdigit():
         requested = f"{requested}.days.ago"
     # No other command parses dates as git does.

@@ -110,7 +110,11 @@ def output(
     variables: Variables | None = None,
 ) -> bytes:
     """Return the standard output of a git command. Raises GitFailed with git's message."""
-    done = run(directory, arguments, stdin, variables)
+    return checked(run(directory, arguments, stdin, variables))
+
+
+def checked(done: subprocess.CompletedProcess[bytes]) -> bytes:
+    """Return the standard output of a git that has ended. Raises GitFailed with git's message."""
     if done.returncode:
         raise GitFailed(error_message(done))
     return done.stdout

@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 from ctx.errors import CtxError, Damaged, NotARepository, NothingCommitted, UnknownRevision
 from ctx.git import process
-from ctx.git.alternates import alternates, alternates_with
+from ctx.git.alternates import alternates
 from ctx.git.formats import (
     DIRECTORY_MODE,
     CommitInfo,
@@ -79,7 +79,7 @@ class Repository:
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> bytes:
         """Return the standard output of a git command that reads. Raises GitFailed with git's message."""
-        return process.output(self.location.directory, arguments, stdin, self.location.variables)
+        return process.checked(self.location.run(*arguments, stdin=stdin))
 
     def run(self, *arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
         """Run a git command that reads and return the completed process, whatever its status."""
@@ -120,13 +120,6 @@ class Repository:
             for name in map(bytes.hex, oids)
             for folder in folders
         )
-
-    def alternates_with(self, holding: str) -> list[str]:
-        """Return the common directories of the repositories that this one borrows objects from.
-
-        Only those that contain something named `holding`, and that git trusts.
-        """
-        return alternates_with(self.alternates, holding)
 
     def tree_entries(self, tree: bytes) -> list[TreeEntry]:
         """Return the entries of one tree, one level deep, in git's order. Raises KeyError, Damaged."""
@@ -267,7 +260,7 @@ class Repository:
             name = os.fsdecode(done.stdout).rstrip("\n")
             if name and self.commit_of(name):
                 return name
-        for branch in (self.config("init.defaultBranch"), "main", "master"):
+        for branch in (self.settings.get("init.defaultBranch"), "main", "master"):
             if branch and self.commit_of(f"refs/heads/{branch}"):
                 return f"refs/heads/{branch}"
         return None
@@ -322,7 +315,9 @@ class Repository:
         return found
 
     def _head_name(self) -> str | None:
-        storage = self.location.variable("GIT_REFERENCE_BACKEND") or self.config("extensions.refStorage")
+        storage = self.location.variable("GIT_REFERENCE_BACKEND") or self.settings.get(
+            "extensions.refStorage"
+        )
         if storage in (None, "files"):
             # With loose references HEAD is this file (gitrepository-layout(5)); leave a link to git.
             path = os.path.join(self.git_dir, "HEAD")
@@ -339,8 +334,8 @@ class Repository:
         """Return the remotes, the one that this work tree most likely follows first."""
         branch = self.current_branch()
         wanted = (
-            self.config(f"branch.{branch}.remote") if branch else None,
-            self.config("checkout.defaultRemote"),
+            self.settings.get(f"branch.{branch}.remote") if branch else None,
+            self.settings.get("checkout.defaultRemote"),
             "origin",
         )
         known = self.settings.remotes
@@ -357,8 +352,4 @@ class Repository:
     @property
     def permissions(self) -> Permissions:
         """Permissions of new files in this repository."""
-        return Permissions.parse(self.config("core.sharedRepository"))
-
-    def config(self, key: str) -> str | None:
-        """Return the value of a setting, the last one if there are several; None if it is not set."""
-        return self.settings.get(key)
+        return Permissions.parse(self.settings.get("core.sharedRepository"))

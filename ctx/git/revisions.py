@@ -54,7 +54,7 @@ def resolve(
         return repository.resolve_tree(revision)._replace(revision=_qualified(repository, revision))
     if branch is not None:
         return _branch(repository, branch)
-    if configured := repository.config("ctx.revision"):
+    if configured := repository.settings.get("ctx.revision"):
         try:
             return repository.resolve_tree(configured)._replace(resolved_by=CONFIG)
         except UnknownRevision as error:

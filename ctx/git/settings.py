@@ -109,8 +109,8 @@ class Settings:
     @property
     def promisors(self) -> list[str]:
         """Remotes that have promised the objects that are missing here, in git's order."""
-        names = [name for name in self._values if name.startswith("remote.") and name.endswith(".promisor")]
-        found = [name[len("remote.") : -len(".promisor")] for name in names if self.get_bool(name, False)]
+        remotes = [name for name, _ in self.sections("remote", "promisor")]
+        found = [name for name in remotes if self.get_bool(f"remote.{name}.promisor", False)]
         # The remote named by the extension comes last, see "Partial Clone" in git's technical documentation.
         last = self.get("extensions.partialclone")
         return [name for name in found if name != last] + ([last] if last else [])

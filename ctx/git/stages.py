@@ -35,8 +35,8 @@ def unmerged(root: str, variables: process.Variables) -> list[Unmerged]:
     return found
 
 
-def one_side(entries: Sequence[Unmerged], side: str) -> bytes:
-    """Return input for `git update-index -z --index-info` that keeps one side of each path.
+def one_side(entries: Sequence[Unmerged], side: str) -> list[bytes]:
+    """Return lines for `git update-index -z --index-info` that keeps one side of each path.
 
     A path that the side does not have is removed. Raises CtxError if nothing is in conflict.
     """
@@ -51,7 +51,7 @@ def one_side(entries: Sequence[Unmerged], side: str) -> bytes:
     lines += [
         entry.mode + b" " + entry.oid + b"\t" + entry.path for entry in entries if entry.stage == STAGES[side]
     ]
-    return b"\0".join(lines) + b"\0"
+    return lines
 
 
 def refuse(entries: Sequence[Unmerged]) -> None:

@@ -19,6 +19,7 @@ import stat
 import tempfile
 import time
 import weakref
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -29,8 +30,6 @@ from ctx.git.repository import Repository
 
 MOST_UNTRACKED = 5_000
 """Largest number of untracked files included: more suggest a directory that should be ignored."""
-
-
 _GRAIN_NS = 2_500_000_000
 """Age up to which a file may be rewritten with the same times, in file systems with coarse timestamps."""
 
@@ -46,7 +45,7 @@ class _Changes(NamedTuple):
     remove: list[bytes]
     changed: int | None
     left_out: int
-    entries: bytes = b""
+    entries: Sequence[bytes] = ()
     stamp: bytes | None = None
 
 
@@ -54,8 +53,6 @@ _NO_ROOM = (
     "the uncommitted files cannot be read, because there is no scratch space ({}): "
     "set TMPDIR to a directory with room, or search the commit with --revision HEAD"
 )
-
-
 _ABOUT_INDEX = re.compile(r"index file|bad signature|bad index|index uses|index entr|malformed index")
 _BROKEN = (
     "git's index is damaged ({0}): remove {1} and run `git reset`, which keeps all files as they are, "
@@ -91,17 +88,10 @@ class WorkTree:
     ) -> None:
         try:
             self._write_tree(root, changes, variables, parent)
-        except OSError as error:
+        except BaseException as error:
             self.close()
-            raise _NoRoomError(_NO_ROOM.format(error.strerror)) from error
-        except GitFailed as error:
-            self.close()
-            for code in (errno.ENOSPC, errno.EDQUOT):
-                if os.strerror(code) in str(error):
-                    raise _NoRoomError(_NO_ROOM.format(os.strerror(code))) from error
-            raise
-        except BaseException:
-            self.close()
+            if reason := _lack_of_room(error):
+                raise _NoRoomError(_NO_ROOM.format(reason)) from error
             raise
 
     def _write_tree(
@@ -122,17 +112,14 @@ class WorkTree:
             ALTERNATES: with_alternate(listed, repository.location.objects),
         }
         # git would write a split index beside the real one.
-        update = ["-c", "core.splitIndex=false", "update-index", "-z", "--stdin"]
-        for options, paths in (
-            (["--force-remove"], changes.remove),
-            (["--add", "--remove", "--replace"], changes.update),
+        update = ["-c", "core.splitIndex=false", "update-index", "-z"]
+        for options, lines in (
+            (["--force-remove", "--stdin"], changes.remove),
+            (["--add", "--remove", "--replace", "--stdin"], changes.update),
+            (["--replace", "--index-info"], changes.entries),
         ):
-            if paths:
-                head, tail = update[:3], update[3:]
-                process.output(root, [*head, *options, *tail], b"\0".join(paths) + b"\0", variables)
-        if changes.entries:
-            command = [*update[:3], "-z", "--replace", "--index-info"]
-            process.output(root, command, changes.entries, variables)
+            if lines:
+                process.output(root, [*update, *options], b"\0".join(lines) + b"\0", variables)
         if changes.changed is None:
             self.changed = _differing(repository, root, variables)
         written = process.output(root, ["write-tree", "--missing-ok"], None, variables)
@@ -170,7 +157,13 @@ def open_work_tree(
         "GIT_WORK_TREE": root,
     }
     try:
-        changes = _changed_by(repository, root, largest, variables, staged, side)
+        if side is not None:
+            changes = _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
+        elif staged:
+            stages.refuse(stages.unmerged(root, variables))
+            changes = _Changes([], [], _differing(repository, root, variables), 0)
+        else:
+            changes = _changes(repository, root, largest, variables)
     except GitFailed as error:
         if not _ABOUT_INDEX.search(str(error)):
             raise
@@ -178,21 +171,6 @@ def open_work_tree(
     if earlier is not None and changes.stamp is not None and changes.stamp == earlier.stamp:
         return earlier
     return WorkTree(repository, root, changes, variables)
-
-
-def _changed_by(
-    repository: Repository,
-    root: str,
-    largest: int,
-    variables: process.Variables,
-    staged: bool,
-    side: str | None,
-) -> _Changes:
-    if side is not None:
-        return _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))
-    if staged:
-        return _staged(repository, root, variables)
-    return _changes(repository, root, largest, variables)
 
 
 def has_work_tree(repository: Repository) -> bool:
@@ -208,6 +186,16 @@ def shows_untracked(repository: Repository) -> bool:
     return mode is None or mode.lower() not in ("no", "false", "off", "0", "")
 
 
+def _lack_of_room(error: BaseException) -> str | None:
+    """Return the system's message if a scratch file could not be written, else None."""
+    if isinstance(error, OSError):
+        return error.strerror
+    full = (
+        [os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT)] if isinstance(error, GitFailed) else []
+    )
+    return next((message for message in full if message in str(error)), None)
+
+
 def _in_memory() -> str | None:
     """Return a directory in memory for scratch files, where removal is fast; None if unavailable."""
     if "TMPDIR" not in os.environ:
@@ -220,11 +208,9 @@ def _in_memory() -> str | None:
 def _index_file(repository: Repository) -> str:
     """Return the path of the index; git reads a relative GIT_INDEX_FILE from the top of the work tree."""
     named = repository.location.variable("GIT_INDEX_FILE")
-    return (
-        os.path.join(repository.work_tree or "", named)
-        if named
-        else os.path.join(repository.git_dir, "index")
-    )
+    if named:
+        return os.path.join(repository.work_tree or "", named)
+    return os.path.join(repository.git_dir, "index")
 
 
 def _copy_with_time(source: str, target: str) -> None:
@@ -235,42 +221,23 @@ def _copy_with_time(source: str, target: str) -> None:
     os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def _staged(repository: Repository, root: str, variables: process.Variables) -> _Changes:
-    stages.refuse(stages.unmerged(root, variables))
-    return _Changes([], [], _differing(repository, root, variables), 0)
-
-
 def _differing(repository: Repository, root: str, variables: process.Variables) -> int:
     """Return the number of paths of the index that differ from HEAD."""
-    command = [
-        "diff-index",
-        "--cached",
-        "--name-only",
-        "-z",
-        "--no-renames",
-        "--ignore-submodules=dirty",
-        repository.empty_tree.hex() if repository.checked_out() is None else "HEAD",
-        "--",
-    ]
-    return process.output(root, command, None, variables).count(b"\0")
+    base = repository.empty_tree.hex() if repository.checked_out() is None else "HEAD"
+    options = ("--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty")
+    return process.output(root, ["diff-index", *options, base, "--"], None, variables).count(b"\0")
 
 
 def _changes(repository: Repository, root: str, largest: int, variables: process.Variables) -> _Changes:
     """Return the changes of `git status` (porcelain format 2, see git-status(1)), without submodules."""
     untracked_files = "all" if shows_untracked(repository) else "no"
-    command = [
-        "status",
-        "--porcelain=v2",
-        "-z",
-        f"--untracked-files={untracked_files}",
-        "--no-renames",
-        "--ignore-submodules=all",
-    ]
+    options = ("--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=all")
+    command = ["status", *options, f"--untracked-files={untracked_files}"]
     update: list[bytes] = []
     remove: list[bytes] = []
     changed = untracked = left_out = 0
-    said = process.output(root, command, None, variables)
-    for line in said.split(b"\0"):
+    status = process.output(root, command, None, variables)
+    for line in status.split(b"\0"):
         kind = line[:2]
         if kind == b"1 ":
             fields = line.split(b" ", 8)
@@ -296,12 +263,12 @@ def _changes(repository: Repository, root: str, largest: int, variables: process
         else:
             # Too large, missing, unreadable, or not a file: its old text must not be shown either.
             remove.append(path)
-    stamp = _stamp(repository, root, said, update, remove)
+    stamp = _stamp(repository, root, status, update, remove)
     return _Changes(update, remove, changed, left_out, stamp=stamp)
 
 
 def _stamp(
-    repository: Repository, root: str, said: bytes, update: list[bytes], remove: list[bytes]
+    repository: Repository, root: str, status: bytes, update: list[bytes], remove: list[bytes]
 ) -> bytes | None:
     """Return a digest of status output, index, differing files, settings and attributes.
 
@@ -319,7 +286,7 @@ def _stamp(
         os.path.join(root, os.path.expanduser(own_attributes)),
     )
     files = [os.fsencode(path) for path in decisive]
-    digest = blake2b(said + b"\0\0" + b"\0".join(remove) + b"\0\0", digest_size=20)
+    digest = blake2b(status + b"\0\0" + b"\0".join(remove) + b"\0\0", digest_size=20)
     digest.update(repository.settings.digest)
     for path in [*files, *(os.path.join(os.fsencode(root), path) for path in update)]:
         try:

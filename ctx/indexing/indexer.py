@@ -209,7 +209,7 @@ class Indexer:
 
     def _borrowed(self, tree: bytes, root: Node, named: bool) -> View | None:
         """Return a borrowed view if catching up would take too long or is disabled, else None."""
-        mode = self._repository.config("ctx.catchUp") or AUTO
+        mode = self._repository.settings.get("ctx.catchUp") or AUTO
         if mode not in (ALWAYS, AUTO, NEVER):
             raise UsageError(f"ctx.catchUp is {mode!r}: set it to always, auto or never with `git config`")
         if mode == ALWAYS or (mode == AUTO and (named or self._catalog.latest() is None)):

@@ -24,7 +24,7 @@ def reachable_trees(repository: Repository, since: float) -> set[bytes]:
 
 
 def _configured(repository: Repository) -> Iterator[bytes]:
-    revision = repository.config("ctx.revision")
+    revision = repository.settings.get("ctx.revision")
     try:
         if revision:
             yield repository.resolve_tree(revision).tree

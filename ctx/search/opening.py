@@ -158,7 +158,7 @@ def open_resolved(
 
 def _fallen_back(session: SearchSession, asked: Resolution) -> tuple[Resolution, str | None, Behind | None]:
     """Return the tree to answer from instead of one that is not covered, if `ctx.fallback` is set."""
-    fallback = session.repository.config("ctx.fallback")
+    fallback = session.repository.settings.get("ctx.fallback")
     if fallback not in (None, "none", "snapshot"):
         raise UsageError(f"ctx.fallback is {fallback!r}: set it to snapshot or none with `git config`")
     if fallback != "snapshot" or asked.resolved_by in (REVISION, BRANCH, CONFIG):

@@ -91,7 +91,7 @@ class ShareRepository:
 
     def _recreate(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
-        shared = self._repository.config("core.sharedRepository")
+        shared = self._repository.settings.get("core.sharedRepository")
         options = ["--quiet", "--bare", "--template=", *([f"--shared={shared}"] if shared else [])]
         created = self._git.run("init", *options, at_home=False)
         if created.returncode:

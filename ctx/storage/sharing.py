@@ -22,7 +22,7 @@ _ASKED_AGAIN = 600.0
 
 def setting(repository: Repository) -> str:
     """Return the value of `ctx.storage`. Raises UsageError for an invalid value."""
-    value = repository.config("ctx.storage") or AUTO
+    value = repository.settings.get("ctx.storage") or AUTO
     if value not in (AUTO, LOCAL, SHARED):
         raise UsageError(f"ctx.storage is {value!r}: set it to auto, local or shared with `git config`")
     return value

@@ -234,11 +234,11 @@ def test_settings(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "ctx.given")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "with\nnewline")
     found = open_repository(repo.path)
-    assert found.config("ctx.two") == found.config("CTX.TWO") == "2"
+    assert found.settings.get("ctx.two") == found.settings.get("CTX.TWO") == "2"
     assert found.settings.get_all("ctx.two") == ["1", "2"]
-    assert found.config("ctx.given") == "with\nnewline"
-    assert found.config("remote.Up.url") == "x"
-    assert found.config("remote.up.url") is found.config("ctx.absent") is None
+    assert found.settings.get("ctx.given") == "with\nnewline"
+    assert found.settings.get("remote.Up.url") == "x"
+    assert found.settings.get("remote.up.url") is found.settings.get("ctx.absent") is None
     assert found.settings.remotes == ["Up"]
     assert found.settings.get_bool("ctx.on", False)
     assert not found.settings.get_bool("ctx.off", False)

@@ -190,7 +190,7 @@ def _complete(
         indexer.restore([pair for pair in pairs if pair not in lacking])
     if not lacking:
         return
-    never = index.repository.config("ctx.catchUp") == _NEVER
+    never = index.repository.settings.get("ctx.catchUp") == _NEVER
     try:
         asked = _AT_ONCE + 1 if never else indexer.to_ask(tree, lacking, _AT_ONCE)
     except Damaged:
