@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -59,6 +59,14 @@ def color(command: Command) -> Command:
         help="When to colour; auto is on a terminal, unless NO_COLOR is set.",
     )
     return option(command)
+
+
+def at_most_one(given: Mapping[str, object]) -> str | None:
+    """Return the option with a value, if any. Raises click.UsageError for several."""
+    named = [option for option, value in given.items() if value]
+    if len(named) > 1:
+        raise click.UsageError(f"{' and '.join(named)} exclude each other; give one of them.")
+    return named[0] if named else None
 
 
 LIMIT_MAX = 1000
