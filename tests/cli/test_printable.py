@@ -72,10 +72,10 @@ def test_odd_fields_of_a_hit(capsys):
     answer = Answer([hit], "main", None, b"\2" * 20, "HEAD", Coverage(True, 1, 1, {}), None, None, None, 0.1)
     print_records(answer, b"")
     assert capsys.readouterr().out.split("\0") == ["x.py", "1", "1", "a\ufffdb", "0.5000", ""]
-    found = hit_object(hit, None)
+    found = hit_object(hit, False)
     assert found["alsoAt"] == ["a/b.py", "a/\ufffd.py"]
     assert [base64.b64decode(path) for path in found["alsoAtBytes"]] == list(also)
-    assert "alsoAtBytes" not in hit_object(hit._replace(also_at=also[:1]), None)
+    assert "alsoAtBytes" not in hit_object(hit._replace(also_at=also[:1]), False)
 
 
 @pytest.mark.parametrize("name", ["a\u202eb", "a\u009b2Jb", "a\x1b[2Jb"])

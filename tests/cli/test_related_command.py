@@ -20,21 +20,18 @@ def test_what_is_like_a_line(git_ctx: GitCtx, copied: Project) -> None:
     assert run.status == 0
     assert run.lines[0].startswith("../other/sitting.py:")
     assert run.lines[2] == "    near-duplicate"
-    found = git_ctx("related", "src/session.py:12", "--json-output", "--no-content", cwd=copied.path).json
-    (hit,) = found["results"]
-    assert (hit["result"]["sourcePosition"]["relativePath"], hit["duplicate"]) == (
-        "other/sitting.py",
-        "near-duplicate",
-    )
-    cite = git_ctx("search", "renew session", "--json-output", cwd=copied.path).json["results"][0]["citation"]
+    found = git_ctx("related", "src/session.py:12", "--json", "--no-content", cwd=copied.path).json
+    (hit,) = found["hits"]
+    assert (hit["path"], hit["duplicate"]) == ("other/sitting.py", "near-duplicate")
+    cite = git_ctx("search", "renew session", "--json", cwd=copied.path).json["hits"][0]["citation"]
     assert git_ctx("related", cite, "--no-content", cwd=copied.path).status == 0
     coloured = git_ctx("related", "src/session.py:12", "--color=always", cwd=copied.path)
     assert "near-duplicate" in coloured.text
 
 
 def test_code_on_stdin_may_be_like_nothing(git_ctx: GitCtx, copied: Project) -> None:
-    same = git_ctx("related", "-", "--json-output", cwd=copied.path, stdin=SESSION.encode()).json
-    assert same["results"][0]["duplicate"] in ("identical", "near-duplicate")
+    same = git_ctx("related", "-", "--json", cwd=copied.path, stdin=SESSION.encode()).json
+    assert same["hits"][0]["duplicate"] in ("identical", "near-duplicate")
     other = b"SELECT warehouse, SUM(pallets) FROM deliveries GROUP BY warehouse HAVING SUM(pallets) > 12;"
     none = git_ctx("related", "-", cwd=copied.path, stdin=other)
     assert (none.status, none.lines[0]) == (1, "nothing in this tree is like it")
@@ -48,12 +45,12 @@ def test_what_is_about_to_be_committed(git_ctx: GitCtx, copied: Project) -> None
     run = git_ctx("related", "--staged", "--no-content", cwd=copied.path)
     assert run.status == 0
     assert run.lines[0].startswith("third.py:")
-    assert run.lines[0].endswith(" is like:")
+    assert run.lines[0].endswith(" is similar to:")
     assert "other/sitting.py" in run.text
-    assert run.lines[-1] == "-- 1 change with something like it elsewhere"
-    found = git_ctx("related", "--in", "HEAD", "--json-output", cwd=copied.path).json
-    assert found["type"] == "related_changes_result"
-    (result,) = found["results"]
+    assert run.lines[-1] == "-- 1 change with similar code elsewhere"
+    found = git_ctx("related", "--in", "HEAD", "--json", cwd=copied.path).json
+    assert found["type"] == "related_changes"
+    (result,) = found["hits"]
     assert result["changed"]["change"]["state"] == "added"
     assert {hit["duplicate"] for hit in result["related"]} == {"near-duplicate"}
 
@@ -86,9 +83,9 @@ def test_evolution_names_commits(git_ctx: GitCtx, copied: Project) -> None:
     assert changed[0] == f"{head} Ada Tester: use now"
     assert changed[1].endswith("Ada Tester: change")
     answer = git_ctx(
-        "search", "--evolution", "--json-output", "renew session expiry", "--", "src", cwd=copied.path
+        "search", "--evolution", "--json", "renew session expiry", "--", "src", cwd=copied.path
     ).json
-    found = answer["results"][0]["evolution"]
+    found = answer["hits"][0]["evolution"]
     assert [one["subject"] for one in found["commits"]] == ["use now", "change"]
     assert (found["complete"], found["uncommitted"]) == (True, False)
     tree = git_ctx("search", "--evolution", "renew", "--revision", "HEAD^{tree}", cwd=copied.path)

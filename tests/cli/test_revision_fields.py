@@ -23,6 +23,7 @@ def said(git_ctx: GitCtx, project: Project, *arguments: str) -> Any:
 COMMANDS: list[tuple[str, ...]] = [
     ("search", "--json-output", "--revision", "{}", *QUESTION),
     ("search", "--json", "--revision", "{}", *QUESTION),
+    ("search", "--explain", "--json", "--revision", "{}", *QUESTION),
     ("related", "--json-output", "--revision", "{}", "{code}:5"),
     ("explain", "{code}", "--json", "--revision", "{}", "--task", " ".join(QUESTION)),
     ("pack", "--json", "--revision", "{}", "--task", " ".join(QUESTION)),
@@ -34,7 +35,7 @@ def given(command: tuple[str, ...], name: str, code: str) -> list[str]:
     return [word.replace("{code}", code).replace("{}", name) for word in command]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:3]))
 def test_every_command_says_the_id_and_the_name(
     git_ctx: GitCtx, tagged: Project, command: tuple[str, ...]
 ) -> None:
@@ -80,7 +81,8 @@ def test_uncommitted_files_lie_on_the_commit_of_head(git_ctx: GitCtx, tagged: Pr
     [
         (("search", "--json-output", "--lang", "rust"), "no file of this tree is in rust"),
         (("search", "--json", "--lang", "rust"), "no file of this tree is in rust"),
-        (("history", "--json-output", "--author", "nobody"), "no commit of main did this"),
+        (("search", "--explain", "--json", "--lang", "rust"), "no file of this tree is in rust"),
+        (("history", "--json-output", "--author", "nobody"), "no commit of main answers this"),
         (("related", "--json-output", "--in", "HEAD"), "nothing in main answers this"),
     ],
 )

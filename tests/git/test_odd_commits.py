@@ -105,7 +105,7 @@ def test_search_history_and_status_work_beside_an_odd_commit(
         for form in ((), ("--timeline",), ("--json-output",)):
             done = program("history", *form, query, cwd=repo.path)
             assert done.status == 0, done.err
-        hits = json.loads(done.out)["results"]
+        hits = json.loads(done.out)["hits"]
         assert commit.hex() in [hit["commit"] for hit in hits]
     status = program("status", cwd=repo.path)
     assert status.status == 0, status.err

@@ -151,7 +151,7 @@ def test_further_queries(project: Repo, service: Service) -> None:
     assert len(service.requests) == 1
     assert run.json["furtherQueries"] == ["session_drawer", "invoice"]
     run = git_ctx(project.path, "search", "compute the", "--expand")
-    assert 'also asked "session_drawer", "invoice"' in run.out + run.err
+    assert 'also searched "session_drawer", "invoice"' in run.out + run.err
 
 
 def test_keys_are_with_gits_credential_helper(project: Repo, service: Service, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_path_may_be_pasted_in_the_quotes_it_is_printed_in(repo: Repo) -> None
         done = run(repo, "explain", path, "--task", "renew the session", "--json", cwd=cwd)
         assert (done.returncode, json.loads(done.stdout)["path"]) == (0, odd.decode()), (cwd, path)
     done = run(repo, "related", f"{quoted}:1", "--json-output", "--no-content")
-    assert json.loads(done.stdout)["type"] == "search_result"
+    assert json.loads(done.stdout)["type"] == "related"
     with ctx.open(repo.path) as index:
         pack = index.pack(f"rework {quoted}").pack
     assert pack.files[0].path == odd
@@ -172,7 +172,7 @@ def test_the_command_tells_in_words_and_by_its_status(repo: Repo) -> None:
 
 def test_search_by_file_on_the_command_line(repo: Repo) -> None:
     repo.commit({**FILES, b"caf\xe9.py": "session = 1\n"})
-    done = run(repo, "search", "--json", "renew the session")
+    done = run(repo, "search", "--explain", "--json", "renew the session")
     found = json.loads(done.stdout)
     assert done.returncode == 0
     assert set(found) >= {"type", "schema", "query", "queryTerms", "tokenizer", "hits", "tree", "coverage"}
@@ -185,7 +185,7 @@ def test_search_by_file_on_the_command_line(repo: Repo) -> None:
     assert best["path"] == "server/sessions.py"
     assert best["excerpts"][0]["text"].startswith("class SessionStore")
     assert any("pathBytes" in one for one in found["hits"])
-    done = run(repo, "search", "--json", "--no-content", "renew the session")
+    done = run(repo, "search", "--explain", "--json", "--no-content", "renew the session")
     assert all(one["excerpts"] == [] for one in json.loads(done.stdout)["hits"])
     done = run(repo, "search", "--explain", "renew the session", "-n", "1")
     assert done.returncode == 0
@@ -194,8 +194,8 @@ def test_search_by_file_on_the_command_line(repo: Repo) -> None:
     done = run(repo, "search", "--explain", "xyzzy", "--", "picture.png")
     assert done.returncode == 1
     for wrong in (
-        ["--json", "--explain"],
-        ["--json", "--in", "HEAD"],
+        ["--json-output", "--explain"],
+        ["--explain", "--in", "HEAD"],
         ["--explain", "--expand"],
         ["--json", "-z"],
     ):

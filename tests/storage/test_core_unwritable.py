@@ -139,7 +139,7 @@ def test_a_pack_that_cannot_be_kept_is_printed(make_repo: Callable[..., Repo], t
     git.chmod(0o755)
     for run in runs.values():
         assert run.status == 0
-        assert run.err.startswith("warning: the pack is not kept: the index in ")
+        assert run.err.startswith("warning: the pack is not stored: the index in ")
     assert runs[()].out == runs["--stdout",].out == expected.out
     assert json.loads(runs["--json",].out)["task"] == "renew the session of a user"
     assert listed.status == 0

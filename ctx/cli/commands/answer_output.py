@@ -1,44 +1,157 @@
-"""Answers for programs: JSON, or NUL-terminated fields. For text output see ctx.cli.commands.answer_text."""
+"""Answers about one tree: the choice of the format, JSON, and NUL-terminated fields. See docs/json.md."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
-from ctx.cli.commands.answer_text import TextOf, left_out_in_words, uncommitted_in_words
-from ctx.cli.commands.change_output import change_object, comparison_object, evolution_object
-from ctx.cli.commands.printing import path_fields, paths_fields, print_json, revision_fields
+from ctx.cli.commands import streams
+from ctx.cli.commands.answer_text import left_out_in_words, print_plain, uncommitted_in_words
+from ctx.cli.commands.printing import (
+    fields_of,
+    path_fields,
+    paths_fields,
+    plain,
+    print_json,
+    revision_fields,
+)
 from ctx.search.citations import citation
 from ctx.text.escaping import escape_control
 from ctx.text.paths import from_here
-from ctx.types import Answer, Behind, Coverage, Hit, Submodule, Uncommitted
+from ctx.types import Answer, Hit, Submodule
+
+SCHEMA = 1
+"""Version of the answers of `--json`; raised by incompatible changes."""
 
 
-def print_json_answer(answer: Answer, text_of: TextOf | None) -> None:
-    """Print the whole answer as one object, without `content` if `text_of` is None."""
-    print_json(
-        {
-            "type": "search_result",
-            "results": [hit_object(hit, text_of) for hit in answer.hits],
-            "message": message_of(answer, len(answer.hits)),
-            "rankedWith": list(answer.ranked_with),
-            "furtherQueries": list(answer.further_queries),
-            **tree_fields(answer),
-            "submodules": [submodule_object(one) for one in answer.submodules],
-            **({"comparison": comparison_object(answer.comparison)} if answer.comparison else {}),
-        }
-    )
+def print_answer(
+    kind: str, answer: Answer, query: str, prefix: bytes, *, form: str | None, with_text: bool, color: str
+) -> None:
+    """Print an answer in the form that an option names: `--json`, `--json-output`, `-z`, or None for text."""
+    if form == "--json":
+        print_json(envelope(kind, answer, [hit_object(hit, with_text) for hit in answer.hits]))
+    elif form == "--json-output":
+        print_json(published_object(answer, with_text))
+    elif form == "-z":
+        print_records(answer, prefix)
+    elif streams.takes_colour(color, sys.stdout):
+        from ctx.cli.commands.answer_terminal import print_coloured
+
+        print_coloured(answer, query, prefix, with_text=with_text)
+    else:
+        print_plain(answer, query, prefix, with_text=with_text)
+
+
+def envelope(kind: str, answer: Answer, hits: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """Return an answer as an object with these hits, best first."""
+    return {
+        "type": kind,
+        "schema": SCHEMA,
+        **more,
+        **tree_fields(answer),
+        "submodules": [path_fields("path", one.path) | fields_of(one, path="") for one in answer.submodules],
+        "comparison": comparison_object(answer),
+        "message": message_of(answer, len(hits)),
+        "rankedWith": list(answer.ranked_with),
+        "furtherQueries": list(answer.further_queries),
+        "hits": hits,
+    }
+
+
+def hit_object(hit: Hit, with_text: bool) -> dict[str, Any]:
+    """Return a hit as an object; paths are from the repository's root, lines count from 1, both included."""
+    return {
+        **path_fields("path", hit.path),
+        "startLine": hit.position.start_line,
+        "endLine": hit.position.end_line,
+        "symbol": hit.symbol,
+        "kind": hit.kind,
+        "language": hit.language,
+        "isTest": hit.is_test,
+        "score": round(hit.score, 6),
+        **shared_fields(hit),
+        **({"text": hit.text} if with_text else {}),
+    }
+
+
+def shared_fields(hit: Hit) -> dict[str, Any]:
+    """Return the fields of a hit that both formats have."""
+    optional = {
+        "change": hit.change and fields_of(hit.change, lines="changedLines"),
+        "duplicate": hit.duplicate,
+        "evolution": plain(hit.evolution),
+    }
+    return {
+        "agreement": round(hit.agreement, 6),
+        "blob": hit.blob.hex(),
+        "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
+        **paths_fields("alsoAt", hit.also_at),
+        **{name: value for name, value in optional.items() if value},
+    }
+
+
+def published_object(answer: Answer, with_text: bool) -> dict[str, Any]:
+    """Return an answer in the published search schema, which does not change."""
+    comparison = comparison_object(answer)
+    return {
+        "type": "search_result",
+        "results": [published_hit(hit, with_text) for hit in answer.hits],
+        "message": message_of(answer, len(answer.hits)),
+        "rankedWith": list(answer.ranked_with),
+        "furtherQueries": list(answer.further_queries),
+        **tree_fields(answer),
+        "submodules": [submodule_object(one) for one in answer.submodules],
+        **({"comparison": comparison} if comparison else {}),
+    }
+
+
+def published_hit(hit: Hit, with_text: bool) -> dict[str, Any]:
+    """Return a hit in the published search schema; offsets are bytes into the blob."""
+    return {
+        "result": {
+            "scoredText": {"similarity": round(hit.score, 6)},
+            "sourcePosition": {
+                **path_fields("relativePath", hit.path),
+                "startOffset": hit.position.start,
+                "endOffset": hit.position.end,
+            },
+            "indexItemType": "CHUNKS",
+        },
+        **({"content": hit.text} if with_text else {}),
+        "contentStartLine": hit.position.start_line,
+        "contentEndLine": hit.position.end_line,
+        "symbol": hit.symbol,
+        "kind": hit.kind,
+        "isTestCase": hit.is_test,
+        "language": hit.language,
+        **shared_fields(hit),
+    }
+
+
+def submodule_object(one: Submodule) -> dict[str, Any]:
+    """Return a submodule in the published schema; `problem` is null if it was searched."""
+    return path_fields("relativePath", one.path) | fields_of(one, path="")
 
 
 def tree_fields(answer: Answer) -> dict[str, Any]:
     """Return the fields about the tree that every answer has."""
+    behind = answer.behind
     return {
         **revision_fields(answer.revision, answer.commit, answer.tree),
         "resolvedBy": answer.resolved_by,
-        "coverage": coverage_object(answer.coverage),
-        "uncommitted": uncommitted_object(answer.uncommitted),
-        "behind": behind_object(answer.behind),
+        "coverage": plain(answer.coverage),
+        "uncommitted": answer.uncommitted and fields_of(answer.uncommitted, changed="changedFiles"),
+        "behind": behind and fields_of(behind) | {"ahead": None if behind.commits is None else behind.ahead},
     }
+
+
+def comparison_object(answer: Answer) -> dict[str, Any] | None:
+    """Return the other tree of a comparison and the numbers of differences, null without one."""
+    other = answer.comparison
+    return other and (
+        fields_of(other, text="range") | revision_fields(other.revision, other.commit, other.tree)
+    )
 
 
 def message_of(answer: Answer, hits: int) -> str | None:
@@ -57,80 +170,6 @@ def message_of(answer: Answer, hits: int) -> str | None:
     return "; ".join(filter(None, parts)) or None
 
 
-def submodule_object(one: Submodule) -> dict[str, Any]:
-    """Return a submodule as an object; `problem` is null, and `commit` and `tree` set, if it was searched."""
-    return {
-        **path_fields("relativePath", one.path),
-        "pinned": one.pinned.hex(),
-        "commit": one.commit.hex() if one.commit else None,
-        "tree": one.tree.hex() if one.tree else None,
-        "problem": one.problem,
-    }
-
-
-def hit_object(hit: Hit, text_of: TextOf | None) -> dict[str, Any]:
-    """Return a hit as an object; paths are from the repository's root, offsets are bytes into the blob."""
-    content = {} if text_of is None else {"content": text_of(hit)}
-    return {
-        "result": {
-            "scoredText": {"similarity": round(hit.score, 6)},
-            "sourcePosition": {
-                **path_fields("relativePath", hit.path),
-                "startOffset": hit.position.start,
-                "endOffset": hit.position.end,
-            },
-            "indexItemType": "CHUNKS",
-        },
-        **content,
-        "contentStartLine": hit.position.start_line,
-        "contentEndLine": hit.position.end_line,
-        "symbol": hit.symbol,
-        "kind": hit.kind,
-        "isTestCase": hit.is_test,
-        "language": hit.language,
-        "agreement": round(hit.agreement, 6),
-        "blob": hit.blob.hex(),
-        "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
-        **paths_fields("alsoAt", hit.also_at),
-        **change_object(hit),
-        **evolution_object(hit),
-        **({"duplicate": hit.duplicate} if hit.duplicate else {}),
-    }
-
-
-def uncommitted_object(uncommitted: Uncommitted | None) -> dict[str, Any] | None:
-    """Return the uncommitted changes in an answer, null if only committed content was searched."""
-    return uncommitted and {
-        "changedFiles": uncommitted.changed,
-        "leftOut": uncommitted.left_out,
-        "state": uncommitted.state,
-    }
-
-
-def behind_object(behind: Behind | None) -> dict[str, Any] | None:
-    """Return the distance to the indexed tree, null if the requested tree itself is indexed."""
-    return behind and {
-        "tree": behind.tree.hex(),
-        "commit": behind.commit.hex() if behind.commit else None,
-        "commits": behind.commits,
-        "ahead": None if behind.commits is None else behind.ahead,
-        "files": behind.files,
-    }
-
-
-def coverage_object(coverage: Coverage) -> dict[str, Any]:
-    """Return how much of the tree the answer covers."""
-    return {
-        "complete": coverage.complete,
-        "files": coverage.files,
-        "chunks": coverage.chunks,
-        "skipped": coverage.skipped,
-        "scanned": coverage.scanned,
-        "uncovered": coverage.uncovered,
-        "withoutWords": coverage.without_words,
-    }
-
-
 def print_records(answer: Answer, prefix: bytes) -> None:
     """Print five NUL-terminated fields per hit: path, first line, last line, symbol, score (`xargs -0 -n 5`).
 
@@ -141,7 +180,7 @@ def print_records(answer: Answer, prefix: bytes) -> None:
     for hit in answer.hits:
         change = (hit.change.state, hit.change.side) if hit.change is not None else ()
         fields = (
-            from_here(hit.path, prefix).decode("utf-8", "surrogateescape"),
+            os.fsdecode(from_here(os.fsencode(hit.path), prefix)),
             str(hit.position.start_line),
             str(hit.position.end_line),
             hit.symbol.replace("\0", "\ufffd"),

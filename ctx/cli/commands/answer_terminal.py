@@ -12,11 +12,10 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ctx.cli.commands.answer_text import TextOf, also_at, cite, closing_line, no_text
-from ctx.cli.commands.change_output import change_in_words, changed_lines, evolution_lines, sign_of
+from ctx.cli.commands.answer_text import changed_lines, cite, closing_line, no_text, remarks, sign_of
+from ctx.cli.commands.printing import shown_path
 from ctx.cli.commands.snippet import shown_changes
 from ctx.text.escaping import escape_control, harmless
-from ctx.text.paths import from_here, quoted
 from ctx.types import Answer, Hit
 
 THEME = "ansi_dark"
@@ -36,7 +35,7 @@ LEXERS = {
 """Languages with their Pygments names, or with the most similar language that Pygments has."""
 
 
-def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+def print_coloured(answer: Answer, query: str, prefix: bytes, *, with_text: bool) -> None:
     """Print each hit as `path:first-last  symbol  kind  score` with a highlighted snippet below it."""
     console = Console(
         file=sys.stdout, force_terminal=True, highlight=False, soft_wrap=not sys.stdout.isatty()
@@ -46,16 +45,10 @@ def print_coloured(answer: Answer, query: str, text_of: TextOf | None, prefix: b
         console.print()
     for hit in answer.hits:
         console.print(heading(hit, prefix), soft_wrap=True)
-        if hit.duplicate is not None:
-            console.print(Text(f"    {hit.duplicate}", "bold red"), soft_wrap=True)
-        if hit.change is not None:
-            console.print(Text(f"    {change_in_words(hit.change)}", "yellow"), soft_wrap=True)
-        for line in evolution_lines(hit.evolution) if hit.evolution else ():
-            console.print(Text(f"    {line}", "dim"), soft_wrap=True)
-        if hit.also_at:
-            console.print(Text(f"    also at {also_at(hit, prefix)}", "dim"), soft_wrap=True)
-        if text_of is not None:
-            text = text_of(hit)
+        for style, line in remarks(hit, prefix):
+            console.print(Text(f"    {line}", style), soft_wrap=True)
+        if with_text:
+            text = hit.text
             if text is None:
                 console.print(Text(f"  {no_text(hit)}", "yellow"), soft_wrap=True)
             else:
@@ -68,7 +61,7 @@ def heading(hit: Hit, prefix: bytes) -> Text:
     """Return the line above a snippet."""
     position = hit.position
     return Text.assemble(
-        (quoted(from_here(hit.path, prefix)), "magenta"),
+        (shown_path(hit.path, prefix), "magenta"),
         (f":{position.start_line}-{position.end_line}", "green"),
         *([("  " + harmless(hit.symbol), "bold")] if hit.symbol else []),
         (f"  {hit.kind}", "cyan"),

@@ -3,91 +3,79 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 
-from ctx.cli.commands.change_output import (
-    change_in_words,
-    changed_lines,
-    comparison_in_words,
-    evolution_lines,
-    sign_of,
-)
-from ctx.cli.commands.snippet import shown_changes
+from ctx.cli.commands.printing import shown_path
+from ctx.cli.commands.snippet import numbered, shown_changes
 from ctx.search.citations import SHORT, citation
 from ctx.text.escaping import escape_control, harmless
-from ctx.text.paths import from_here, quoted
-from ctx.text.pluralize import pluralize
-from ctx.types import Answer, Hit, Uncommitted
+from ctx.text.pluralize import pluralize, pluralize_with
+from ctx.text.wording import date_of
+from ctx.types import NEW, Answer, Change, Comparison, Evolution, Hit, Uncommitted
 
-TextOf = Callable[[Hit], str | None]
-"""Returns the text of a hit, None if it cannot be read."""
+_SUBJECT = 72
+"""Maximum characters of a commit subject."""
+_MOST_RANGES = 6
+"""Maximum number of changed line ranges to list."""
 
 
-def print_plain(answer: Answer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
+def print_plain(answer: Answer, query: str, prefix: bytes, *, with_text: bool) -> None:
     """Print greppable lines `path:first-last:symbol`, each followed by a numbered and indented snippet."""
-    write = sys.stdout.write
     if answer.message:
-        write(f"{escape_control(answer.message)}\n\n")
+        sys.stdout.write(f"{escape_control(answer.message)}\n\n")
     for hit in answer.hits:
-        print_hit(hit, query, text_of, prefix)
-    write(closing_line(answer) + "\n")
+        print_hit(hit, query, prefix, with_text=with_text)
+    sys.stdout.write(closing_line(answer) + "\n")
 
 
-def print_hit(hit: Hit, query: str, text_of: TextOf | None, prefix: bytes) -> None:
-    """Print one hit, with its text unless `text_of` is None."""
-    write = sys.stdout.write
-    write(f"{place_of(hit, prefix)}\n    cite {cite(hit)}\n")
+def print_hit(hit: Hit, query: str, prefix: bytes, *, with_text: bool) -> None:
+    """Print one hit."""
+    lines = [place_of(hit, prefix), f"    cite {cite(hit)}"]
+    lines += [f"    {line}" for _, line in remarks(hit, prefix)]
+    if with_text:
+        text = hit.text
+        lines += [f"    {no_text(hit)}"] if text is None else snippet(hit, text, query)
+        lines.append("")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def remarks(hit: Hit, prefix: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the lines between the head of a hit and its text, each with a style for the terminal."""
     if hit.duplicate is not None:
-        write(f"    {hit.duplicate}\n")
+        yield "bold red", hit.duplicate
     if hit.change is not None:
-        write(f"    {change_in_words(hit.change)}\n")
+        yield "yellow", change_in_words(hit.change)
     if hit.evolution is not None:
-        write("".join(f"    {line}\n" for line in evolution_lines(hit.evolution)))
+        for line in evolution_lines(hit.evolution):
+            yield "dim", line
     if hit.also_at:
-        write(f"    also at {also_at(hit, prefix)}\n")
-    if text_of is not None:
-        text = text_of(hit)
-        write(f"    {no_text(hit)}\n\n" if text is None else snippet(hit, text, query) + "\n")
+        named = ", ".join(shown_path(path, prefix) for path in hit.also_at[:3])
+        more = len(hit.also_at) - 3
+        yield "dim", f"also at {named}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def no_text(hit: Hit) -> str:
     """Return the text shown for an unreadable hit. In a partial clone git fetches the blob on demand."""
-    return (
-        f"the text is not in this clone, or damaged: `git cat-file -p {hit.blob.hex()}` gets it or says why"
-    )
+    return f"the text is missing or damaged; `git cat-file -p {hit.blob.hex()}` fetches it or shows the error"
 
 
 def place_of(hit: Hit, prefix: bytes) -> str:
     """Return `path:first-last:symbol`."""
-    first, last = hit.position.start_line, hit.position.end_line
-    return f"{quoted(from_here(hit.path, prefix))}:{first}-{last}:{harmless(hit.symbol)}"
+    lines = f"{hit.position.start_line}-{hit.position.end_line}"
+    return f"{shown_path(hit.path, prefix)}:{lines}:{harmless(hit.symbol)}"
 
 
-def snippet(hit: Hit, text: str, query: str) -> str:
-    """Return some lines of a text, numbered and indented."""
-    out = ""
-    lines, width, before = text.split("\n"), len(str(hit.position.end_line)), -1
+def snippet(hit: Hit, text: str, query: str) -> Iterator[str]:
+    """Yield some lines of a text, numbered and indented; those that differ have a sign."""
     changed, sign = changed_lines(hit), sign_of(hit)
-    for number in shown_changes(text, query, changed):
-        if number != before + 1:
-            out += f"    {'':{width}}  ...\n"
-        mark = sign if number in changed else " "
-        line = f"  {mark} {hit.position.start_line + number:{width}}  {harmless(lines[number])}"
-        out += line.rstrip() + "\n"
-        before = number
-    return out
+    shown = shown_changes(text, query, changed)
+    for number, line in numbered(text, shown, hit.position.start_line):
+        yield f"  {sign if number in changed else ' '} {line}"
 
 
 def cite(hit: Hit) -> str:
     """Return the citation of a hit with a short id, which `git ctx show` accepts too."""
     return citation(hit.blob, hit.position.start_line, hit.position.end_line, SHORT)
-
-
-def also_at(hit: Hit, prefix: bytes) -> str:
-    """Return up to three other paths of a hit and the number of the rest."""
-    named = [quoted(from_here(path, prefix)) for path in hit.also_at[:3]]
-    more = len(hit.also_at) - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
 def closing_line(answer: Answer, shown: int | None = None) -> str:
@@ -100,25 +88,23 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
     commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
     changes = f" {uncommitted_in_words(uncommitted)}" if uncommitted and uncommitted.changed else ""
+    tree = f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})"
     parts = [
         f"{hits} in {answer.revision}{commit}{changes}",
-        comparison_in_words(answer.comparison)
-        if answer.comparison
-        else f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})",
+        comparison_in_words(answer.comparison) if answer.comparison else tree,
         f"{'all' if coverage.complete else 'only'} {pluralize(coverage.files, 'file')}, "
         + pluralize(coverage.chunks, "chunk"),
     ]
     if answer.submodules:
         searched = sum(one.commit is not None for one in answer.submodules)
         parts.append(f"{searched:,} of {pluralize(len(answer.submodules), 'submodule')} searched")
-    left_out = sum(coverage.skipped.values())
-    if left_out:
+    if left_out := sum(coverage.skipped.values()):
         parts.append(f"{left_out:,} left out")
     if answer.ranked_with:
         parts.append(f"ranked with {', '.join(answer.ranked_with)}")
     if answer.further_queries:
-        asked = ", ".join(f'"{query}"' for query in answer.further_queries)
-        parts.append(f"also asked {asked}")
+        queries = ", ".join(f'"{query}"' for query in answer.further_queries)
+        parts.append(f"also searched {queries}")
     if uncommitted and uncommitted.left_out:
         parts.append(left_out_in_words(uncommitted))
     return escape_control(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
@@ -128,11 +114,53 @@ def uncommitted_in_words(uncommitted: Uncommitted) -> str:
     """Return `with 2 files not committed`."""
     files = pluralize(uncommitted.changed, "file")
     known = {"work tree": f"{files} not committed", "staged": f"{files} staged"}
-    return (
-        f"with {known.get(uncommitted.state, f'{uncommitted.state} of the conflict, {files} not committed')}"
-    )
+    conflict = f"{uncommitted.state} of the conflict, {files} not committed"
+    return f"with {known.get(uncommitted.state, conflict)}"
 
 
 def left_out_in_words(uncommitted: Uncommitted) -> str:
-    """Return `7 files of many untracked not looked at`."""
-    return f"{pluralize(uncommitted.left_out, 'file')} of many untracked not looked at"
+    """Return `7 files of many untracked not searched`."""
+    return f"{pluralize(uncommitted.left_out, 'file')} of many untracked not searched"
+
+
+def change_in_words(change: Change) -> str:
+    """Return text such as `modified, lines 12-14, 20` or `removed, lines 3-9 of the old text`."""
+    ranges = [f"{a}" if a == b else f"{a}-{b}" for a, b in change.lines[:_MOST_RANGES]]
+    left = len(change.lines) - len(ranges)
+    named = ", ".join(ranges) + (f" and {pluralize(left, 'more range')}" if left else "")
+    plural = "" if len(change.lines) == 1 and "-" not in named else "s"
+    return f"{change.state}, line{plural} {named}" + ("" if change.side == NEW else " of the old text")
+
+
+def evolution_lines(evolution: Evolution) -> Iterator[str]:
+    """Yield a line for each commit that changed a hit, newest first."""
+    if evolution.uncommitted:
+        yield "changed, not committed"
+    for one in evolution.commits:
+        subject = one.subject if len(one.subject) <= _SUBJECT else one.subject[:_SUBJECT] + "…"
+        yield escape_control(f"changed {date_of(one.time)} {one.commit.hex()[:12]} {one.author}: {subject}")
+    if not evolution.complete:
+        yield "possibly changed before that too: `git log -L` shows more"
+
+
+def changed_lines(hit: Hit) -> frozenset[int]:
+    """Return the numbers of the lines of a hit's text that differ, counted from 0."""
+    first = hit.position.start_line
+    ranges = hit.change.lines if hit.change else ()
+    return frozenset(line - first for a, b in ranges for line in range(a, b + 1))
+
+
+def sign_of(hit: Hit) -> str:
+    """Return the sign before a line that differs, as in a diff."""
+    return "+" if hit.change is None or hit.change.side == NEW else "-"
+
+
+def comparison_in_words(other: Comparison) -> str:
+    """Return `against main 1a2b3c4d5e6f: 3 files differ, chunks: 4 added, 2 modified, 0 removed`."""
+    short = other.commit.hex()[:12] if other.commit else ""
+    name = other.revision if not short or short in other.revision else f"{other.revision} {short}"
+    files = pluralize_with(other.files, "file", "differs", "differ")
+    return (
+        f"against {name}: {files}, chunks: {other.added:,} added, {other.modified:,} modified, "
+        f"{other.removed:,} removed"
+    )

@@ -28,12 +28,10 @@ NOTHING_PUBLISHED = 1
 @options.silent
 @options.as_json
 @options.root
-@click.pass_context
 def command(
-    context: click.Context,
     remote: str | None,
     revisions: tuple[str, ...],
-    path_filters: tuple[str, ...],
+    paths: tuple[str, ...],
     sparse: bool,
     silent: bool,
     as_json: bool,
@@ -47,7 +45,6 @@ def command(
     import ctx
     from ctx.share.fetch import fetch
 
-    paths = options.pathspecs(context, path_filters)
     with ctx.open(".") as index:
         report = fetch(
             index.session,

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from ctx.cli.commands.printing import path_fields, print_json, revision_fields
-from ctx.cli.commands.snippet import shown_lines
+from ctx.cli.commands.printing import (
+    fields_of,
+    path_fields,
+    print_json,
+    print_lines,
+    revision_fields,
+    shown_path,
+)
+from ctx.cli.commands.snippet import numbered, shown_lines
 from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, Month
-from ctx.text.escaping import escape_control, harmless
-from ctx.text.paths import from_here, quoted
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import date_of
 
 TextOf = Callable[[bytes, ChangedLines], str | None]
-"""Returns the lines of a place in a commit, None if they cannot be read."""
+"""Returns changed lines of a commit, None if they cannot be read."""
+SCHEMA = 1
+"""Version of the JSON answer; raised by incompatible changes."""
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
 """Maximum bars of a timeline; with more months, several share a bar."""
@@ -23,37 +29,27 @@ WIDTH = 60
 
 def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, prefix: bytes) -> None:
     """Print each commit on a line, with its subject and changed places below it."""
-    write = sys.stdout.write
-    if answer.message:
-        write(f"{escape_control(answer.message)}\n\n")
+    lines = [answer.message, ""] if answer.message else []
     for hit in answer.hits:
         merge = " (merge)" if hit.is_merge else ""
-        write(f"{hit.commit.hex()[:12]} {date_of(hit.author_time)} {escape_control(hit.author)}{merge}\n")
-        write(f"    {escape_control(hit.subject)}\n")
+        lines += [
+            f"{hit.commit.hex()[:12]} {date_of(hit.author_time)} {hit.author}{merge}",
+            f"    {hit.subject}",
+        ]
         for place in hit.places:
-            write(place_in_words(hit, place, query, text_of, prefix))
-        write("\n")
+            lines += place_lines(place, query, text_of and text_of(hit.commit, place), prefix)
+        lines.append("")
     if answer.timeline:
-        write(sparkline(answer.timeline))
-    write(closing_line(answer) + "\n")
+        lines += [sparkline(answer.timeline), ""]
+    print_lines([*lines, closing_line(answer)])
 
 
-def place_in_words(
-    hit: CommitHit, place: ChangedLines, query: str, text_of: TextOf | None, prefix: bytes
-) -> str:
-    """Return `+ path:first-last` for added lines or `-` for removed ones, followed by the best lines."""
-    sign = "-" if place.is_removed else "+"
-    out = f"  {sign} {quoted(from_here(place.path, prefix))}:{place.first}-{place.last}\n"
-    text = text_of(hit.commit, place) if text_of is not None else None
-    if text is None:
-        return out
-    lines, width, before = text.split("\n"), len(str(place.last)), -1
-    for number in shown_lines(text, query):
-        if number != before + 1:
-            out += f"    {'':{width}}  ...\n"
-        out += f"    {place.first + number:{width}}  {harmless(lines[number])}".rstrip() + "\n"
-        before = number
-    return out
+def place_lines(place: ChangedLines, query: str, text: str | None, prefix: bytes) -> Iterator[str]:
+    """Yield `+ path:first-last` for added lines or `-` for removed ones, followed by the best lines."""
+    path = shown_path(place.path, prefix)
+    yield f"  {'-' if place.is_removed else '+'} {path}:{place.first}-{place.last}"
+    if text is not None:
+        yield from (f"    {line}" for _, line in numbered(text, shown_lines(text, query), place.first))
 
 
 def sparkline(months: list[Month]) -> str:
@@ -67,73 +63,52 @@ def sparkline(months: list[Month]) -> str:
     line = f"{months[0].month} {bars} {months[-1].month}  {unit} a bar"
     if peak.commits:
         line += f"; most in {peak.month}: {pluralize(peak.commits, 'commit')}"
-    return line + "\n\n"
+    return line
 
 
 def closing_line(answer: HistoryAnswer) -> str:
     """Return the last line: number of commits found and searched, and the revision."""
-    known = answer.coverage
-    count = len(answer.hits)
-    tip = answer.commit.hex()[:12]
+    coverage, count = answer.coverage, len(answer.hits)
     commits = pluralize(count, "commit") if count else "no commits"
-    parts = [f"{commits} of {known.commits:,} in {answer.revision} {tip}"]
-    if known.passed != known.commits:
-        parts.append(f"{known.passed:,} pass the filters")
-    if known.indexed:
-        parts.append(f"{known.indexed:,} newly indexed")
-    if known.cut:
-        parts.append(f"{known.cut:,} large ones known in part")
-    return escape_control(f"-- {'; '.join(parts)}; {answer.seconds:.2f} s")
+    parts = [f"{commits} of {coverage.commits:,} in {answer.revision} {answer.commit.hex()[:12]}"]
+    if coverage.passed != coverage.commits:
+        parts.append(f"{coverage.passed:,} pass the filters")
+    if coverage.indexed:
+        parts.append(f"{coverage.indexed:,} newly indexed")
+    if coverage.cut:
+        parts.append(f"{coverage.cut:,} large ones truncated")
+    return f"-- {'; '.join(parts)}; {answer.seconds:.2f} s"
 
 
 def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: bool) -> None:
     """Print the whole answer as one object."""
+    message = answer.message
+    if not message and not answer.hits:
+        message = f"no commit of {answer.revision} answers this"
+    months = [fields_of(month) | {"strength": round(month.strength, 6)} for month in answer.timeline]
     print_json(
         {
-            "type": "history_result",
-            "results": [hit_object(hit, text_of) for hit in answer.hits],
-            "message": message_of(answer),
+            "type": "history",
+            "schema": SCHEMA,
             **revision_fields(answer.revision, answer.commit, answer.tree),
-            "coverage": answer.coverage._asdict(),
-            **(
-                {
-                    "timeline": [
-                        {"month": month.month, "commits": month.commits, "strength": round(month.strength, 6)}
-                        for month in answer.timeline
-                    ]
-                }
-                if timeline
-                else {}
-            ),
+            "coverage": fields_of(answer.coverage),
+            "message": message,
+            **({"timeline": months} if timeline else {}),
+            "hits": [hit_object(hit, text_of) for hit in answer.hits],
         }
     )
 
 
-def message_of(answer: HistoryAnswer) -> str | None:
-    """Return the message for an answer, None if there is none."""
-    if answer.message or answer.hits:
-        return answer.message
-    return f"no commit of {answer.revision} did this"
-
-
 def hit_object(hit: CommitHit, text_of: TextOf | None) -> dict[str, Any]:
     """Return a commit with its changed places as an object; paths are relative to the repository's root."""
-    return {
-        "commit": hit.commit.hex(),
-        "author": hit.author,
-        "authorTime": hit.author_time,
-        "committerTime": hit.committer_time,
-        "subject": hit.subject,
-        "isMerge": hit.is_merge,
-        "similarity": round(hit.score, 6),
-        "changes": [
-            {
-                **path_fields("relativePath", place.path),
-                "side": "old" if place.is_removed else "new",
-                "startLine": place.first,
-                "endLine": place.last,
-                **({} if text_of is None else {"content": text_of(hit.commit, place)}),
-            }
-            for place in hit.places
-        ],
-    }
+    changes = [
+        {
+            **path_fields("path", place.path),
+            "side": "old" if place.is_removed else "new",
+            "startLine": place.first,
+            "endLine": place.last,
+            **({} if text_of is None else {"text": text_of(hit.commit, place)}),
+        }
+        for place in hit.places
+    ]
+    return fields_of(hit, places="") | {"score": round(hit.score, 6), "changes": changes}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -69,122 +70,122 @@ def at_most_one(given: Mapping[str, object]) -> str | None:
     return named[0] if named else None
 
 
-LIMIT_MAX = 1000
+def from_stdin(text: str) -> str:
+    """Return a text, or stdin for `-`."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" else text
+
+
+def query(words: tuple[str, ...]) -> str:
+    """Return the query: the joined arguments, or stdin for `-`. Raises click.UsageError if it is empty."""
+    text = from_stdin(" ".join(words))
+    if not text.strip():
+        raise click.UsageError("The query is empty; say in words or in code what you look for.")
+    return text
 
 
 class WithPathspecs(click.Command):
-    """Command that takes arguments after `--` as pathspecs, as git does; `pathspecs` returns them."""
+    """Command that takes arguments after `--` as pathspecs, as git does, and adds them to `--path-filter`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
-            cut = args.index("--")
-            ctx.meta["pathspecs"] = tuple(args[cut + 1 :])
-            args = args[:cut]
+            end = args.index("--")
+            ctx.meta["pathspecs"] = tuple(args[end + 1 :])
+            args = args[:end]
         return super().parse_args(ctx, args)
 
 
-def pathspecs(context: click.Context, path_filters: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the pathspecs of `--path-filter` and those after `--`."""
-    after: tuple[str, ...] = context.meta.get("pathspecs", ())
-    return path_filters + after
+def path_filter(text: str = "Only files that a git pathspec matches") -> Callable[[Command], Command]:
+    """Add `-p/--path-filter`, with the value `paths`."""
+    return click.option(
+        "-p",
+        "--path-filter",
+        "paths",
+        multiple=True,
+        metavar="PATHSPEC",
+        callback=lambda context, _parameter, paths: paths + context.meta.get("pathspecs", ()),
+        help=f"{text}; may be repeated, and given after `--`.",
+    )
 
 
 def limit(text: str) -> Callable[[Command], Command]:
     """Add `-n/--limit`."""
-    return click.option("-n", "--limit", type=click.IntRange(1, LIMIT_MAX), metavar="N", help=text)
+    return click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help=text)
 
 
-def path_filter(what: str = "Only files that a git pathspec matches") -> Callable[[Command], Command]:
-    """Add `-p/--path-filter`."""
-    return click.option(
-        "-p",
-        "--path-filter",
-        "path_filters",
-        multiple=True,
-        metavar="PATHSPEC",
-        help=f"{what}; may be repeated, and given after `--`.",
-    )
-
-
-def languages(command: Command) -> Command:
-    """Add `--lang`."""
-    text = "Only this language; may be repeated."
-    return click.option("--lang", "languages", multiple=True, metavar="NAME", help=text)(command)
-
-
-def one_tree(revision: str, branch: str) -> Callable[[Command], Command]:
-    """Add `--revision` and `--branch` with these help texts; `revision_and_branch` rejects both together."""
+def one_tree(verb: str) -> Callable[[Command], Command]:
+    """Add `--revision` and `--branch`; `revision_and_branch` rejects both together."""
 
     def add(command: Command) -> Command:
-        command = click.option("--branch", metavar="NAME", help=branch)(command)
-        return click.option("--revision", metavar="REV", help=revision)(command)
+        command = click.option("--branch", metavar="NAME", help=f"{verb} the tip of this branch.")(command)
+        return click.option("--revision", metavar="REV", help=f"{verb} this commit or tree.")(command)
 
     return add
 
 
-def text_of_hits(leave_out: str = "Leave out the text of the hits.") -> Callable[[Command], Command]:
-    """Add `--no-content` and `--full-name`."""
+def text_of_hits(text: str = "Leave out the text of the hits.") -> Callable[[Command], Command]:
+    """Add `--no-content`, `--full-name` and `-C`."""
 
     def add(command: Command) -> Command:
-        text = "Print paths from the root of the repository."
-        command = click.option("--full-name", is_flag=True, help=text)(command)
-        return click.option("--no-content", is_flag=True, help=leave_out)(command)
+        from_root = "Print paths from the root of the repository."
+        command = click.option("--full-name", is_flag=True, help=from_root)(root(command))
+        return click.option("--no-content", is_flag=True, help=text)(command)
 
     return add
 
 
 def recurse_submodules(command: Command) -> Command:
     """Add `--recurse-submodules`, as `git grep` and `git ls-files` have it."""
-    text = "Take in the submodules, as far as they are here."
+    text = "Include the submodules that are checked out."
     return click.option("--recurse-submodules", is_flag=True, help=text)(command)
 
 
-def within(command: Command) -> Command:
-    """Add `--in`; `one_range` returns its value."""
-    return click.option(
-        "--in",
-        "within",
-        metavar="RANGE",
-        help="Only what differs: A..B, A...B (since they parted), A^! (a commit), A (the work tree since A).",
-    )(command)
-
-
-def one_range(text: str | None, wanted: bool, overlay: str | None, revision: str | None) -> str | None:
-    """Return the range of `--in`, or HEAD if only a comparison is `wanted`. Raises click.UsageError."""
-    if text is None and not wanted:
-        return None
-    if revision is not None:
-        raise click.UsageError("--in names its trees by itself; leave out --revision and --branch.")
-    if overlay not in (None, "work tree", "staged"):
-        raise click.UsageError("--in goes with --work-tree and --staged only; give one of them, or neither.")
-    return "HEAD" if text is None else text
-
-
 _OVERLAYS = {
-    "--work-tree": ("work tree", "Search HEAD with the files as they lie there: the default in a work tree."),
-    "--staged": ("staged", "Search HEAD with what is staged, not with the work tree."),
+    "--work-tree": ("work tree", "Search HEAD with the files of the work tree: the default in a work tree."),
+    "--staged": ("staged", "Search HEAD with the staged files."),
     "--ours": ("ours", "In a conflict, search our side of each file in it."),
     "--theirs": ("theirs", "In a conflict, search their side of each file in it."),
-    "--base": ("base", "In a conflict, search what both sides of each file began with."),
+    "--base": ("base", "In a conflict, search the common ancestor of each file in it."),
     "--no-overlay": ("committed", "Search HEAD as it is committed."),
 }
-"""Options with their names in ctx.index, which is imported only for a search, and their help texts."""
+"""Options with their names in ctx.types and their help texts."""
 _GIVEN, _UNTRACKED = "overlays", "untracked"
 
 
-def overlay(command: Command) -> Command:
-    """Add the options that choose the overlay on HEAD; `one_overlay` returns the choice."""
-    command = click.option(
-        "--untracked",
-        is_flag=True,
-        expose_value=False,
-        callback=_show_untracked,
-        help="Untracked files too, where status.showUntrackedFiles hides them.",
-    )(command)
-    for option, (_, text) in reversed(_OVERLAYS.items()):
-        add = click.option(option, is_flag=True, expose_value=False, callback=_note_overlay, help=text)
-        command = add(command)
-    return command
+def selection(verb: str, limits: str) -> Callable[[Command], Command]:
+    """Add the options that select a tree, files and hits; `selected` returns them as fields of a Request."""
+    overlays = [
+        click.option(name, is_flag=True, expose_value=False, callback=_note_overlay, help=text)
+        for name, (_, text) in _OVERLAYS.items()
+    ]
+    decorators = [
+        limit(limits),
+        path_filter(),
+        click.option(
+            "--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."
+        ),
+        one_tree(verb),
+        *overlays,
+        click.option(
+            "--untracked",
+            is_flag=True,
+            expose_value=False,
+            callback=_show_untracked,
+            help="Untracked files too, where status.showUntrackedFiles hides them.",
+        ),
+        click.option(
+            "--in",
+            "within",
+            metavar="RANGE",
+            help="Only what differs in A..B, A...B (from the merge base), A^! (a commit), A (to now).",
+        ),
+    ]
+
+    def add(command: Command) -> Command:
+        for decorate in reversed(decorators):
+            command = decorate(command)
+        return command
+
+    return add
 
 
 def _note_overlay(context: click.Context, parameter: click.Parameter, given: bool) -> None:
@@ -198,23 +199,30 @@ def _show_untracked(context: click.Context, _parameter: click.Parameter, given: 
         set_for_this_run("status.showUntrackedFiles=all")
 
 
-def one_overlay(context: click.Context, named: str | None) -> str | None:
-    """Return the chosen overlay on HEAD, None for the default.
+def selected(given: dict[str, Any], compares: Callable[[str | None], bool]) -> dict[str, Any]:
+    """Return the values of `selection` as fields of a Request, with the chosen overlay on HEAD.
 
-    Raises click.UsageError for two overlays, and for an overlay together with a revision.
+    Without `--in`, `within` is HEAD if the command `compares` trees with this overlay. Raises
+    click.UsageError for options that exclude each other.
     """
-    given: list[str] = context.meta.get(_GIVEN, [])
-    if len(given) > 1:
-        raise click.UsageError(f"{' and '.join(given)} exclude each other; give one of them.")
-    if context.meta.get(_UNTRACKED) and (named is not None or given not in ([], ["--work-tree"])):
-        raise click.UsageError(
-            "--untracked goes with the work tree alone; leave out what names another tree."
-        )
-    if not given:
-        return None
-    if named is not None and given != ["--no-overlay"]:
-        raise click.UsageError(f"{given[0]} goes with HEAD alone; leave out --revision and --branch.")
-    return _OVERLAYS[given[0]][0]
+    revision_and_branch(given["revision"], given["branch"])
+    named = given["revision"] or given["branch"]
+    meta = click.get_current_context().meta
+    overlays: list[str] = meta.get(_GIVEN, [])
+    at_most_one(dict.fromkeys(overlays, True))
+    if meta.get(_UNTRACKED) and (named or overlays not in ([], ["--work-tree"])):
+        raise click.UsageError("--untracked goes with the work tree; leave out what names another tree.")
+    if named and overlays and overlays != ["--no-overlay"]:
+        raise click.UsageError(f"{overlays[0]} goes with HEAD alone; leave out --revision and --branch.")
+    overlay = _OVERLAYS[overlays[0]][0] if overlays else None
+    if given["within"] is None and compares(overlay):
+        given["within"] = "HEAD"
+    if given["within"] is not None:
+        if named:
+            raise click.UsageError("--in names its trees by itself; leave out --revision and --branch.")
+        if overlay not in (None, "work tree", "staged"):
+            raise click.UsageError("--in goes with --work-tree or --staged only.")
+    return given | {"overlay": overlay}
 
 
 def revision_and_branch(revision: str | None, branch: str | None) -> None:

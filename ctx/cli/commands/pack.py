@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.progress import reporter_for
-from ctx.cli.commands.search import announce
+from ctx.cli.commands.printing import note
+from ctx.cli.commands.progress import open_index, reporter_for
 from ctx.errors import NO_HITS, CtxError, StoreUnusable
-from ctx.text.escaping import escape_control
 
 if TYPE_CHECKING:
     from ctx.index import Index
@@ -27,153 +27,136 @@ _LOG_PART = 1 << 20
 """Bytes to read from each end of an error log."""
 
 
-@click.command(short_help="Pack excerpts for a task within a number of tokens.", options_metavar="[OPTIONS]")
-@click.option("--task", metavar="TEXT", help="What is to be done; `-` reads it from stdin.")
-@click.option("--update", metavar="PACK", help="Only what has changed since PACK was made.")
-@click.option(
-    "--budget-tokens",
-    "budget",
-    type=click.IntRange(1, BUDGET_MAX),
-    metavar="N",
-    help=f"The text has at most N tokens; {BUDGET:,} by default.",
-)
-@click.option(
-    "--max-files",
-    type=click.IntRange(1, FILES_MAX),
-    metavar="N",
-    help=f"At most N files; {FILES} by default.",
-)
-@click.option(
-    "--tokenizer",
-    type=click.Choice(TOKENIZERS),
-    metavar="|".join(TOKENIZERS),
-    help=f"Whose tokens are counted; {TOKENIZERS[0]} by default.",
-)
+def pack_options(command: options.Command) -> options.Command:
+    """Add the size of a pack and its revision, which are fields of PackOptions; None if not given."""
+    budget = click.option(
+        "--budget-tokens",
+        "budget",
+        type=click.IntRange(1, BUDGET_MAX),
+        metavar="N",
+        help=f"At most N tokens; {BUDGET:,} by default.",
+    )
+    files = click.option(
+        "--max-files",
+        type=click.IntRange(1, FILES_MAX),
+        metavar="N",
+        help=f"At most N files; {FILES} by default.",
+    )
+    revision = click.option(
+        "--revision", metavar="REV", help="Use this commit or tree; the work tree by default."
+    )
+    return budget(files(revision(command)))
+
+
+def choice(option: str, values: tuple[str, ...], text: str) -> Callable[[options.Command], options.Command]:
+    """Add an option with a few values, the first of which is the default."""
+    text = f"{text}; {values[0]} by default."
+    return click.option(option, type=click.Choice(values), metavar="|".join(values), help=text)
+
+
+@click.command(options_metavar="[OPTIONS]")
+@click.option("--task", metavar="TEXT", help="The task; `-` reads it from stdin.")
+@click.option("--update", metavar="PACK", help="Pack only what has changed since PACK was made.")
+@pack_options
+@choice("--tokenizer", TOKENIZERS, "The tokenizer that counts")
 @click.option(
     "--error-log",
     metavar="FILE",
-    help="Files, lines and functions that a log or a stack trace names come first.",
-)
-@click.option(
-    "--revision", metavar="REV", help="Pack this commit or tree; by default the files as they lie there."
+    help="Prefer files, lines and functions that a log or a stack trace names; `-` reads stdin.",
 )
 @click.option(
     "--in",
     "within",
     metavar="RANGE",
-    help="What differs comes first: A..B, A...B, A^! (a commit), or A (the work tree since A).",
+    help="Prefer what differs: A..B, A...B, A^! (a commit), or A (against the work tree).",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    metavar="|".join(FORMATS),
-    help=f"The format of the text; {FORMATS[0]} by default.",
-)
+@choice("--format", FORMATS, "The format of the text")
 @click.option("--stdout", is_flag=True, help="Print the text.")
 @click.option("--copy", is_flag=True, help="Copy the text to the clipboard.")
-@click.option("--list", "listing", is_flag=True, help="List the packs that are kept, the newest first.")
+@click.option("--list", "listing", is_flag=True, help="List the stored packs, the newest first.")
 @click.option("--read", "name", metavar="PACK", help="Print the text of PACK.")
 @options.as_json
 @options.root
 def command(
     task: str | None,
     update: str | None,
-    budget: int | None,
-    max_files: int | None,
-    tokenizer: str | None,
     error_log: str | None,
-    revision: str | None,
-    within: str | None,
-    form: str | None,
     stdout: bool,
     copy: bool,
     listing: bool,
     name: str | None,
     as_json: bool,
+    **pack: Any,
 ) -> int:
-    """Pack what a task needs of one tree into a text for a language model, within a number of tokens.
+    """Collect excerpts for a task within a token budget.
 
-    The pack is kept in the git directory, readable by you alone, and named by its slug. PACK is a slug, the
-    beginning of one, or `latest`. With --update what has changed since is packed, and what still holds is
-    referred to; options that are not given are those of PACK.
+    The text is for a language model. The pack is stored in the git directory, readable by you alone, and
+    named by its slug. PACK is a slug, the beginning of one, or `latest`. --update packs what has changed
+    since, and refers to what still holds; options that are not given are those of PACK.
     """
-    making = (budget, max_files, tokenizer, error_log, revision, within, form)
-    alone = [word for word, given in (("--list", listing), ("--read", name is not None)) if given]
-    if alone and (len(alone) > 1 or task is not None or update is not None or any(making)):
+    given = {key: value for key, value in pack.items() if value is not None}
+    alone = [word for word, value in (("--list", listing), ("--read", name is not None)) if value]
+    if alone and (len(alone) > 1 or task is not None or update is not None or given or error_log):
         raise click.UsageError(f"{alone[0]} makes no pack; leave out the options of one.")
-    if stdout and as_json:
-        raise click.UsageError("--stdout and --json exclude each other; give one of them.")
+    options.at_most_one({"--stdout": stdout, "--json": as_json})
     if not alone and task is None and update is None:
         raise click.UsageError(
             "Give a task (--task), a pack to update (--update) or to read (--read), or --list."
         )
+    from ctx.cli.commands import clipboard, pack_output
+
     if copy:
-        from ctx.cli.commands.clipboard import require_clipboard
-
-        require_clipboard()
-    import ctx
-
-    if alone:
-        with ctx.open(".") as index:
-            if listing:
-                from ctx.cli.commands.pack_output import print_list
-
-                print_list(index.packs.list(), as_json=as_json)
-                return 0
-            assert name is not None
-            return read(index, name, copy=copy, as_json=as_json)
-    text = sys.stdin.buffer.read().decode("utf-8", "replace") if task == "-" else task
+        clipboard.require_clipboard()
+    text = None if task is None else options.from_stdin(task)
     log = None if error_log is None else read_log(error_log)
     reporter = reporter_for()
-    with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
+    with open_index(reporter) as index:
+        if listing:
+            pack_output.print_list(index.packs.list(), as_json=as_json)
+            return 0
+        if name is not None:
+            return read(index, name, copy=copy, as_json=as_json)
         if update is None:
             from ctx.pack.types import PackOptions
 
-            given: dict[str, Any] = {
-                "budget": budget, "max_files": max_files, "tokenizer": tokenizer, "format": form,
-                "revision": revision, "within": within,
-            }  # fmt: skip
-            given = {key: value for key, value in given.items() if value is not None}
             made = index.pack(text or "", PackOptions(**given), log=log)
         else:
             from ctx.pack.updating import UpdateOptions
 
             parent = index.packs.read(index.packs.find(update))
-            changes = UpdateOptions(text, budget, max_files, tokenizer, form, revision, within)
-            made = index.update_pack(parent, changes, log=log)
+            made = index.update_pack(parent, UpdateOptions(text, **given), log=log)
         reporter.close()
-        return hand_on(index, made, stdout=stdout, copy=copy, as_json=as_json)
+        return deliver(index, made, stdout=stdout, copy=copy, as_json=as_json)
 
 
-def hand_on(index: Index, made: PackResult, *, stdout: bool, copy: bool, as_json: bool) -> int:
+def deliver(index: Index, made: PackResult, *, stdout: bool, copy: bool, as_json: bool) -> int:
     """Store a pack and print the requested output; print the whole pack if it cannot be stored."""
+    from ctx.cli.commands.clipboard import copy_text
     from ctx.cli.commands.pack_output import print_manifest, print_summary
 
     empty = not made.pack.files and made.pack.delta is None
-    kept = False
+    stored = False
     if not empty:
         try:
             index.packs.write(made.pack, made.prompt)
-            kept = True
+            stored = True
         except StoreUnusable as error:
-            print(escape_control(f"warning: the pack is not kept: {error}"), file=sys.stderr)
+            note(f"the pack is not stored: {error}", "warning")
             stdout = stdout or not (copy or as_json)
     if copy:
-        from ctx.cli.commands.clipboard import copy_text
-
         copy_text(made.prompt)
     if as_json:
         print_manifest(made.pack)
     elif stdout:
         sys.stdout.write(made.prompt)
     else:
-        print_summary(made.pack, index.packs.place(made.pack) if kept else None)
+        print_summary(made.pack, index.packs.place(made.pack) if stored else None)
     return NO_HITS if empty else 0
 
 
 def read(index: Index, name: str, *, copy: bool, as_json: bool) -> int:
     """Print a stored pack."""
+    from ctx.cli.commands.clipboard import copy_text
     from ctx.cli.commands.pack_output import print_manifest
 
     pack = index.packs.read(index.packs.find(name))
@@ -182,14 +165,12 @@ def read(index: Index, name: str, *, copy: bool, as_json: bool) -> int:
         return 0
     text = index.packs.prompt(pack)
     if pack.delta is not None and pack.delta.complete is None and not index.packs.has(pack.delta.parent):
-        print(
-            f"warning: this pack refers to {pack.delta.parent}, which is gone: "
-            f"`git ctx pack --update {pack.slug}` sends everything again",
-            file=sys.stderr,
+        note(
+            f"this pack refers to {pack.delta.parent}, which no longer exists: "
+            f"`git ctx pack --update {pack.slug}` packs everything again",
+            "warning",
         )
     if copy:
-        from ctx.cli.commands.clipboard import copy_text
-
         copy_text(text)
     sys.stdout.write(text)
     return 0

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctx.cli.commands.printing import print_json
+from ctx.cli.commands.printing import print_json, print_lines, shown_path
 from ctx.text.escaping import escape_control
-from ctx.text.paths import quoted
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import size, when
 
@@ -36,7 +35,7 @@ def print_summary(pack: Pack, place: str | None) -> None:
         lines.append(f"update of {delta.parent} ({kind})")
     lines += [f"  {describe(file)}" for file in pack.files]
     if delta is not None:
-        lines += [f"  {quoted(one.path)}  {one.reason}" for one in delta.removed]
+        lines += [f"  {shown_path(one.path, b'')}  {one.reason}" for one in delta.removed]
     if not lines:
         lines = ["nothing in this tree answers the task"]
     files = pluralize(sum(1 for file in pack.files if file.excerpts), "file")
@@ -45,32 +44,30 @@ def print_summary(pack: Pack, place: str | None) -> None:
     lines.append(f"-- {pack.slug}: {tokens}, {files}{ranked_with}")
     if place is not None:
         lines.append(os.path.relpath(place) if not os.path.relpath(place).startswith("..") else place)
-    sys.stdout.write("\n".join(map(escape_control, lines)) + "\n")
+    print_lines(lines)
 
 
 def describe(file: PackedFile) -> str:
     """Return a file of a pack as one line."""
     from ctx.pack.render import reasons
 
+    path = shown_path(file.path)
     state = f" {file.state}" if file.state else ""
     if not file.excerpts:
-        return f"{quoted(file.path)}{state}  no excerpt: {file.omission}"
+        return f"{path}{state}  no excerpt: {file.omission}"
     ranges = ",".join(f"{first}-{last}" for one in file.excerpts for first, last in one.ranges)
     why = reasons(file)
-    return f"{quoted(file.path)}:{ranges}{state}" + (f"  {why}" if why else "")
+    return f"{path}:{ranges}{state}" + (f"  {why}" if why else "")
 
 
 def print_list(packs: Sequence[StoredPack], *, as_json: bool) -> None:
-    """Print the list of stored packs."""
+    """Print the list of stored packs; times as JSON in seconds since 1970."""
     if as_json:
-        print_json({"type": "pack_list", "packs": [listed_object(one) for one in packs]})
+        listed = [
+            {"slug": one.slug, "createdAt": one.created // 10**9, "sizeBytes": one.size} for one in packs
+        ]
+        print_json({"type": "pack_list", "packs": listed})
         return
     if not packs:
-        print('no pack is kept; `git ctx pack --task "..."` makes one', file=sys.stderr)
-    for one in packs:
-        sys.stdout.write(f"{when(one.created // 10**9)}  {size(one.size):>8}  {one.slug}\n")
-
-
-def listed_object(one: StoredPack) -> dict[str, object]:
-    """Return a stored pack as an object; times in seconds since 1970."""
-    return {"slug": one.slug, "createdAt": one.created // 10**9, "sizeBytes": one.size}
+        print('no pack is stored; `git ctx pack --task "..."` makes one', file=sys.stderr)
+    print_lines(f"{when(one.created // 10**9)}  {size(one.size):>8}  {one.slug}" for one in packs)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctx.text.escaping import escape_control
+from ctx.text.paths import from_here, quoted
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -88,6 +89,11 @@ def paths_fields(name: str, paths: Iterable[str | bytes]) -> dict[str, list[str]
     if any(len(field) > 1 for field in fields):
         found[f"{name}Bytes"] = [base64.b64encode(path).decode() for path in raw]
     return found
+
+
+def shown_path(path: str | bytes, prefix: bytes = b"") -> str:
+    """Return a path of the repository for display: relative to the directory `prefix`, quoted as git does."""
+    return quoted(from_here(os.fsencode(path), prefix))
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from ctx.cli.commands.printing import fields_of, print_json
+from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
 from ctx.types import IndexReport, Progress
 
 if TYPE_CHECKING:
     import rich.progress
 
+    from ctx.index import Index
+    from ctx.types import Plan
+
+NOTICEABLE = 1.0
+"""Seconds of work from which indexing is announced."""
 Self = TypeVar("Self", bound="Reporter")
 LOG_INTERVAL = 5.0
 LINE_INTERVAL = 0.1
@@ -47,6 +54,26 @@ def reporter_for(*, as_json: bool = False, silent: bool = False, plain: bool = F
     if plain:
         return Log()
     return Bar() if sys.stderr.isatty() else Reporter()
+
+
+@contextmanager
+def open_index(reporter: Reporter) -> Iterator[Index]:
+    """Open the index of the current directory; progress goes to the reporter, costs to stderr."""
+    import ctx
+
+    with reporter, ctx.open(".", on_progress=reporter.progress, on_plan=announce) as index:
+        yield index
+
+
+def announce(plan: Plan) -> None:
+    """Print the cost of indexing a revision before the search, if it is noticeable."""
+    if plan.seconds >= NOTICEABLE:
+        text = (
+            f"indexing {plan.revision} first: {pluralize(plan.new_blobs, 'new blob')}, "
+            f"about {pluralize(plan.chunks, 'chunk')} and {plan.seconds:,.0f} s of work "
+            "(`git ctx plan` estimates it without indexing)"
+        )
+        print(escape_control(text), file=sys.stderr)
 
 
 class Counter(Reporter):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import paths_fields, print_json
-from ctx.text.escaping import escape_control
-from ctx.text.paths import from_here, quoted
+from ctx.cli.commands.printing import paths_fields, print_json, print_lines, shown_path
+from ctx.cli.commands.snippet import numbered
 
 if TYPE_CHECKING:
     from ctx.types import Cited
@@ -27,8 +27,7 @@ def command(citations: tuple[str, ...], plain: bool, as_json: bool) -> int:
     A CITATION is `<blob id>:<first line>-<last line>`, as search prints it. It always names the same text,
     even after the file has changed. An id alone means all lines.
     """
-    if plain and as_json:
-        raise click.UsageError("--plain and --json exclude each other; give one of them.")
+    options.at_most_one({"--plain": plain, "--json": as_json})
     import ctx
 
     with ctx.open(".") as index:
@@ -39,7 +38,8 @@ def command(citations: tuple[str, ...], plain: bool, as_json: bool) -> int:
     elif plain:
         sys.stdout.write("".join(one.text + "\n" for one in found))
     else:
-        sys.stdout.write("\n".join(text(one, prefix) for one in found))
+        for number, one in enumerate(found):
+            print_lines([*[""] * (number > 0), *lines(one, prefix)])
     return 0
 
 
@@ -57,15 +57,12 @@ def fields(cited: Cited) -> dict[str, object]:
     }
 
 
-def text(cited: Cited, prefix: bytes) -> str:
-    """Return cited lines as text: their paths in HEAD, then the numbered lines."""
+def lines(cited: Cited, prefix: bytes) -> Iterator[str]:
+    """Yield the citation with the paths in HEAD, then the numbered lines."""
     from ctx.search.citations import SHORT, citation
 
-    places = [f"{quoted(from_here(path, prefix))}:{cited.first}-{cited.last}" for path in cited.paths]
-    width = len(str(cited.last))
-    lines = [
-        f"    {number:{width}}  {escape_control(line.removesuffix(chr(13)))}".rstrip()
-        for number, line in enumerate(cited.text.split("\n"), cited.first)
-    ]
-    heading = "  ".join([citation(cited.blob, cited.first, cited.last, SHORT), *places])
-    return "\n".join([heading, *lines]) + "\n"
+    places = [f"{shown_path(path, prefix)}:{cited.first}-{cited.last}" for path in cited.paths]
+    yield "  ".join([citation(cited.blob, cited.first, cited.last, SHORT), *places])
+    shown = range(cited.last - cited.first + 1)
+    for _, line in numbered(cited.text, shown, cited.first, lambda line: line.removesuffix("\r")):
+        yield f"    {line}"

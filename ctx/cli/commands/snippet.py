@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from ctx.text.escaping import harmless
 
 WHOLE = 12
 """Maximum lines of a text that is shown whole."""
@@ -52,3 +54,19 @@ def densest(lines: list[str], query: str) -> int:
     # Centre the matches, so that some lines before the first one are shown.
     slack = size - (matched[-1] - matched[0] + 1)
     return min(matched[0] - slack // 2, last_start)
+
+
+def numbered(
+    text: str, shown: Iterable[int], first: int, clean: Callable[[str], str] = harmless
+) -> Iterator[tuple[int, str]]:
+    """Yield the index of each line to show, counted from 0, and the line with its number, from `first`.
+
+    A gap yields -1 and dots. `clean` makes a line safe to display.
+    """
+    lines = text.split("\n")
+    width, before = len(str(first + len(lines) - 1)), -1
+    for number in shown:
+        if number != before + 1:
+            yield -1, f"{'':{width}}  ..."
+        yield number, f"{first + number:{width}}  {clean(lines[number])}".rstrip()
+        before = number
