@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.errors import Damaged, UsageError
 from ctx.git.commits import edges, history_of, matching
@@ -19,6 +18,7 @@ from ctx.history.blocks import Blocks, OnProgress
 from ctx.history.ranking import CommitScores, rank, strongest
 from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, HistoryCoverage, Month
 from ctx.history.view import View, Views, view_name, view_of
+from ctx.storage.arrays import Bools, Ints
 from ctx.storage.store import Store
 from ctx.text.contents import MAX_SIZE
 from ctx.text.pluralize import pluralize
@@ -31,8 +31,6 @@ _NEAR_BEST = 0.5
 """Minimum share of the best score for a commit in the timeline, and for a place to be shown."""
 _OLDEST, _YOUNGEST = -62_135_596_800, 253_402_300_799
 """First second of year 1 and last of year 9999."""
-
-Mask = npt.NDArray[np.bool_]
 
 
 class CommitFilters(NamedTuple):
@@ -119,7 +117,7 @@ def text_of(repository: Repository, commit: bytes, place: ChangedLines) -> str |
 
 def _passing(
     repository: Repository, view: View, tip: bytes, filters: CommitFilters
-) -> tuple[Mask, Mask | None]:
+) -> tuple[Bools, Bools | None]:
     """Return masks of the commits and rows that pass the filters; None for all rows."""
     commits = np.ones(view.commits, dtype=bool)
     if filters.since is not None or filters.until is not None or filters.authors:
@@ -139,7 +137,9 @@ def _passing(
     return commits & own, rows
 
 
-def _order(view: View, scores: CommitScores, commits: Mask, asks: str | None) -> tuple[list[int], str | None]:
+def _order(
+    view: View, scores: CommitScores, commits: Bools, asks: str | None
+) -> tuple[list[int], str | None]:
     """Return the matching commits in order, and a message or None."""
     if asks is None:
         places = np.flatnonzero(commits & (scores.commit > 0))
@@ -164,7 +164,7 @@ def _order(view: View, scores: CommitScores, commits: Mask, asks: str | None) ->
     return places[::-1].tolist(), message
 
 
-def _closest_in_meaning(view: View, scores: CommitScores, commits: Mask, kind: int) -> npt.NDArray[np.int64]:
+def _closest_in_meaning(view: View, scores: CommitScores, commits: Bools, kind: int) -> Ints:
     score = np.zeros(view.commits)
     own = np.flatnonzero(view.arrays["row_kind"] == kind)
     np.maximum.at(score, view.commit_of_row[own], scores.row[own])
@@ -209,7 +209,7 @@ def _hit(
     )
 
 
-def _timeline(view: View, scores: CommitScores, commits: Mask) -> list[Month]:
+def _timeline(view: View, scores: CommitScores, commits: Bools) -> list[Month]:
     """Return every month from the first to the last commit that passes the filters."""
     if not commits.any():
         return []

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ctx.history.block import ADDED, MESSAGE, PATHS, REMOVED
 from ctx.history.view import View
 from ctx.models.static_embedding import sign_bits, static_embedding
-from ctx.storage.arrays import begins
+from ctx.storage.arrays import Bools, Floats, Ints, begins
 from ctx.storage.vectors import DIMENSIONS
 from ctx.text.query import read_query
 
@@ -35,9 +35,6 @@ _NEARLY = 0.75
 _NEIGHBOUR = 1.0
 """Terms with a lower weight are guessed compounds and do not count for shares."""
 
-Scores = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
-
 
 class CommitScores(NamedTuple):
     """Scores in 0..1 of commits, `commit` (commits,), and rows, `row` (rows,); 0 for unrelated ones.
@@ -46,13 +43,13 @@ class CommitScores(NamedTuple):
     `gained` and `lost` (commits,) are the shares of the query, 0..1, that each commit added or removed.
     """
 
-    commit: Scores
-    row: Scores
-    gained: Scores
-    lost: Scores
+    commit: Floats
+    row: Floats
+    gained: Floats
+    lost: Floats
 
 
-def rank(view: View, query: str, among: npt.NDArray[np.bool_] | None = None) -> CommitScores:
+def rank(view: View, query: str, among: Bools | None = None) -> CommitScores:
     """Score all commits and rows; rows that are not `among` these (rows,) only count for statistics."""
     kinds = view.arrays["row_kind"]
     lengths = view.arrays["row_length"]
@@ -95,17 +92,17 @@ def rank(view: View, query: str, among: npt.NDArray[np.bool_] | None = None) -> 
     return CommitScores(commit, row, gained / (mass or 1.0), lost / (mass or 1.0))
 
 
-def _of_commits(view: View, kinds: npt.NDArray[np.uint8], row: Scores) -> Scores:
+def _of_commits(view: View, kinds: npt.NDArray[np.uint8], row: Floats) -> Floats:
     """Return the sum of each commit's best scores: message, paths, and the better of added and removed."""
     own = np.flatnonzero(row)
     best = np.zeros(len(_WEIGHTS) * view.commits)
     np.maximum.at(best, kinds[own].astype(np.int64) * view.commits + view.commit_of_row[own], row[own])
     message, paths, added, removed = best.reshape(len(_WEIGHTS), -1)
-    total: Scores = message + paths + np.maximum(added, removed)
+    total: Floats = message + paths + np.maximum(added, removed)
     return total
 
 
-def strongest(share: Scores, among: npt.NDArray[np.bool_]) -> Numbers:
+def strongest(share: Floats, among: Bools) -> Ints:
     """Return the commits in `among`, oldest first, whose share of the query is near the best of them."""
     best = float(share[among].max(initial=0.0))
     if best < _WHOLE:
@@ -113,7 +110,7 @@ def strongest(share: Scores, among: npt.NDArray[np.bool_]) -> Numbers:
     return np.flatnonzero(among & (share >= max(_WHOLE, _NEARLY * best)))
 
 
-def _agreement(view: View, query: str) -> Scores:
+def _agreement(view: View, query: str) -> Floats:
     """Return the share of sign bits that each row shares with the query; 0 for a query without words."""
     vector = static_embedding().embed_query(query)
     bits = np.ascontiguousarray(view.arrays["row_bits"]).view("<u8")
@@ -121,7 +118,7 @@ def _agreement(view: View, query: str) -> Scores:
         return np.zeros(len(bits))
     own = sign_bits(vector).view("<u8")
     differing = np.bitwise_count(bits ^ own).sum(axis=1, dtype=np.int64)
-    agreement: Scores = 1.0 - differing / DIMENSIONS
+    agreement: Floats = 1.0 - differing / DIMENSIONS
     # The vector of a text without words is meaningless.
     agreement[view.arrays["row_length"] == 0] = 0.0
     return agreement

@@ -18,7 +18,7 @@ from ctx.errors import Damaged, StoreUnusable
 from ctx.git.commits import Range
 from ctx.history import AREA, VERSION
 from ctx.history.block import ARRAYS, EDGE, MERGE, NO_PATH, check_rows, join
-from ctx.storage.arrays import Arrays, begins, encode, expect, map_file
+from ctx.storage.arrays import Arrays, Ints, begins, encode, expect, map_file
 from ctx.storage.store import Store
 from ctx.storage.vectors import MODEL_ID
 from ctx.text import VERSION as WORDS_VERSION
@@ -34,8 +34,6 @@ _TERMS = {
     "posting_times": ("|u1", ()),
 }
 
-Numbers = npt.NDArray[np.int64]
-
 
 class View:
     """One history. `commit_of_row` (rows,) int64 is the index of the commit, oldest first."""
@@ -43,11 +41,9 @@ class View:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self.commits = len(arrays["commit_id"])
-        self.commit_of_row: Numbers = np.repeat(
-            np.arange(self.commits, dtype=np.int64), arrays["commit_rows"]
-        )
-        self._first_path: Numbers = np.cumsum(arrays["commit_paths"], dtype=np.int64) - arrays["commit_paths"]
-        self._path_end: Numbers = np.cumsum(arrays["path_length"], dtype=np.int64)
+        self.commit_of_row: Ints = np.repeat(np.arange(self.commits, dtype=np.int64), arrays["commit_rows"])
+        self._first_path: Ints = np.cumsum(arrays["commit_paths"], dtype=np.int64) - arrays["commit_paths"]
+        self._path_end: Ints = np.cumsum(arrays["path_length"], dtype=np.int64)
 
     def commit_id(self, commit: int) -> bytes:
         """Return the object id of a commit."""
@@ -71,16 +67,16 @@ class View:
         return [flat[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
     @cached_property
-    def places_of_rows(self) -> Numbers:
+    def places_of_rows(self) -> Ints:
         """Index of each row's path among all paths (rows,) int64, -1 without a path."""
         path = self.arrays["row_path"].astype(np.int64)
         return np.where(path == NO_PATH, -1, self._first_path[self.commit_of_row] + path)
 
-    def commit_of_path(self) -> Numbers:
+    def commit_of_path(self) -> Ints:
         """Return the commit of each path (paths,) int64."""
         return np.repeat(np.arange(self.commits, dtype=np.int64), self.arrays["commit_paths"])
 
-    def postings(self, term: int) -> tuple[Numbers, Numbers]:
+    def postings(self, term: int) -> tuple[Ints, Ints]:
         """Return the rows with a term, ascending, and its count in each."""
         terms, ends = self.arrays["term"], self.arrays["term_end"]
         place = int(np.searchsorted(terms, np.uint64(term)))

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.groups import Groups
 from ctx.ranking.query import Query
-from ctx.ranking.signals import Floats, Signals, TermValues
-from ctx.storage.arrays import highest
+from ctx.ranking.signals import Signals, TermValues
+from ctx.storage.arrays import Bools, Floats, Ints, highest
 from ctx.storage.records import TEST
 
 _IN_PATH = 1.0
@@ -41,8 +41,8 @@ class CombinedFields(NamedTuple):
     dense: Floats
     in_text: Floats
     peaks: Floats
-    in_names: npt.NDArray[np.bool_]
-    in_path: npt.NDArray[np.bool_]
+    in_names: Bools
+    in_path: Bools
 
 
 class Candidates(NamedTuple):
@@ -52,8 +52,8 @@ class Candidates(NamedTuple):
     of the query; `text`, `defined` and `coverage` as in `CombinedFields`.
     """
 
-    documents: npt.NDArray[np.int64]
-    files: npt.NDArray[np.int64]
+    documents: Ints
+    files: Ints
     groups: Groups
     kinds: npt.NDArray[np.uint8]
     similar: Floats
@@ -61,7 +61,7 @@ class Candidates(NamedTuple):
     defined: Floats
     coverage: Floats
 
-    def among(self, places: npt.NDArray[np.int64]) -> Candidates:
+    def among(self, places: Ints) -> Candidates:
         """Return the candidates for some of the documents, by index."""
         groups, rows = self.groups.among(places)
         return Candidates(
@@ -76,9 +76,7 @@ class Candidates(NamedTuple):
         )
 
 
-def select_candidates(
-    corpus: Corpus, signals: Signals, documents: npt.NDArray[np.int64], worth: Floats, count: int
-) -> npt.NDArray[np.int64]:
+def select_candidates(corpus: Corpus, signals: Signals, documents: Ints, worth: Floats, count: int) -> Ints:
     """Return the indices of the `count` documents with the most evidence; `worth` (n,) is added to it.
 
     Each kind of evidence is normalised by its maximum.
@@ -99,7 +97,7 @@ def select_candidates(
     return top(strength + worth, strength > 0, count)
 
 
-def top(values: Floats, eligible: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
+def top(values: Floats, eligible: Bools, count: int) -> Ints:
     """Return the indices of the `count` largest eligible values, ties with the last included."""
     places = np.flatnonzero(eligible)
     chosen = places[highest(values[places], count)]
@@ -113,8 +111,8 @@ def read_candidates(
     corpus: Corpus,
     query: Query,
     signals: Signals,
-    documents: npt.NDArray[np.int64],
-    files: npt.NDArray[np.int64],
+    documents: Ints,
+    files: Ints,
 ) -> tuple[Candidates, CombinedFields]:
     """Read the rows of documents that these files represent."""
     groups = Groups.of(corpus, documents)
@@ -132,9 +130,7 @@ def read_candidates(
     return Candidates(documents, files, groups, kinds, similar, text, defined, coverage), fields
 
 
-def combine_fields(
-    corpus: Corpus, signals: Signals, groups: Groups, files: npt.NDArray[np.int64]
-) -> CombinedFields:
+def combine_fields(corpus: Corpus, signals: Signals, groups: Groups, files: Ints) -> CombinedFields:
     """Return the sums for the rows of the groups, and for the files that represent their documents."""
     weight, rows = signals.term_weight, len(groups.rows)
     number = np.full(corpus.rows, -1)
@@ -169,7 +165,7 @@ def weighted(weight: Floats, values: Floats) -> Floats:
     return total
 
 
-def _among(placed: TermValues, number: npt.NDArray[np.int64]) -> tuple[TermValues, npt.NDArray[np.int64]]:
+def _among(placed: TermValues, number: Ints) -> tuple[TermValues, Ints]:
     """Return the values at selected places, and their numbers; `number` (places,) is below zero elsewhere."""
     at = number[placed.place]
     inside = (at >= 0).nonzero()[0]

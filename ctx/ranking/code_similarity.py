@@ -18,7 +18,7 @@ from ctx.chunking.normalise import embedded_text
 from ctx.models.static_embedding import sign_bits, static_embedding
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.signals import idf
-from ctx.storage.arrays import highest
+from ctx.storage.arrays import Floats, Ints, highest
 from ctx.text.query import tokens, words_of
 from ctx.text.terms import counts, term_hash
 
@@ -59,7 +59,7 @@ def read_sample(text: str, language: str | None) -> Sample:
     return Sample(plain, found, sign_bits(vector).view("<u8"))
 
 
-def rarity(corpus: Corpus, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def rarity(corpus: Corpus, terms: Ints) -> Floats:
     """Return the weight of each term (n,) in a tree: its idf over live rows."""
     found = corpus.find(terms)
     return idf(corpus.live_rows, np.bincount(found.term, minlength=len(terms)))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.ranking.path_words import PathWords
-from ctx.storage.arrays import begins
+from ctx.storage.arrays import Floats, Ints, begins
 from ctx.storage.views.segments import Segment
 from ctx.storage.views.view import NO_SEGMENT, View
 
@@ -22,9 +22,9 @@ from ctx.storage.views.view import NO_SEGMENT, View
 class Occurrences(NamedTuple):
     """Occurrences of terms: index of the term in the request, row, and frequency; each (n,)."""
 
-    term: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int64]
-    times: npt.NDArray[np.int64]
+    term: Ints
+    row: Ints
+    times: Ints
 
 
 class Corpus:
@@ -74,21 +74,21 @@ class Corpus:
         return np.concatenate([segment.kinds for segment in self.view.segments] or [np.zeros(0, np.uint8)])
 
     @cached_property
-    def document_length(self) -> npt.NDArray[np.int64]:
+    def document_length(self) -> Ints:
         """Number of tokens of each document."""
         return np.bincount(self.document_of, weights=self.lengths, minlength=self.documents).astype(np.int64)
 
     @cached_property
-    def document_rows(self) -> npt.NDArray[np.int64]:
+    def document_rows(self) -> Ints:
         """Number of rows of each document."""
         return np.bincount(self.document_of, minlength=self.documents)
 
     @cached_property
-    def document_start(self) -> npt.NDArray[np.int64]:
+    def document_start(self) -> Ints:
         """First row of each document."""
         return np.cumsum(self.document_rows) - self.document_rows
 
-    def find(self, terms: npt.NDArray[np.int64]) -> Occurrences:
+    def find(self, terms: Ints) -> Occurrences:
         """Return the postings of some terms in live rows, with the rows of each term ascending."""
         parts = []
         for segment, offset in zip(self.view.segments, self.row_offset.tolist(), strict=False):
@@ -104,16 +104,14 @@ class Corpus:
         order = np.argsort(joined[0], kind="stable")
         return Occurrences(*(array[order] for array in joined))
 
-    def find_documents(
-        self, terms: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    def find_documents(self, terms: Ints) -> tuple[Ints, npt.NDArray[np.int32]]:
         """Return the live documents with each term: index of the term, ascending, and document, both (n,)."""
         found = self.find(terms)
         owner = self.document_of[found.row]
         first = begins(found.term, owner)
         return found.term[first], owner[first]
 
-    def best_of_documents(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def best_of_documents(self, values: Floats) -> Floats:
         """Return the largest value, at or above zero, among the rows of each document, (documents,)."""
         best = np.zeros(self.documents)
         if values.any():  # most queries have no identifier that is defined anywhere
@@ -122,11 +120,11 @@ class Corpus:
         return best
 
     @cached_property
-    def _documents_with_rows(self) -> npt.NDArray[np.int64]:
+    def _documents_with_rows(self) -> Ints:
         return np.flatnonzero(self.document_rows)
 
     @cached_property
-    def language_share(self) -> npt.NDArray[np.float64]:
+    def language_share(self) -> Floats:
         """For each document, the share of the tree's documents that are in its language, (documents,)."""
         names: dict[str, int] = {}
         numbers = [
@@ -137,7 +135,7 @@ class Corpus:
         ]
         language = np.concatenate([*numbers, np.zeros(0, np.int64)]).astype(np.int64)
         counts = np.bincount(language[self.live_documents], minlength=len(names))
-        share: npt.NDArray[np.float64] = counts[language] / max(1, self.live_document_count)
+        share: Floats = counts[language] / max(1, self.live_document_count)
         return share
 
     def place(self, document: int) -> tuple[Segment, int]:
@@ -150,7 +148,7 @@ class Corpus:
         """First eight bytes of each document's object id."""
         return np.concatenate([segment.blob_prefix for segment in self.view.segments]).astype(np.uint64)
 
-    def files_of_blob(self, document: int) -> npt.NDArray[np.int64]:
+    def files_of_blob(self, document: int) -> Ints:
         """Return the files whose content is the blob of a live document, in whichever language it is read."""
         same = np.flatnonzero(self.live_documents & (self._blob == self._blob[document]))
         if len(same) > 1:
@@ -163,11 +161,11 @@ class Corpus:
         return segment.key(place)[0]
 
     @cached_property
-    def shown(self) -> npt.NDArray[np.int64]:
+    def shown(self) -> Ints:
         """For each document the file that represents it, (documents,); -1 if the tree has none."""
         return self.shown_among(np.flatnonzero(self.file_document >= 0))
 
-    def shown_among(self, files: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def shown_among(self, files: Ints) -> Ints:
         """Return `shown` restricted to some files that have rows: fewest flags, then the lowest path."""
         view = self.view
         shown = np.full(self.documents, -1, dtype=np.int64)

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from ctx.errors import Damaged, Decoding, GitFailed, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_TREES
-from ctx.ranking.file_history import FEATURES, CommitHistory, FileHistory, Floats
+from ctx.ranking.file_history import FEATURES, CommitHistory, FileHistory
 from ctx.ranking.query import Query
 from ctx.ranking.tuning import PLAIN, Tuning
-from ctx.storage.arrays import Arrays, encode, expect, map_file
+from ctx.storage.arrays import Arrays, Floats, Ints, encode, expect, map_file
 from ctx.storage.store import Store
 from ctx.storage.views.view import View
 
@@ -40,7 +40,7 @@ class Correction(NamedTuple):
     commit: bytes
     tasks: int
 
-    def __call__(self, view: View, query: Query, files: npt.NDArray[np.int64], scores: Floats) -> Floats:
+    def __call__(self, view: View, query: Query, files: Ints, scores: Floats) -> Floats:
         """Return the corrected scores of candidate files, both (n,)."""
         found = [view.path(file) for file in files.tolist()]
         features = self.past.features(found, view.file_flags[files], query)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import GROUPS
@@ -17,6 +16,7 @@ from ctx.ranking.gbdt import UNIT, file_ranker
 from ctx.ranking.query import Query
 from ctx.ranking.ranker import PlacedRows, Pool, RankedRow, place_rows, priors_of, ranked_rows, read_pool
 from ctx.ranking.tuning import PLAIN, Tuning
+from ctx.storage.arrays import Bools
 from ctx.storage.views import paths
 
 COMMON = "common"
@@ -59,7 +59,7 @@ class Explained(NamedTuple):
 def explain(
     corpus: Corpus,
     query: Query,
-    allowed: npt.NDArray[np.bool_] | None,
+    allowed: Bools | None,
     limit: int,
     tuning: Tuning = PLAIN,
     deep: int = 0,

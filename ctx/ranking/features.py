@@ -16,8 +16,9 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.path_words import Joined, PathWords, join, read_paths
 from ctx.ranking.query import Query
 from ctx.ranking.references import references
-from ctx.ranking.signals import Floats, Signals
+from ctx.ranking.signals import Signals
 from ctx.ranking.spread import in_folder, spread
+from ctx.storage.arrays import Floats, Ints
 from ctx.storage.records import TEST
 from ctx.types import KINDS
 
@@ -182,7 +183,7 @@ def file_features(
     return table.T
 
 
-def _paths(corpus: Corpus, files: npt.NDArray[np.int64]) -> list[PathWords]:
+def _paths(corpus: Corpus, files: Ints) -> list[PathWords]:
     known = corpus.path_words
     numbers = files.tolist()
     new = [file for file in numbers if file not in known]

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ctx.git.repository import Repository
 from ctx.ranking.query import Query
 from ctx.ranking.signals import idf
+from ctx.storage.arrays import Floats, Ints
 from ctx.storage.views import paths as path_flags
 from ctx.text.query import terms_in
 from ctx.text.subjects import query_of
@@ -40,8 +41,6 @@ _HALF_LIFE = 300.0
 
 _OID = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
 
-Floats = npt.NDArray[np.float64]
-
 
 class FileHistory(NamedTuple):
     """The history of files up to a commit. Hashes ascend.
@@ -56,7 +55,7 @@ class FileHistory(NamedTuple):
     said: npt.NDArray[np.float32]
     folder: npt.NDArray[np.uint64]
     folder_changed: npt.NDArray[np.float32]
-    term: npt.NDArray[np.int64]
+    term: Ints
     place: npt.NDArray[np.uint32]
     times: npt.NDArray[np.float32]
 
@@ -76,7 +75,7 @@ class FileHistory(NamedTuple):
             axis=1,
         ).astype(np.float64)
 
-    def _said(self, query: Query, place: npt.NDArray[np.int64]) -> Floats:
+    def _said(self, query: Query, place: Ints) -> Floats:
         """Return the BM25 of the messages about each file, as a share of the maximum for the query."""
         found = np.zeros(len(self.path) + 1)
         whole = 0.0
@@ -163,7 +162,7 @@ def path_hash(path: bytes) -> int:
     return int.from_bytes(blake2b(path, digest_size=8).digest(), "little")
 
 
-def _places(known: npt.NDArray[np.uint64], paths: Sequence[bytes]) -> npt.NDArray[np.int64]:
+def _places(known: npt.NDArray[np.uint64], paths: Sequence[bytes]) -> Ints:
     """Return the index of each path among the known hashes, their number if it is not there."""
     hashes = np.array([path_hash(path) for path in paths], dtype=np.uint64)
     place = np.searchsorted(known, hashes)
@@ -171,7 +170,7 @@ def _places(known: npt.NDArray[np.uint64], paths: Sequence[bytes]) -> npt.NDArra
     return np.where(found & (place < len(known)), place, len(known)).astype(np.int64)
 
 
-def _scaled(values: npt.NDArray[np.float32], place: npt.NDArray[np.int64]) -> Floats:
+def _scaled(values: npt.NDArray[np.float32], place: Ints) -> Floats:
     high = float(np.log1p(values.max(initial=0.0)))
     logs: Floats = np.append(np.log1p(values.astype(np.float64)), 0.0)[place]
     return logs / high if high else logs

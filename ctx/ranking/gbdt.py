@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ctx.errors import Damaged, Decoding
 from ctx.ranking.features import FEATURES
 from ctx.ranking.rows import ROW_FEATURES
-from ctx.storage.arrays import Arrays, map_file
+from ctx.storage.arrays import Arrays, Floats, Ints, map_file
 
 FORMAT = 1
 LEAVES = 8
@@ -54,15 +54,15 @@ class Ensemble:
         self._value = value.reshape(-1).astype(np.int64)
         self._first = np.arange(value.shape[0])[:, None] * value.shape[1]
 
-    def margins(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    def margins(self, table: npt.NDArray[np.float32]) -> Floats:
         """Return the sum over the trees for each candidate (n,).
 
         `table` has the features (n, FEATURES); a higher sum is better.
         """
-        summed: npt.NDArray[np.float64] = self._value.take(self._leaves(table)).sum(axis=0) / UNIT
+        summed: Floats = self._value.take(self._leaves(table)).sum(axis=0) / UNIT
         return summed
 
-    def contributions(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    def contributions(self, table: npt.NDArray[np.float32]) -> Ints:
         """Return each feature's contribution to each sum in UNIT, (n, features + 1); the last is the bias.
 
         Each row adds up to UNIT times the margin, exactly.
@@ -74,7 +74,7 @@ class Ensemble:
         np.add.at(found, (which, feature[leaf]), step[leaf])
         return found
 
-    def _leaves(self, table: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+    def _leaves(self, table: npt.NDArray[np.float32]) -> Ints:
         """Return the leaf that each candidate falls into, (trees, n), numbered across all trees."""
         passed = table.T.take(self._feature, axis=0) <= self._threshold
         # All ones if a node is passed: arithmetic on octets is several times faster than `np.where`.
@@ -83,11 +83,11 @@ class Ensemble:
         np.bitwise_or(left, self._mask, out=left)
         remaining = np.bitwise_and.reduce(left.reshape(*self._shape, len(table)), axis=1)
         lowest = remaining & (~remaining + np.uint8(1))
-        leaf: npt.NDArray[np.int64] = np.bitwise_count(lowest - np.uint8(1)) + self._first
+        leaf: Ints = np.bitwise_count(lowest - np.uint8(1)) + self._first
         return leaf
 
     @cached_property
-    def _ways(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _ways(self) -> tuple[Ints, Ints]:
         """For each leaf of all trees, the features tested on its path and the steps, (leaves, LEAVES)."""
         trees, nodes = self._shape
         feature = np.full((trees, nodes + 1, LEAVES), self._features, dtype=np.int64)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
-from ctx.storage.arrays import begins
-
-Floats = npt.NDArray[np.float64]
+from ctx.storage.arrays import Bools, Floats, Ints, begins
 
 
 class Groups(NamedTuple):
@@ -20,26 +17,26 @@ class Groups(NamedTuple):
     the number `counts`.
     """
 
-    rows: npt.NDArray[np.int64]
-    owner: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    rows: Ints
+    owner: Ints
+    start: Ints
+    counts: Ints
 
     @classmethod
-    def of(cls, corpus: Corpus, documents: npt.NDArray[np.int64]) -> Groups:
+    def of(cls, corpus: Corpus, documents: Ints) -> Groups:
         """Return the rows of documents, each of which has at least one."""
         counts = corpus.document_rows[documents]
         rows, start = _ranges(corpus.document_start[documents], counts)
         return cls(rows, np.arange(len(documents)).repeat(counts), start, counts)
 
-    def among(self, documents: npt.NDArray[np.int64]) -> tuple[Groups, npt.NDArray[np.int64]]:
+    def among(self, documents: Ints) -> tuple[Groups, Ints]:
         """Return the rows of some of the documents, by index, and the indices of these rows here."""
         counts = self.counts[documents]
         places, start = _ranges(self.start[documents], counts)
         owner = np.arange(len(documents)).repeat(counts)
         return Groups(self.rows[places], owner, start, counts), places
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> tuple[Groups, npt.NDArray[np.int64]]:
+    def where(self, chosen: Bools) -> tuple[Groups, Ints]:
         """Return the chosen rows, (rows,), at least one of each document, and their indices here."""
         places = chosen.nonzero()[0]
         owner = self.owner[places]
@@ -66,15 +63,13 @@ class Groups(NamedTuple):
             total += np.maximum(best, 0.0)
         return total
 
-    def first_at(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def first_at(self, chosen: Bools) -> Ints:
         """Return the index of the first chosen row, `chosen` (rows,), of each document that has one."""
         places = chosen.nonzero()[0]
         return places[begins(self.owner[places])]
 
 
-def _ranges(
-    first: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return the concatenated ranges of `counts` numbers from each of `first`, and where each begins."""
     start = counts.cumsum() - counts
     return np.arange(int(counts.sum())) + (first - start).repeat(counts), start

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.models.static_embedding import static_embedding
+from ctx.storage.arrays import Bools, Ints
 from ctx.text.query import tokens, words_of
 from ctx.text.terms import term_hash
 from ctx.text.vocabulary import compound_hashes
@@ -28,8 +28,8 @@ class PathWords(NamedTuple):
     `folder` a number that the files of one folder share.
     """
 
-    rows: npt.NDArray[np.int64]
-    terms: npt.NDArray[np.int64]
+    rows: Ints
+    terms: Ints
     in_name: int
     name: int
     folder: int
@@ -42,12 +42,12 @@ class Joined(NamedTuple):
     `of_name` (words,) bool is True for words of the file's name; `in_name` (n,) is their number.
     """
 
-    rows: npt.NDArray[np.int64]
-    terms: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    of_name: npt.NDArray[np.bool_]
-    in_name: npt.NDArray[np.int64]
+    rows: Ints
+    terms: Ints
+    start: Ints
+    counts: Ints
+    of_name: Bools
+    in_name: Ints
 
 
 def join(known: Sequence[PathWords]) -> Joined:

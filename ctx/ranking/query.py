@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ctx.models.static_embedding import sign_bits, static_embedding
 from ctx.ranking.pasted import pasted, without_frames
 from ctx.ranking.translated import Alternatives, translated
+from ctx.storage.arrays import Floats, Ints
 from ctx.storage.views import paths
 from ctx.text.query import Term, read_query, tokens, words_of
 from ctx.text.terms import ascii_words, term_hash
@@ -74,8 +75,8 @@ class Query(NamedTuple):
     """
 
     terms: list[Term]
-    hashes: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float64]
+    hashes: Ints
+    weights: Floats
     words: list[int]
     names: list[int]
     whole_names: list[WholeName]
@@ -88,7 +89,7 @@ class Query(NamedTuple):
     tokens: int
     pasted: list[list[str]]
 
-    def cosines(self, octets: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+    def cosines(self, octets: npt.NDArray[np.uint8]) -> Floats:
         """Return the cosine of stored sign vectors (n, dimensions / 8) with the vector, in -1..1."""
         # Integers, so that the sum does not depend on the order; by octets, to avoid unpacking bits.
         whole = np.rint(self.vector.astype(np.float64) * _UNIT).reshape(-1, 8)
@@ -96,7 +97,7 @@ class Query(NamedTuple):
         summed = np.zeros(len(octets), dtype=np.int32)
         for values, column in zip(table, octets.T, strict=False):  # a tree without segments has no bits
             summed += values.take(column)
-        cosine: npt.NDArray[np.float64] = summed / (_UNIT * np.sqrt(8.0 * octets.shape[1]))
+        cosine: Floats = summed / (_UNIT * np.sqrt(8.0 * octets.shape[1]))
         return cosine
 
 
@@ -151,7 +152,7 @@ def words_that_ask(text: str, flag: int) -> list[str]:
     return list(dict.fromkeys(one[0].lower() for one in found))
 
 
-def plain_words(terms: list[Term], weights: npt.NDArray[np.float64]) -> list[int]:
+def plain_words(terms: list[Term], weights: Floats) -> list[int]:
     """Return the indices of the terms that are words, not compounds, with at least the weight of a word."""
     return [
         place

@@ -15,11 +15,11 @@ from ctx.ranking.features import FEATURES, file_features
 from ctx.ranking.gbdt import file_ranker, row_ranker
 from ctx.ranking.query import Query, plain_words
 from ctx.ranking.rows import ROW_FEATURES, row_features
-from ctx.ranking.signals import Floats, Signals, read_signals
+from ctx.ranking.signals import Signals, read_signals
 from ctx.ranking.translated import weights_in_tree
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.ranking.verbatim import verbatim_shares
-from ctx.storage.arrays import begins, highest
+from ctx.storage.arrays import Bools, Floats, Ints, begins, highest
 from ctx.storage.views import paths
 
 POOL = 50
@@ -83,7 +83,7 @@ class Pool(NamedTuple):
 
     corpus: Corpus
     query: Query
-    only: npt.NDArray[np.bool_] | None
+    only: Bools | None
     signals: Signals
     candidates: Candidates
     features: npt.NDArray[np.float32]
@@ -100,8 +100,8 @@ class PlacedRows(NamedTuple):
     The row, the index of its candidate in the pool, its loss within its file, and its score.
     """
 
-    rows: npt.NDArray[np.int64]
-    candidates: npt.NDArray[np.int64]
+    rows: Ints
+    candidates: Ints
     losses: Floats
     scores: Floats
 
@@ -109,9 +109,9 @@ class PlacedRows(NamedTuple):
 def rank(
     corpus: Corpus,
     query: Query,
-    allowed: npt.NDArray[np.bool_] | None,
+    allowed: Bools | None,
     limit: int,
-    only: npt.NDArray[np.bool_] | None = None,
+    only: Bools | None = None,
     tuning: Tuning = PLAIN,
 ) -> list[RankedRow]:
     """Return the best rows.
@@ -137,9 +137,9 @@ def adapt(query: Query, corpus: Corpus, tuning: Tuning) -> Query:
 def read_pool(
     corpus: Corpus,
     query: Query,
-    allowed: npt.NDArray[np.bool_] | None,
+    allowed: Bools | None,
     limit: int,
-    only: npt.NDArray[np.bool_] | None = None,
+    only: Bools | None = None,
     tuning: Tuning = PLAIN,
 ) -> Pool:
     """Return the candidates and their scores, see `rank`."""
@@ -174,9 +174,7 @@ def read_pool(
     return Pool(corpus, query, only, signals, candidates, table, priors, gains, verbatim, corrections, scores)
 
 
-def _verbatim_gain(
-    corpus: Corpus, query: Query, signals: Signals, shown: npt.NDArray[np.int64], text_of: TextOf
-) -> Floats:
+def _verbatim_gain(corpus: Corpus, query: Query, signals: Signals, shown: Ints, text_of: TextOf) -> Floats:
     """Return `Signals.row_verbatim`.
 
     Tests and documents quote messages with the values filled in, and so match more than the code that emits
@@ -222,9 +220,7 @@ def _by_flags(asked: int, is_symbol: bool) -> Floats:
     return lost
 
 
-def _score_rows(
-    pool: Pool, candidates: Candidates, limit: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+def _score_rows(pool: Pool, candidates: Candidates, limit: int) -> tuple[Ints, Ints, Floats]:
     """Return the rows to compare, the candidate index of each, and the score of each."""
     rows, owner = candidates.groups.rows, candidates.groups.owner
     table = row_features(pool.query, pool.signals, candidates).T
@@ -235,7 +231,7 @@ def _score_rows(
     return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]
 
 
-def _worthiest(owner: npt.NDArray[np.int64], worth: Floats, count: int) -> npt.NDArray[np.int64]:
+def _worthiest(owner: Ints, worth: Floats, count: int) -> Ints:
     """Return the indices of the `count` best rows of each owner, ties included; owners ascend."""
     first = begins(owner).nonzero()[0]
     counts = np.diff(first, append=len(owner))

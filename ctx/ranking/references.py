@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.path_words import PathWords
-from ctx.ranking.signals import Floats, idf
+from ctx.ranking.signals import idf
+from ctx.storage.arrays import Floats, Ints
 
 _UNIT = float(1 << 20)
 _SHARPNESS = 4
@@ -17,7 +18,7 @@ _SHARPNESS = 4
 
 
 def references(
-    corpus: Corpus, documents: npt.NDArray[np.int64], known: Sequence[PathWords], value: Floats
+    corpus: Corpus, documents: Ints, known: Sequence[PathWords], value: Floats
 ) -> dict[str, Floats]:
     """Return features (n,) of candidates with these names; `value` (n,) is the score of each for the query.
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query
-from ctx.storage.arrays import begins
+from ctx.storage.arrays import Bools, Floats, Ints, begins
 from ctx.text.terms import DEFINITION
 
 _K1 = 1.2
@@ -26,14 +26,12 @@ _NEARLY_ALL = 0.999
 
 _NONE = np.zeros(0, dtype=np.int64)
 
-Floats = npt.NDArray[np.float64]
-
 
 class TermValues(NamedTuple):
     """Values of terms in rows or files, each (n,): the term, the row or file, the value."""
 
-    term: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
+    term: Ints
+    place: Ints
     value: Floats
 
 
@@ -55,11 +53,11 @@ class Signals(NamedTuple):
     row_names: Floats
     row_defines: Floats
     row_whole: Floats
-    row_called: npt.NDArray[np.bool_]
+    row_called: Bools
     row_verbatim: Floats
     row_agreement: Floats
     row_coverage: Floats
-    row_found: npt.NDArray[np.bool_]
+    row_found: Bools
     document_words: Floats
     document_names: Floats
     document_coverage: Floats
@@ -71,7 +69,7 @@ class Signals(NamedTuple):
     in_names: TermValues
     in_path: TermValues
 
-    def among(self, rows: npt.NDArray[np.bool_]) -> Signals:
+    def among(self, rows: Bools) -> Signals:
         """Return the evidence with all rows outside a mask zeroed; sums over documents stay."""
         return self._replace(
             row_words=np.where(rows, self.row_words, 0.0),
@@ -171,9 +169,7 @@ def read_signals(corpus: Corpus, query: Query) -> Signals:
     )
 
 
-def _path_evidence(
-    corpus: Corpus, terms: npt.NDArray[np.int64], weight: Floats
-) -> tuple[Floats, Floats, TermValues]:
+def _path_evidence(corpus: Corpus, terms: Ints, weight: Floats) -> tuple[Floats, Floats, TermValues]:
     view = corpus.view
     places = [np.flatnonzero(view.path_terms == term) for term in terms.tolist()]
     counts = [len(place) for place in places]
@@ -204,11 +200,11 @@ def _agreement(corpus: Corpus, query: Query) -> Floats:
     return agreement
 
 
-def idf(total: int, containing: npt.NDArray[np.int64]) -> Floats:
+def idf(total: int, containing: Ints) -> Floats:
     """Return the idf of terms, from the number of all rows, documents or files, and of those with each."""
     value = np.log1p((total - containing + 0.5) / (containing + 0.5))
     return np.rint(value * _IDF_UNIT) / _IDF_UNIT
 
 
-def _saturation(count: npt.NDArray[np.int64], length: npt.NDArray[np.int64], mean: float) -> Floats:
+def _saturation(count: Ints, length: Ints, mean: float) -> Floats:
     return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length / max(mean, 1.0)))

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.ranking.candidates import CombinedFields, weighted
 from ctx.ranking.path_words import PathWords
 from ctx.ranking.query import Query
 from ctx.ranking.references import weights
-from ctx.ranking.signals import Floats, Signals
+from ctx.ranking.signals import Signals
+from ctx.storage.arrays import Floats, Ints
 
 _HALF = 3.0
 """Sum of saturated frequencies at which a word counts half in `flat`."""
@@ -25,7 +25,7 @@ def spread(
     signals: Signals,
     query: Query,
     fields: CombinedFields,
-    counts: npt.NDArray[np.int64],
+    counts: Ints,
     three: Floats,
     is_type: Floats,
     is_definition: Floats,

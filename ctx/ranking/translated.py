@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from ctx.storage.arrays import Bools, Floats
 from ctx.text.query import TRANSLATION, Term, read_query
 from ctx.text.translation import Rendering
 
@@ -47,9 +45,7 @@ def translated(terms: list[Term], rendering: Rendering) -> tuple[list[Term], lis
     return terms, [Alternatives(own, places(source, "")) for source, own in zip(words, meanings, strict=True)]
 
 
-def weights_in_tree(
-    weights: npt.NDArray[np.float64], alternatives: list[Alternatives], occurs: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float64]:
+def weights_in_tree(weights: Floats, alternatives: list[Alternatives], occurs: Bools) -> Floats:
     """Return the weights of the terms in a tree, given which of them occur, (terms,) both.
 
     The first meaning of a word that occurs counts in full, further ones half, and so does the word itself if

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.gbdt import Ensemble
 from ctx.ranking.query import Query
+from ctx.storage.arrays import Floats, Ints
 from ctx.storage.views.view import View
 
 WORDS, NAMES, VECTORS = "words", "names", "vectors"
@@ -26,10 +26,10 @@ class Correct(Protocol):
         self,
         view: View,
         query: Query,
-        files: npt.NDArray[np.int64],
-        scores: npt.NDArray[np.float64],
+        files: Ints,
+        scores: Floats,
         /,
-    ) -> npt.NDArray[np.float64]: ...
+    ) -> Floats: ...
 
 
 class TextOf(Protocol):

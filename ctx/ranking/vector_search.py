@@ -14,15 +14,13 @@ import numpy.typing as npt
 from ctx.errors import Damaged
 from ctx.models.precision import BIT, roughly, similarities
 from ctx.ranking.corpus import Corpus
-from ctx.storage.arrays import highest
+from ctx.storage.arrays import Bools, Ints, highest
 from ctx.storage.views.view import NO_SEGMENT, View
 
 _BITS_MORE = 4
 """Factor for the number of candidates chosen by bits alone, which is approximate."""
 
 Vectors = npt.NDArray[np.uint8]
-Numbers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class VectorRange(NamedTuple):
@@ -45,9 +43,9 @@ class _Part(NamedTuple):
     """An array of vectors: the selected ones (None: all), and the file and corpus row of each."""
 
     rows: Vectors
-    chosen: Numbers | None
-    file: Numbers
-    row: Numbers
+    chosen: Ints | None
+    file: Ints
+    row: Ints
 
 
 class VectorSearch:
@@ -82,7 +80,7 @@ class VectorSearch:
             self._parts.append(_Part(rows, None if whole else chosen, file_of[placed], row_of[placed]))
 
     def find(
-        self, query: npt.NDArray[np.float32], allowed: Mask | None, count: int, only: Mask | None = None
+        self, query: npt.NDArray[np.float32], allowed: Bools | None, count: int, only: Bools | None = None
     ) -> list[VectorMatch]:
         """Return the chunks nearest to a query (dimensions,), best first, among some files and rows.
 
@@ -94,7 +92,7 @@ class VectorSearch:
         rough = np.concatenate([roughly(_rows(part), query, self._precision) for part in parts])
         chosen = highest(rough, _BITS_MORE * count if self._precision == BIT else count)
         ends = np.cumsum([len(part.row) for part in parts])
-        found: list[tuple[Numbers, Numbers, npt.NDArray[np.float32]]] = []
+        found: list[tuple[Ints, Ints, npt.NDArray[np.float32]]] = []
         for part, end in zip(parts, ends.tolist(), strict=True):
             here = chosen[(chosen >= end - len(part.row)) & (chosen < end)] - (end - len(part.row))
             rows = part.rows[here if part.chosen is None else part.chosen[here]]
@@ -114,7 +112,7 @@ class VectorSearch:
         return -near.similarity, self._view.path(near.file)
 
 
-def _open(part: _Part, allowed: Mask | None, only: Mask | None) -> _Part:
+def _open(part: _Part, allowed: Bools | None, only: Bools | None) -> _Part:
     """Return the vectors restricted to some files and rows of the corpus."""
     if allowed is None and only is None:
         return part
@@ -128,7 +126,7 @@ def _rows(part: _Part) -> Vectors:
     return part.rows if part.chosen is None else part.rows[part.chosen]
 
 
-def _places(view: View, corpus: Corpus) -> tuple[Numbers, Numbers]:
+def _places(view: View, corpus: Corpus) -> tuple[Ints, Ints]:
     """Return for each chunk of each file of a view, in order, its file and its row in the corpus."""
     files = np.flatnonzero(view.file_segment != NO_SEGMENT)
     documents = corpus.file_document[files]
@@ -139,12 +137,12 @@ def _places(view: View, corpus: Corpus) -> tuple[Numbers, Numbers]:
     return file_of, np.repeat(corpus.document_start[documents], counts) + chunk
 
 
-def _cluster_starts(view: View, corpus: Corpus) -> Numbers:
+def _cluster_starts(view: View, corpus: Corpus) -> Ints:
     """Return the index in that order at which each cluster of a view begins."""
     counts = np.zeros(view.files + 1, dtype=np.int64)
     live = np.flatnonzero(view.file_segment != NO_SEGMENT)
     counts[live + 1] = corpus.document_rows[corpus.file_document[live]]
     until = np.cumsum(counts)
     ends = view.cluster_end.astype(np.int64)
-    starts: Numbers = until[np.concatenate([[0], ends[:-1]])] if len(ends) else until[:0]
+    starts: Ints = until[np.concatenate([[0], ends[:-1]])] if len(ends) else until[:0]
     return starts

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.ranking.candidates import top
 from ctx.ranking.pasted import LEAST
 from ctx.ranking.query import Query
-from ctx.ranking.signals import Floats, Signals
+from ctx.ranking.signals import Signals
+from ctx.storage.arrays import Bools, Floats
 from ctx.text.query import tokens, words_of
 
 _OF_A_LINE = 2
@@ -26,7 +26,7 @@ _LEAST_COVERAGE = 0.4
 def verbatim_shares(
     query: Query,
     signals: Signals,
-    open_rows: npt.NDArray[np.bool_],
+    open_rows: Bools,
     text_of: Callable[[int], str | None],
     most: int,
 ) -> Floats:

@@ -28,6 +28,9 @@ from ctx.errors import Damaged, Decoding
 from ctx.storage.regular_files import open_regular
 
 Arrays = dict[str, npt.NDArray[Any]]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _HEAD = struct.Struct("<4sIII")
 _MAGIC = b"CTXA"

@@ -17,6 +17,7 @@ from ctx.ranking.correction import USUAL, Correction
 from ctx.ranking.file_history import CommitHistory
 from ctx.ranking.query import Query
 from ctx.search.evaluation.tasks import Task
+from ctx.storage.arrays import Bools, Floats, Ints
 from ctx.storage.views.view import View
 
 FEWEST = 20
@@ -26,8 +27,6 @@ _BLOCK = 20
 _PENALTY = 5.0
 """Penalty on deviation from the default weights, relative to the loss of one task."""
 _ROUNDS = 300
-
-Floats = npt.NDArray[np.float64]
 
 
 class Sample(NamedTuple):
@@ -46,7 +45,7 @@ class Recorder:
     def __init__(self) -> None:
         self.last: tuple[list[bytes], npt.NDArray[np.uint8], Floats, Query] | None = None
 
-    def __call__(self, view: View, query: Query, files: npt.NDArray[np.int64], scores: Floats) -> Floats:
+    def __call__(self, view: View, query: Query, files: Ints, scores: Floats) -> Floats:
         paths = [view.path(file) for file in files.tolist()]
         self.last = (paths, view.file_flags[files].copy(), scores.copy(), query)
         return scores
@@ -54,7 +53,7 @@ class Recorder:
 
 def learn(samples: Sequence[Sample], history: CommitHistory) -> Floats:
     """Return the feature weights, (FEATURES,), learned from tasks in the order of their commits."""
-    lists: list[tuple[Floats, Floats, npt.NDArray[np.bool_]]] = []
+    lists: list[tuple[Floats, Floats, Bools]] = []
     for start in range(0, len(samples), _BLOCK):
         block = samples[start : start + _BLOCK]
         past = history.before([sample.task.commit.oid for sample in block])
@@ -67,7 +66,7 @@ def learn(samples: Sequence[Sample], history: CommitHistory) -> Floats:
     return _minimize(lists)
 
 
-def _minimize(lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]]) -> Floats:
+def _minimize(lists: Sequence[tuple[Floats, Floats, Bools]]) -> Floats:
     """Minimize the penalised loss by gradient descent, which is enough for five weights."""
     weights = USUAL
     if not lists:
@@ -84,9 +83,7 @@ def _minimize(lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]]) -> 
     return weights
 
 
-def _loss(
-    lists: Sequence[tuple[Floats, Floats, npt.NDArray[np.bool_]]], weights: Floats
-) -> tuple[float, Floats]:
+def _loss(lists: Sequence[tuple[Floats, Floats, Bools]], weights: Floats) -> tuple[float, Floats]:
     penalty = _PENALTY / len(lists)
     deviation = weights - USUAL
     loss = penalty * float(deviation @ deviation)

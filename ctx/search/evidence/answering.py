@@ -21,12 +21,10 @@ from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import FileAnswer, FileHit
 from ctx.search.hits import FileFilter, allowed_files, corpus_of, filter_of
 from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
+from ctx.storage.arrays import Bools
 from ctx.types import Request
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from ctx.search.session import SearchSession
 
 EXCERPT_BUDGET = 48_000
@@ -44,7 +42,7 @@ def case_of(
     opened: OpenedTree,
     text: str,
     rows: int,
-    allowed: npt.NDArray[np.bool_] | None = None,
+    allowed: Bools | None = None,
     query: Query | None = None,
     most_files: int | None = None,
 ) -> Case:

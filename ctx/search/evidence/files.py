@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.models.logistic import logistic
 from ctx.models.static_embedding import static_embedding
@@ -27,6 +26,7 @@ from ctx.search.evidence.case import Case
 from ctx.search.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
 from ctx.search.evidence.reasons import reasons
 from ctx.search.evidence.types import Excerpt, FileHit, Symbol
+from ctx.storage.arrays import Floats
 from ctx.storage.records import Record
 from ctx.storage.views import paths as path_flags
 from ctx.text import query as words
@@ -247,11 +247,11 @@ def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
     return items
 
 
-def _unit(words_: Sequence[str]) -> npt.NDArray[np.float64]:
+def _unit(words_: Sequence[str]) -> Floats:
     """Return the unit vectors of words, (n, dimensions) float64."""
     table = static_embedding()
     vectors = table.word_vectors(np.array([table.row(word) for word in words_], dtype=np.int64))
-    unit: npt.NDArray[np.float64] = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0)
+    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0)
     return unit
 
 
