@@ -98,21 +98,7 @@ def _explained(
     file = number.get(name)
     message = session.remark(opened.about.message)
     about = opened.about._replace(message=message, ranked_with=session.tuning.ranked_with)
-    empty = Explanation(
-        about,
-        name,
-        task,
-        query_terms(case.query),
-        INDEXED,
-        None,
-        None,
-        None,
-        None,
-        len(case.by_file),
-        None,
-        (),
-        (),
-    )
+    empty = Explanation(about, name, task, query_terms(case.query), INDEXED, len(case.by_file))
     if file is None or int(opened.view.file_segment[file]) == NO_SEGMENT:
         for one in names:
             reason = why_left_out(session.reader, about.tree, one)

@@ -31,7 +31,7 @@ _LEAST_SCORE = -500.0
 """Scores below this are clamped: their logistic function underflows."""
 FURTHER_ROW = "further chunk of the file"
 _PARTS = (COMMON, *dict.fromkeys(GROUPS.values()))
-_KINDS = {
+KINDS = {
     paths.TEST: "a test",
     paths.EXAMPLE: "an example",
     paths.VENDORED: "vendored",
@@ -41,6 +41,7 @@ _KINDS = {
     paths.DECLARATIONS: "declarations only",
     paths.LEGACY: "legacy",
 }
+"""Part from the kind of a file, by path flag."""
 
 
 class Explained(NamedTuple):
@@ -101,7 +102,7 @@ def _parts(pool: Pool, candidate: int, moves: list[float]) -> dict[str, float]:
     flags = int(pool.corpus.view.file_flags[pool.candidates.files[candidate]])
     for flag, prior in priors_of(pool.query.requested, pool.query.is_symbol).items():
         if flags & flag:
-            parts[_KINDS[flag]] = -prior
+            parts[KINDS[flag]] = -prior
     parts[NAMES] += float(pool.gains[candidate])
     for name, values in ((VERBATIM, pool.verbatim), (CORRECTION, pool.corrections)):
         if values[candidate]:

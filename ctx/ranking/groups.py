@@ -26,13 +26,13 @@ class Groups(NamedTuple):
     def of(cls, corpus: Corpus, documents: Ints) -> Groups:
         """Return the rows of documents, each of which has at least one."""
         counts = corpus.document_rows[documents]
-        rows, start = _ranges(corpus.document_start[documents], counts)
+        rows, start = ranges(corpus.document_start[documents], counts)
         return cls(rows, np.arange(len(documents)).repeat(counts), start, counts)
 
     def among(self, documents: Ints) -> tuple[Groups, Ints]:
         """Return the rows of some of the documents, by index, and the indices of these rows here."""
         counts = self.counts[documents]
-        places, start = _ranges(self.start[documents], counts)
+        places, start = ranges(self.start[documents], counts)
         owner = np.arange(len(documents)).repeat(counts)
         return Groups(self.rows[places], owner, start, counts), places
 
@@ -69,7 +69,7 @@ class Groups(NamedTuple):
         return places[begins(self.owner[places])]
 
 
-def _ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
+def ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return the concatenated ranges of `counts` numbers from each of `first`, and where each begins."""
     start = counts.cumsum() - counts
     return np.arange(int(counts.sum())) + (first - start).repeat(counts), start

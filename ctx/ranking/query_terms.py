@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ctx.models.static_embedding import static_embedding
 from ctx.ranking.query import Query
+from ctx.storage.arrays import Floats
 from ctx.text import query as words
 from ctx.text.query import Term, tokens, words_of
 from ctx.text.stem import stem
@@ -89,18 +90,21 @@ def similar_words_in_paths(query: Query, paths: Iterable[bytes]) -> list[Similar
     asked = [query.terms[place] for place in query.words]
     if not asked or not found:
         return []
-    table = static_embedding()
-    rows = [
-        np.array([table.row(word) for word in some], dtype=np.int64)
-        for some in ([term.word for term in asked], found)
-    ]
-    cosines = table.unit_vectors(rows[0]) @ table.unit_vectors(rows[1]).T
-    nearest = cosines.argmax(axis=0).tolist()
+    similar = cosines([term.word for term in asked], found)
+    nearest = similar.argmax(axis=0).tolist()
     return [
-        (word, asked[at].source or asked[at].word, min(1.0, float(cosines[at, place])))
+        (word, asked[at].source or asked[at].word, min(1.0, float(similar[at, place])))
         for place, (word, at) in enumerate(zip(found, nearest, strict=True))
-        if cosines[at, place] >= LEAST_SIMILAR
+        if similar[at, place] >= LEAST_SIMILAR
     ]
+
+
+def cosines(words: Sequence[str], others: Sequence[str]) -> Floats:
+    """Return the cosines of two lists of words by the static embedding, (words, others)."""
+    table = static_embedding()
+    rows = (np.array([table.row(word) for word in some], dtype=np.int64) for some in (words, others))
+    one, other = map(table.unit_vectors, rows)
+    return one @ other.T
 
 
 def indexed_form(term: Term) -> str:

@@ -71,16 +71,8 @@ class Signals(NamedTuple):
 
     def among(self, rows: Bools) -> Signals:
         """Return the evidence with all rows outside a mask zeroed; sums over documents stay."""
-        return self._replace(
-            row_words=np.where(rows, self.row_words, 0.0),
-            row_names=np.where(rows, self.row_names, 0.0),
-            row_defines=np.where(rows, self.row_defines, 0.0),
-            row_whole=np.where(rows, self.row_whole, 0.0),
-            row_called=self.row_called & rows,
-            row_verbatim=np.where(rows, self.row_verbatim, 0.0),
-            row_agreement=np.where(rows, self.row_agreement, 0.0),
-            row_coverage=np.where(rows, self.row_coverage, 0.0),
-        )
+        masked = {name: getattr(self, name) * rows for name in self._fields if name.startswith("row_")}
+        return self._replace(**masked | {"row_found": self.row_found})
 
 
 def read_signals(corpus: Corpus, query: Query) -> Signals:

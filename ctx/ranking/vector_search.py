@@ -14,8 +14,8 @@ import numpy.typing as npt
 from ctx.errors import Damaged
 from ctx.models.precision import BIT, roughly, similarities
 from ctx.ranking.corpus import Corpus
+from ctx.ranking.groups import ranges
 from ctx.storage.arrays import Bools, Ints, highest
-from ctx.storage.views.view import NO_SEGMENT, View
 
 _BITS_MORE = 4
 """Factor for the number of candidates chosen by bits alone, which is approximate."""
@@ -58,24 +58,27 @@ class VectorSearch:
         """
         self._view = corpus.view
         self._precision = precision
-        file_of, row_of = _places(self._view, corpus)
-        starts = _cluster_starts(self._view, corpus)
-        ends = np.append(starts[1:], len(file_of))
-        if len(where) != len(starts):
+        files = np.flatnonzero(corpus.file_document >= 0)
+        documents = corpus.file_document[files]
+        counts = corpus.document_rows[documents]
+        # The file and the row of each chunk, in the order of the clusters, and the end of each cluster.
+        file_of, (row_of, _) = files.repeat(counts), ranges(corpus.document_start[documents], counts)
+        ends = np.append(0, counts.cumsum())[np.searchsorted(files, corpus.view.cluster_end)].tolist()
+        if len(where) != len(ends):
             raise Damaged("there are vectors of other clusters than those of this tree")
-        together: dict[int, list[tuple[VectorRange, int]]] = {}
-        for span, start, end in zip(where, starts.tolist(), ends.tolist(), strict=True):
-            if span is None:
+        by_array: dict[int, list[tuple[VectorRange, int]]] = {}
+        for vectors, start, end in zip(where, [0, *ends], ends, strict=False):
+            if vectors is None:
                 continue
-            if span.end - span.start != end - start:
+            if vectors.end - vectors.start != end - start:
                 raise Damaged("the vectors do not fit the chunks of this tree")
             if end > start:
-                together.setdefault(id(span.rows), []).append((span, start))
+                by_array.setdefault(id(vectors.rows), []).append((vectors, start))
         self._parts = []
-        for spans in together.values():
-            chosen = np.concatenate([np.arange(span.start, span.end) for span, _ in spans])
-            placed = np.concatenate([np.arange(at, at + span.end - span.start) for span, at in spans])
-            rows = spans[0][0].rows
+        for own in by_array.values():
+            chosen = np.concatenate([np.arange(vectors.start, vectors.end) for vectors, _ in own])
+            placed = np.concatenate([np.arange(at, at + vectors.end - vectors.start) for vectors, at in own])
+            rows = own[0][0].rows
             whole = len(chosen) == len(rows) and bool((np.diff(chosen) == 1).all())
             self._parts.append(_Part(rows, None if whole else chosen, file_of[placed], row_of[placed]))
 
@@ -86,33 +89,28 @@ class VectorSearch:
 
         A blob at several paths is represented by the nearest path.
         """
-        parts = [_open(part, allowed, only) for part in self._parts]
+        parts = [_restricted(part, allowed, only) for part in self._parts]
         if not parts:
             return []
         rough = np.concatenate([roughly(_rows(part), query, self._precision) for part in parts])
         chosen = highest(rough, _BITS_MORE * count if self._precision == BIT else count)
-        ends = np.cumsum([len(part.row) for part in parts])
-        found: list[tuple[Ints, Ints, npt.NDArray[np.float32]]] = []
-        for part, end in zip(parts, ends.tolist(), strict=True):
-            here = chosen[(chosen >= end - len(part.row)) & (chosen < end)] - (end - len(part.row))
-            rows = part.rows[here if part.chosen is None else part.chosen[here]]
-            found.append((part.row[here], part.file[here], similarities(rows, query, self._precision)))
-        rows_, files, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         best: dict[int, VectorMatch] = {}
-        for row, file, value in zip(rows_.tolist(), files.tolist(), values.tolist(), strict=True):
-            known = best.get(row)
-            one = VectorMatch(row, file, value)
-            if known is None or self._order(one) < self._order(known):
-                best[row] = one
-        return sorted(best.values(), key=lambda one: (-one.similarity, self._view.path(one.file), one.row))[
-            :count
-        ]
+        start = 0
+        for part in parts:
+            end = start + len(part.row)
+            here = chosen[(chosen >= start) & (chosen < end)] - start
+            start = end
+            rows = part.rows[here if part.chosen is None else part.chosen[here]]
+            similar = similarities(rows, query, self._precision).tolist()
+            for one in map(VectorMatch, part.row[here].tolist(), part.file[here].tolist(), similar):
+                best[one.row] = min(best.get(one.row, one), one, key=self._order)
+        return sorted(best.values(), key=self._order)[:count]
 
-    def _order(self, near: VectorMatch) -> tuple[float, bytes]:
-        return -near.similarity, self._view.path(near.file)
+    def _order(self, match: VectorMatch) -> tuple[float, bytes, int]:
+        return -match.similarity, self._view.path(match.file), match.row
 
 
-def _open(part: _Part, allowed: Bools | None, only: Bools | None) -> _Part:
+def _restricted(part: _Part, allowed: Bools | None, only: Bools | None) -> _Part:
     """Return the vectors restricted to some files and rows of the corpus."""
     if allowed is None and only is None:
         return part
@@ -124,25 +122,3 @@ def _open(part: _Part, allowed: Bools | None, only: Bools | None) -> _Part:
 
 def _rows(part: _Part) -> Vectors:
     return part.rows if part.chosen is None else part.rows[part.chosen]
-
-
-def _places(view: View, corpus: Corpus) -> tuple[Ints, Ints]:
-    """Return for each chunk of each file of a view, in order, its file and its row in the corpus."""
-    files = np.flatnonzero(view.file_segment != NO_SEGMENT)
-    documents = corpus.file_document[files]
-    counts = corpus.document_rows[documents]
-    file_of = np.repeat(files, counts)
-    first = np.cumsum(counts) - counts
-    chunk = np.arange(int(counts.sum())) - np.repeat(first, counts)
-    return file_of, np.repeat(corpus.document_start[documents], counts) + chunk
-
-
-def _cluster_starts(view: View, corpus: Corpus) -> Ints:
-    """Return the index in that order at which each cluster of a view begins."""
-    counts = np.zeros(view.files + 1, dtype=np.int64)
-    live = np.flatnonzero(view.file_segment != NO_SEGMENT)
-    counts[live + 1] = corpus.document_rows[corpus.file_document[live]]
-    until = np.cumsum(counts)
-    ends = view.cluster_end.astype(np.int64)
-    starts: Ints = until[np.concatenate([[0], ends[:-1]])] if len(ends) else until[:0]
-    return starts

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ctx.models.logistic import logistic
-from ctx.models.static_embedding import static_embedding
 from ctx.ranking.explain import CORRECTION
 from ctx.ranking.query import words_that_ask
 from ctx.ranking.query_terms import (
@@ -19,6 +18,7 @@ from ctx.ranking.query_terms import (
     SYNONYM,
     TRANSLATION,
     SimilarWord,
+    cosines,
     indexed_form,
 )
 from ctx.search.dependencies.types import Edge
@@ -26,7 +26,6 @@ from ctx.search.evidence.case import Case
 from ctx.search.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
 from ctx.search.evidence.reasons import reasons
 from ctx.search.evidence.types import Excerpt, FileHit, Symbol
-from ctx.storage.arrays import Floats
 from ctx.storage.records import Record
 from ctx.storage.views import paths as path_flags
 from ctx.text import query as words
@@ -57,12 +56,18 @@ def file_hit(
     record = case.record(file)
     rows = [one.hit.row for one in ranked][:_ROWS] or _best_rows(case, file)
     chunks = [case.chunk(row) for row in rows]
-    texts = [(record.positions[chunk], _text(case, file, record, chunk)) for chunk in chunks]
-    known = [(position.start_line, text) for position, text in texts if text is not None]
+    positions = [record.positions[chunk] for chunk in chunks]
+    texts = [case.text_of(file, position.start, position.end) for position in positions]
+    known = [
+        (position.start_line, text)
+        for position, text in zip(positions, texts, strict=True)
+        if text is not None
+    ]
     weighted = [term for term, weight in zip(case.query.terms, case.query.weights, strict=True) if weight > 0]
     lexical = find_terms(weighted, known) if known else _by_index(case, weighted, rows)
     parts = dict(ranked[0].parts) if ranked else {}
-    agreement = max((one.hit.agreement for one in ranked), default=_agreement(case, rows))
+    agreements = [one.hit.agreement for one in ranked] or case.signals.row_agreement[rows].tolist()
+    agreement = max(agreements, default=0.0)
     flags = int(case.corpus.view.file_flags[file])
     is_test = bool(flags & path_flags.TEST) or all(record.tests[chunk] for chunk in chunks)
     evidence: list[Mapping[str, Any]] = [_lexical(found) for found in lexical]
@@ -71,7 +76,7 @@ def file_hit(
     evidence += _path(case, file, weighted)
     if agreement:
         evidence.append({"kind": "vector", "agreement": round(agreement, 4)})
-    evidence += _dependencies(case.corpus.view.path(file), edges)
+    evidence += _dependencies(edges)
     asked = bool(case.query.requested & path_flags.TEST)
     if is_test or asked:
         evidence.append(
@@ -87,7 +92,7 @@ def file_hit(
             {"kind": "history", "rankedWith": case.ranked_with, "value": round(parts[CORRECTION], 6)}
         )
     evidence += past
-    excerpts, left_out = _excerpts(record, chunks, [text for _, text in texts], budget)
+    excerpts, left_out = _excerpts(record, chunks, texts, budget)
     blob, language = case.key(file)
     return FileHit(
         case.corpus.view.path(file),
@@ -130,15 +135,6 @@ def _best_rows(case: Case, file: int) -> list[int]:
     return best
 
 
-def _agreement(case: Case, rows: Sequence[int]) -> float:
-    return max((float(case.signals.row_agreement[row]) for row in rows), default=0.0)
-
-
-def _text(case: Case, file: int, record: Record, chunk: int) -> str | None:
-    position = record.positions[chunk]
-    return case.text_of(file, position.start, position.end)
-
-
 def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[Found]:
     """Return the terms that the index has for rows; only the stem is known, not the word."""
     found = case.corpus.find(np.array([term.hash for term in terms], dtype=np.int64))
@@ -151,14 +147,17 @@ def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[Fo
 
 
 def _lexical(found: Found) -> dict[str, Any]:
+    fields = _of_term("lexical", found.term, found.origin)
+    return {**fields, "found": list(found.words), "lines": list(found.lines)}
+
+
+def _of_term(kind: str, term: Term, origin: str) -> dict[str, Any]:
     return {
-        "kind": "lexical",
-        "term": indexed_form(found.term),
-        "word": found.term.word,
-        "origin": found.origin,
-        "source": found.term.source or found.term.word,
-        "found": list(found.words),
-        "lines": list(found.lines),
+        "kind": kind,
+        "term": indexed_form(term),
+        "word": term.word,
+        "origin": origin,
+        "source": term.source or term.word,
     }
 
 
@@ -174,9 +173,8 @@ def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -
     words = list(places)
     if not words:
         return []
-    cosines = _unit([term.word for term in missing]) @ _unit(words).T
     items = []
-    for term, cosine in zip(missing, cosines, strict=True):
+    for term, cosine in zip(missing, cosines([term.word for term in missing], words), strict=True):
         nearest = [
             at
             for at in np.argsort(-cosine, kind="stable")[:_MOST_NEAR].tolist()
@@ -204,7 +202,8 @@ def _symbols(
             if name in items or not (matched or name in asked):
                 continue
             origins = {origin_in(term, [(word, word)]) for term, word in matched}
-            origin = LITERAL if name in asked else _weakest(origins)
+            weakest = next((origin for origin in (TRANSLATION, STEM) if origin in origins), IDENTIFIER)
+            origin = LITERAL if name in asked else weakest
             items[name] = {
                 "kind": "symbol",
                 "symbol": name,
@@ -213,13 +212,6 @@ def _symbols(
                 "line": record.positions[chunk].start_line,
             }
     return list(items.values())[:_MOST_SYMBOLS]
-
-
-def _weakest(origins: set[str]) -> str:
-    """Return the weakest of some origins."""
-    order = (TRANSLATION, STEM, LITERAL)
-    found = next(origin for origin in order if origin in origins)
-    return IDENTIFIER if found == LITERAL else found
 
 
 def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
@@ -232,46 +224,24 @@ def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
     for term in terms:
         places = [(word, word) for word in own if term_hash(word) == term.hash]
         if places:
-            items.append(_path_word(term, origin_in(term, places), places[0][0]))
+            items.append({**_of_term("path", term, origin_in(term, places)), "found": places[0][0]})
         elif term in plain:
             left.append(term)
     named = {one["found"] for one in items}
     others = [word for word in own if word not in named and word.isalpha() and len(word) > 2]
     if left and others:
-        cosines = _unit([term.word for term in left]) @ _unit(others).T
-        for term, cosine in zip(left, cosines, strict=True):
+        for term, cosine in zip(left, cosines([term.word for term in left], others), strict=True):
             near = int(cosine.argmax())
             if cosine[near] >= LEAST_SIMILAR:
-                similar = {"similarity": round(float(cosine[near]), 3)}
-                items.append({**_path_word(term, SYNONYM, others[near]), **similar})
+                similar = {"found": others[near], "similarity": round(float(cosine[near]), 3)}
+                items.append({**_of_term("path", term, SYNONYM), **similar})
     return items
 
 
-def _unit(words_: Sequence[str]) -> Floats:
-    """Return the unit vectors of words, (n, dimensions) float64."""
-    table = static_embedding()
-    vectors = table.word_vectors(np.array([table.row(word) for word in words_], dtype=np.int64))
-    unit: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0)
-    return unit
-
-
-def _path_word(term: Term, origin: str, word: str) -> dict[str, Any]:
-    return {
-        "kind": "path",
-        "term": indexed_form(term),
-        "word": term.word,
-        "origin": origin,
-        "source": term.source or term.word,
-        "found": word,
-    }
-
-
-def _dependencies(path: bytes, edges: Sequence[Edge]) -> list[dict[str, Any]]:
+def _dependencies(edges: Sequence[Edge]) -> list[dict[str, Any]]:
     """Return evidence for the edges of a file, grouped by files and relation, with a few symbols each."""
     items: dict[tuple[bytes, bytes, str], dict[str, Any]] = {}
     for edge in edges:
-        if path not in (edge.source_path, edge.target_path):
-            continue
         one = items.setdefault(
             (edge.source_path, edge.target_path, edge.relation),
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctx.ranking.explain import CORRECTION, FURTHER_ROW, VERBATIM
+from ctx.ranking.explain import CORRECTION, KINDS, VERBATIM
 from ctx.ranking.query_terms import IDENTIFIER, LITERAL, STEM, SYNONYM, TRANSLATION
 
 _MOST_NAMED = 4
@@ -52,16 +52,9 @@ def reasons(
     lines += [
         f"was changed by {one['commit'][:_SHORT]} {_truncated(one['subject'])}".rstrip() for one in changed
     ]
-    against = [
-        name
-        for name, value in parts.items()
-        if value < 0 and (name.startswith(("a ", "an ")) or name in _PLAIN_KINDS)
-    ]
-    lines += [f"ranked lower as {name}" for name in against if name != FURTHER_ROW]
+    kinds = set(KINDS.values())
+    lines += [f"ranked lower as {name}" for name, value in parts.items() if value < 0 and name in kinds]
     return tuple(lines)
-
-
-_PLAIN_KINDS = {"vendored", "documentation", "configuration", "data", "declarations only", "legacy"}
 
 
 def _connections(path: str, evidence: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -76,11 +76,11 @@ class Explanation(NamedTuple):
     task: str
     terms: tuple[QueryTerm, ...]
     indexing: str
-    reason: str | None
-    selection: str | None
-    selection_reason: str | None
-    rank: int | None
     ranked: int
-    hit: FileHit | None
-    uses: tuple[Edge, ...]
-    used_by: tuple[Edge, ...]
+    reason: str | None = None
+    selection: str | None = None
+    selection_reason: str | None = None
+    rank: int | None = None
+    hit: FileHit | None = None
+    uses: tuple[Edge, ...] = ()
+    used_by: tuple[Edge, ...] = ()
