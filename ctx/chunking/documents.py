@@ -49,57 +49,55 @@ class _Section(NamedTuple):
 
 def split_document(source: bytes, language: str, start: int, end: int) -> list[Chunk]:
     """Return the chunks of a document in one of `LANGUAGES`, in order."""
-    sections = _sections(list(_headings(source, language, start, end)), start, end)
-    pieces: list[Chunk] = []
-    _pack(source, sections, pieces)
-    return pieces
+    return list(_pack(source, _sections(list(_headings(source, language, start, end)), start, end)))
+
+
+def _lines(source: bytes, start: int, end: int) -> Iterator[tuple[int, int, bytes, str]]:
+    """Yield start, end and text of each line, and its place in a code fence.
+
+    The place is "open", "inside" or "close", and "" outside of fences.
+    """
+    fence = b""
+    for match in _LINE.finditer(source, start, end):
+        if match.end() == match.start():
+            return
+        line = match.group(1)
+        mark = _FENCE.match(line)
+        place = "inside" if fence else ""
+        if mark is not None and not fence:
+            place, fence = "open", mark.group(1)
+        elif mark is not None and mark.group(1).startswith(fence) and not line.strip(b" `~"):
+            place, fence = "close", b""
+        yield match.start(), match.end(), line, place
 
 
 def _headings(source: bytes, language: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
     """Yield (offset, level, title) of each heading."""
     prefixed, underlined = _PREFIXED.get(language), _UNDERLINE.get(language)
+    markdown = language == "markdown"
     styles: list[bytes] = []
-    fence = b""
     before, before_text, overline = start, b"", False
-    here = start
-    matter = _FRONT_MATTER.match(source, start, end) if language == "markdown" else None
-    if matter is not None:
-        here = before = matter.end()
-    while here < end:
-        match = _LINE.match(source, here, end)
-        if match is None or match.end() == here:
-            break
-        line = match.group(1)
-        fenced = _FENCE.match(line) if language == "markdown" else None
-        if fence:
-            if fenced is not None and fenced.group(1).startswith(fence) and not line.strip(b" `~"):
-                fence = b""
+    if markdown and (matter := _FRONT_MATTER.match(source, start, end)) is not None:
+        start = before = matter.end()
+    for here, _, line, fenced in _lines(source, start, end):
+        if fenced and markdown:
             line = b""
-        elif fenced is not None:
-            fence, line = fenced.group(1), b""
         elif prefixed is not None and (heading := prefixed.match(line)) is not None:
             yield here, len(heading.group(1)), _title(heading.group(2).rstrip(_CLOSING[language]))
             line = b""
         elif underlined is not None and (rule := underlined.match(line)) is not None:
-            if before_text and (language == "markdown" or len(rule.group(1)) >= len(before_text.rstrip())):
-                style = rule.group(1)[:1] + (b"^" if overline else b"")
-                if language == "markdown":
-                    level = 1 if style == b"=" else 2
-                else:
-                    if style not in styles:
-                        styles.append(style)
-                    level = styles.index(style) + 1
-                yield before, level, _title(before_text)
-                line, overline = b"", False
-            else:
-                overline, before = language == "rst", here
-                here = match.end()
-                before_text = b""
+            if not before_text or (len(rule.group(1)) < len(before_text.rstrip()) and not markdown):
+                overline, before, before_text = not markdown, here, b""
                 continue
+            style = rule.group(1)[:1] + (b"^" if overline else b"")
+            if style not in styles:
+                styles.append(style)
+            level = (1 if style == b"=" else 2) if markdown else styles.index(style) + 1
+            yield before, level, _title(before_text)
+            line, overline = b"", False
         if not overline or not line.strip():
             before, overline = here, False
         before_text = line.strip() if not line.startswith((b"    ", b"\t", b">", b"- ", b"|")) else b""
-        here = match.end()
 
 
 def _title(raw: bytes) -> str:
@@ -131,28 +129,30 @@ def _reach(sections: Sequence[_Section], number: int) -> int:
     return sections[last].end
 
 
-def _pack(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> None:
+def _pack(source: bytes, sections: Sequence[_Section]) -> Iterator[Chunk]:
     """Join small sections: a section with its subsections, then with its next sibling."""
-    waiting: list[_Section] = []
+    pending: list[_Section] = []
     reach = 0
     for number, section in enumerate(sections):
-        if waiting and _is_bare_heading(sections, number):
-            if section.level <= waiting[0].level or section.end - waiting[0].start > JOIN:
-                _emit(source, waiting, pieces)
-                waiting = []
-        elif waiting:
-            size = section.end - waiting[0].start
-            below = section.end <= reach <= waiting[0].start + LIMIT
-            stub = waiting[-1].end - waiting[0].start < TINY
-            related = stub or section.end <= reach or _kin(waiting[0], section)
-            if size > (LIMIT if below or stub else JOIN) or not related:
-                _emit(source, waiting, pieces)
-                waiting = []
-        if not waiting:
+        if pending:
+            first = pending[0]
+            size = section.end - first.start
+            if _is_bare_heading(sections, number):
+                fits = section.level > first.level and size <= JOIN
+            else:
+                below = section.end <= reach
+                stub = pending[-1].end - first.start < TINY
+                siblings = first.level == section.level and first.path[:-1] == section.path[:-1]
+                whole = below and reach <= first.start + LIMIT
+                fits = size <= (LIMIT if whole or stub else JOIN) and (stub or below or siblings)
+            if not fits:
+                yield from _chunks(source, pending)
+                pending = []
+        if not pending:
             reach = _reach(sections, number)
-        waiting.append(section)
-    if waiting:
-        _emit(source, waiting, pieces)
+        pending.append(section)
+    if pending:
+        yield from _chunks(source, pending)
 
 
 def _is_bare_heading(sections: Sequence[_Section], number: int) -> bool:
@@ -162,43 +162,29 @@ def _is_bare_heading(sections: Sequence[_Section], number: int) -> bool:
     return section.end - section.start < TINY and following is not None and following.level > section.level
 
 
-def _kin(one: _Section, other: _Section) -> bool:
-    return one.level == other.level and one.path[:-1] == other.path[:-1]
-
-
-def _emit(source: bytes, sections: Sequence[_Section], pieces: list[Chunk]) -> None:
+def _chunks(source: bytes, sections: Sequence[_Section]) -> Iterator[Chunk]:
+    """Yield joined sections as one chunk, or as several if they are too large."""
     start, end = sections[0].start, sections[-1].end
     named = [section for section in sections if section.path]
     names = tuple(section.path[-1] for section in named)
     symbol = " > ".join(named[0].path) if named else ""
     kind = "section" if named else "block"
-    if end - start <= LIMIT:
-        pieces.append(Chunk(start, end, kind, symbol, names, False))
-        return
-    for a, b in _paragraphs(source, start, end):
-        pieces.append(Chunk(a, b, kind, symbol, names, False))
+    for a, b in [(start, end)] if end - start <= LIMIT else _paragraphs(source, start, end):
+        yield Chunk(a, b, kind, symbol, names, False)
         names = ()
 
 
 def _paragraphs(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """Split a long section between paragraphs, but not within a code fence of less than `HARD` bytes."""
     blocks: list[tuple[int, int]] = []
-    fence, opened, here, plain = b"", start, start, start
-    while here < end:
-        match = _LINE.match(source, here, end)
-        if match is None or match.end() == here:
-            break
-        fenced = _FENCE.match(match.group(1))
-        if fenced is not None:
-            if not fence:
-                fence, opened = fenced.group(1), here
-            elif fenced.group(1).startswith(fence) and not match.group(1).strip(b" `~"):
-                fence = b""
-                if match.end() - opened <= HARD:
-                    blocks += split_lines(source, plain, opened, TINY)
-                    blocks.append((opened, match.end()))
-                    plain = match.end()
-        here = match.end()
+    fence_start = plain = start
+    for here, stop, _, fenced in _lines(source, start, end):
+        if fenced == "open":
+            fence_start = here
+        elif fenced == "close" and stop - fence_start <= HARD:
+            blocks += split_lines(source, plain, fence_start, TINY)
+            blocks.append((fence_start, stop))
+            plain = stop
     blocks += split_lines(source, plain, end, TINY)
     ranges: list[tuple[int, int]] = []
     for a, b in blocks:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from ctx.types import Chunk
 
@@ -21,35 +20,20 @@ _CLOSING = {
 }
 _TYPE = re.compile(rb"(?:lang|type)\s*=\s*[\"']?(?:text/|application/)?([\w+-]+)", re.IGNORECASE)
 _TYPES = {
-    b"ts": "typescript",
-    b"typescript": "typescript",
-    b"tsx": "tsx",
-    b"js": "javascript",
-    b"javascript": "javascript",
-    b"module": "javascript",
-    b"jsx": "javascript",
-    b"babel": "javascript",
-    b"json": "json",
-    b"ld+json": "json",
-    b"importmap": "json",
-    b"css": "css",
-    b"scss": "scss",
-    b"less": "scss",
+    name: language
+    for language, names in {
+        "typescript": b"ts typescript",
+        "tsx": b"tsx",
+        "javascript": b"js javascript module jsx babel",
+        "json": b"json ld+json importmap",
+        "css": b"css",
+        "scss": b"scss less",
+    }.items()
+    for name in names.split()
 }
 _DEFAULTS = {b"script": "javascript", b"style": "css"}
 _LEAST = 400
 """A script or style below this many bytes stays with the markup around it."""
-
-
-class _Block(NamedTuple):
-    """Offsets of a script or style: the tag, the end of its name, the text between the tags, the end."""
-
-    tag: bytes
-    start: int
-    attributes: int
-    inner: int
-    close: int
-    end: int
 
 
 Split = Callable[[bytes, str], list[Chunk]]
@@ -60,29 +44,28 @@ def split_embedded(source: bytes, language: str, split: Split) -> list[Chunk]:
     """Split a file in one of `LANGUAGES`; tags go with the script or the style that they enclose."""
     pieces: list[Chunk] = []
     here = 0
-    for block in _blocks(source):
-        if block.close - block.inner < _LEAST:
+    for opening, inner, closing in _blocks(source):
+        if closing.start() - inner < _LEAST:
             continue
-        declared = _TYPE.search(source, block.attributes, block.inner - 1)
-        name = declared.group(1).lower() if declared else b""
-        inner = _TYPES.get(name) if declared else _DEFAULTS[block.tag]
-        if inner is None:
+        declared = _TYPE.search(source, opening.end(), inner - 1)
+        inner_language = _TYPES.get(declared[1].lower()) if declared else _DEFAULTS[opening[1].lower()]
+        if inner_language is None:
             continue
-        pieces += _shifted(split(source[here : block.start], language), here, here)
-        pieces += _shifted(split(source[block.inner : block.close], inner), block.inner, block.start)
-        here = block.end
+        pieces += _shifted(split(source[here : opening.start()], language), here, here)
+        pieces += _shifted(split(source[inner : closing.start()], inner_language), inner, opening.start())
+        here = closing.end()
     return pieces + _shifted(split(source[here:], language), here, here)
 
 
-def _blocks(source: bytes) -> Iterator[_Block]:
-    """Yield the scripts and styles that are closed, in order.
+def _blocks(source: bytes) -> Iterator[tuple[re.Match[bytes], int, re.Match[bytes]]]:
+    """Yield the scripts and styles that are closed, in order: opening tag, start of the text, closing tag.
 
     A search for a missing closing tag goes to the end of the file once, not from each opening tag.
     """
     unclosed: set[bytes] = set()
     here = inner = 0
     while (opening := _OPENING.search(source, here)) is not None:
-        tag = opening.group(1).lower()
+        tag = opening[1].lower()
         if inner <= opening.end():  # else the bracket that was found last closes this tag too
             inner = source.find(b">", opening.end()) + 1
         if inner == 0:
@@ -92,7 +75,7 @@ def _blocks(source: bytes) -> Iterator[_Block]:
             unclosed.add(tag)
             here = opening.end()
             continue
-        yield _Block(tag, opening.start(), opening.end(), inner, closing.start(), closing.end())
+        yield opening, inner, closing
         here = closing.end()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ctx.chunking.limits import HARD, JOIN, LIMIT
+from ctx.chunking.tiling import SPACES
 
 _PARAGRAPH_GAP = re.compile(
     rb"(?:\r\n|\r(?!\n)|\n)"
@@ -12,8 +14,6 @@ _PARAGRAPH_GAP = re.compile(
 )
 """Blank lines, and empty comment lines. No two adjacent parts can match the same byte."""
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n?|\n)?")
-_SPACES = b" \t\r\n\f\v"
-
 
 LONG = 20_000
 """A line of this many bytes is generated; a file that has one is not parsed."""
@@ -42,7 +42,7 @@ def split_lines(source: bytes, start: int, end: int, join: int = JOIN) -> list[t
     while here < end:
         gap = _PARAGRAPH_GAP.search(source, here, end)
         stop, following = (gap.start(), gap.end()) if gap else (end, end)
-        if source[here:stop].strip(_SPACES):
+        if source[here:stop].strip(SPACES):
             if ranges and stop - ranges[-1][0] <= join:
                 ranges[-1] = (ranges[-1][0], stop)
             elif stop - here <= LIMIT:
@@ -53,38 +53,32 @@ def split_lines(source: bytes, start: int, end: int, join: int = JOIN) -> list[t
     return ranges
 
 
-def _split_paragraph(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
+def _split_paragraph(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Pack whole lines up to `LIMIT` bytes."""
-    ranges: list[tuple[int, int]] = []
-    opened = here = start
+    here = start
     while here < end:
         match = _LINE.match(source, here, end)
         stop = match.end() if match else end
+        if stop - start > LIMIT and start < here:
+            yield start, here
+            start = here
         if stop - here > LIMIT:
-            if opened < here:
-                ranges.append((opened, here))
-            ranges.extend(_split_line(source, here, stop))
-            opened = stop
-        elif stop - opened > LIMIT:
-            ranges.append((opened, here))
-            opened = here
+            yield from _split_line(source, here, stop)
+            start = stop
         here = stop
-    if opened < end:
-        ranges.append((opened, end))
-    return ranges
+    if start < end:
+        yield start, end
 
 
-def _split_line(source: bytes, start: int, end: int) -> list[tuple[int, int]]:
+def _split_line(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Split one long line at spaces, or, without any, at `HARD` bytes between two characters."""
-    ranges: list[tuple[int, int]] = []
     while end - start > LIMIT:
         cut = source.rfind(b" ", start + LIMIT // 2, start + LIMIT) + 1
         if cut <= 0:
             cut = min(start + HARD, end)
             while cut < end and cut > start + HARD - 4 and source[cut] & 0xC0 == 0x80:
                 cut -= 1
-        ranges.append((start, cut))
+        yield start, cut
         start = cut
     if start < end:
-        ranges.append((start, end))
-    return ranges
+        yield start, end
