@@ -36,10 +36,10 @@ Ordinary code is read less than twice. A grammar's own scanner that searches for
 the end of the file, from thousands of positions, does not report progress.
 """
 
-_UNFIT = frozenset({"agda", "cobol"})
-"""Grammars that take minutes for a few kilobytes of text in any other language."""
-
 _HOPELESS = {
+    # These grammars take minutes for a few kilobytes of text in any other language.
+    "agda": re.compile(rb""),
+    "cobol": re.compile(rb""),
     # Extreme nesting, which overflows the state of the grammar's scanner and ends the process.
     "yaml": re.compile(rb"^ {100}|(?:[-?:][ \t]+){50}", re.MULTILINE),
     # These take at least quadratic time without reporting much progress.
@@ -62,16 +62,17 @@ _NESTED = {
 """What opens and, as the group, what closes, and how many may be open in a file that is parsed."""
 
 
-def _too_deep(source: bytes, language: str) -> bool:
-    """Return whether more is open at once than the grammar can stand."""
-    opening_or_closing, most = _NESTED.get(language, (None, 0))
-    if opening_or_closing is None:
-        return False
-    depth = 0
-    for found in opening_or_closing.finditer(source):
-        depth = max(depth - 1, 0) if found.group(1) else depth + 1
-        if depth > most:
-            return True
+def _is_hopeless(source: bytes, language: str) -> bool:
+    """Return True if the grammar cannot parse a file in reasonable time, or would end the process."""
+    if language in _HOPELESS and _HOPELESS[language].search(source):
+        return True
+    if language in _NESTED:
+        opening_or_closing, most = _NESTED[language]
+        depth = 0
+        for match in opening_or_closing.finditer(source):
+            depth = max(depth - 1, 0) if match.group(1) else depth + 1
+            if depth > most:
+                return True
     return False
 
 
@@ -89,17 +90,17 @@ def load(language: str) -> tuple[Parser, Grammar] | None:
 
 
 def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
-    """Parse UTF-8 bytes; None if there is no grammar or the parser gave up."""
-    loaded = None if language in _UNFIT else load(language)
+    """Parse UTF-8 bytes; None if there is no grammar or the parser gave up.
+
+    Bytes that are not UTF-8 are read as letters, which most of them stand for in another encoding; offsets
+    stay. A lexer reads ahead again at every byte that it cannot decode, which takes minutes for a large file.
+    """
+    loaded = None if _is_hopeless(source, language) else load(language)
     if loaded is None:
         return None
     parser, grammar = loaded
-    hopeless = _HOPELESS.get(language)
-    if (hopeless is not None and hopeless.search(source)) or _too_deep(source, language):
-        return None
-    view = memoryview(_as_utf8(source))
+    view = memoryview(source.decode(errors=_LETTERS).encode())
     steps = FREE_STEPS + int(len(source) * STEPS_PER_BYTE)
-
     reads = _FREE_READS + len(source) * _READS_PER_BYTE
     following = 0
 
@@ -123,19 +124,6 @@ def parse(source: bytes, language: str) -> tuple[Tree, Grammar] | None:
         parser.reset()
         return None
     return None if reads < 0 else (tree, grammar)
-
-
-def _as_utf8(source: bytes) -> bytes:
-    """Return the bytes with a letter for each that is not UTF-8; offsets stay.
-
-    A lexer reads ahead again at every byte that it cannot decode, which takes minutes for a large file in
-    another encoding, and letters are what most of these bytes stand for.
-    """
-    try:
-        source.decode()
-    except UnicodeDecodeError:
-        return source.decode(errors=_LETTERS).encode()
-    return source
 
 
 def _letters(error: UnicodeError) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctx.chunking.balancing import balance
-from ctx.chunking.joining import join, joinable, qualify, united
+from ctx.chunking.joining import join, join_small_file, joinable, qualify
 from ctx.chunking.limits import DEPTH, HARD, HEADER, JOIN, LIMIT, STATEMENT, TINY
 from ctx.chunking.lines import split_lines
 from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Candidate, Definition, Grammar
@@ -38,16 +38,17 @@ class _Splitter:
     def __init__(self, source: bytes, grammar: Grammar) -> None:
         self.source = source
         self.grammar = grammar
-        self.parts: set[int] = set()
+        self.separator = grammar.rules.separator
+        self.continuations: set[int] = set()
         """Offsets at which a construct continues: a chunk should not begin there."""
 
     def file(self, root: Node, start: int, end: int) -> list[Chunk]:
         children = root.children
-        header = (
-            Unit(start, children[0].start_byte) if children and start + 3 < children[0].start_byte else None
-        )
-        pieces = self.pack(group(children, self.source, self.grammar, FILE, header, end), FILE, 0)
-        return pieces if end - start > JOIN else [united(pieces)]
+        header = None
+        if children and start + 3 < children[0].start_byte:
+            header = Unit(start, children[0].start_byte)
+        pieces = self.pack(self.group(children, header, FILE, end), FILE, 0)
+        return pieces if end - start > JOIN else [join_small_file(pieces)]
 
     def split(
         self,
@@ -58,55 +59,49 @@ class _Splitter:
         scope: Scope,
         depth: int,
         comments: list[Node] | None = None,
-        through: bool = False,
+        transparent: bool = False,
     ) -> list[Chunk]:
         """Split an oversized unit: `node` with what belongs to it, from `start` to `end`."""
         children = node.children
-        if not children or depth > DEPTH or node.kind_id in self.grammar.opaque:
+        is_table = len(children) > MANY and end - start < SMALL * len(children)
+        if not children or is_table or depth > DEPTH or node.kind_id in self.grammar.opaque:
             return self.by_lines(start, end, header, scope)
-        if len(children) > MANY and end - start < SMALL * len(children):
-            return self.by_lines(start, end, header, scope)
-        if node.kind_id in self.grammar.sequences or (through and self.holds_definitions(children)):
+        if node.kind_id in self.grammar.sequences or (transparent and self.holds_definitions(children)):
             if comments:
                 children = comments + children
-            header.end = self.text_end(start, children[0].start_byte)
+            header.end = start + len(self.source[start : children[0].start_byte].rstrip(SPACES))
             name = node.child_by_field_name("name") or node.child_by_field_name("condition")
             if name is not None:
                 header.end = name.end_byte
                 children = [child for child in children if child.start_byte >= header.end]
-            units = self.sequence(children, header, scope, end)
+            units = self.group(children, header, scope, end)
             return self.pack(units, scope, depth) if scope.members else self.atoms(units, scope, depth)
-        large = [i for i, child in enumerate(children) if _extent(child) > LIMIT]
-        if not scope.members:
-            large = [i for i, child in enumerate(children) if _extent(child) > LIMIT or self.bears(child)]
-            if len(large) > 1 and children[large[0]].end_byte - start <= HEADER:
-                del large[0]  # a condition: it belongs to its statement
-        if not large:
-            large = self.body(children)
+        large = [
+            index
+            for index, child in enumerate(children)
+            if _extent(child) > LIMIT or (not scope.members and self.has_statements(child))
+        ]
+        if not scope.members and len(large) > 1 and children[large[0]].end_byte - start <= HEADER:
+            del large[0]  # a condition: it belongs to its statement
+        large = large or self.body(children)
         if not large:
             header.end = start
             inner = scope._replace(members=False)
-            atoms = self.atoms(self.sequence(children, header, inner, end), inner, depth)
-            self.parts.update(atom.start for atom in atoms[1:])
+            atoms = self.atoms(self.group(children, header, inner, end), inner, depth)
+            self.continuations.update(atom.start for atom in atoms[1:])
             return self.balanced(atoms, inner) if scope.members else atoms
         return self.construct(children, large, start, end, header, scope, depth)
 
-    def bears(self, node: Node, depth: int = 0) -> bool:
+    def has_statements(self, node: Node, depth: int = 0) -> bool:
         """Return True if a part of a statement contains statements: a block, an `else` with its block."""
         if node.kind_id in self.grammar.sequences:
             return True
         if depth == 4 or (depth and _extent(node) <= HEADER):
             return False
-        return any(self.bears(one, depth + 1) for one in node.children)
+        return any(self.has_statements(one, depth + 1) for one in node.children)
 
     def holds_definitions(self, children: list[Node]) -> bool:
         return any(self.grammar.roles[child.kind_id] == DEFINITION for child in children)
-
-    def text_end(self, start: int, end: int) -> int:
-        """Return the end of the text before `end`, without white space."""
-        while end > start and self.source[end - 1] in SPACES:
-            end -= 1
-        return end
 
     def body(self, children: list[Node]) -> list[int]:
         """Return the child to split if none is too large by itself: the body, or the largest part."""
@@ -120,7 +115,7 @@ class _Splitter:
                 best, most = index, weight
         return [best] if best >= 0 else []
 
-    def sequence(self, children: list[Node], header: Unit, scope: Scope, end: int) -> list[Unit]:
+    def group(self, children: list[Node], header: Unit | None, scope: Scope, end: int) -> list[Unit]:
         return group(children, self.source, self.grammar, scope, header, end)
 
     def construct(
@@ -145,7 +140,7 @@ class _Splitter:
             if after == count:
                 stop = end
             if index != large[0]:
-                self.parts.add(start)
+                self.continuations.add(start)
             comments = self.comments_before(children, index, start)
             pieces += self.split(children[index], start, stop, header, scope, depth + 1, comments)
             if after == count:
@@ -155,14 +150,14 @@ class _Splitter:
         if end - (pieces[-1].start if scope.members else start) <= (LIMIT if scope.members else HEADER):
             pieces[-1] = pieces[-1]._replace(end=end)
             return pieces
-        self.parts.add(start)
+        self.continuations.add(start)
         if end - start <= LIMIT:
             pieces.append(Chunk(start, end, "block", scope.symbol, (), scope.is_test))
         else:
             rest = [child for child in children[large[-1] + 1 :] if child.start_byte >= start]
             inner = scope._replace(members=False)
-            atoms = self.atoms(group(rest, self.source, self.grammar, inner, None, end), inner, depth)
-            self.parts.update(atom.start for atom in atoms)
+            atoms = self.atoms(self.group(rest, None, inner, end), inner, depth)
+            self.continuations.update(atom.start for atom in atoms)
             pieces += self.balanced(atoms, inner) if scope.members else atoms
         return pieces
 
@@ -174,7 +169,7 @@ class _Splitter:
         return sign and self.source.find(b"\n", end, child.start_byte) < 0
 
     def balanced(self, atoms: Sequence[Chunk], scope: Scope) -> list[Chunk]:
-        return balance(self.source, atoms, scope, self.parts)
+        return balance(self.source, atoms, scope, self.continuations)
 
     def comments_before(self, children: list[Node], index: int, start: int) -> list[Node]:
         """Return the comments right before a body, on lines of their own: they belong to its first member."""
@@ -204,33 +199,30 @@ class _Splitter:
         ]
         if pieces:
             pieces[0] = pieces[0]._replace(kind=header.kind, names=tuple(header.names))
-            self.parts.update(piece.start for piece in pieces[1:])
+            self.continuations.update(piece.start for piece in pieces[1:])
         return pieces
 
     def pack(self, units: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
         """Join neighbouring members up to `JOIN` bytes, and split those that are too large."""
         pieces: list[Chunk] = []
-        waiting: list[Unit] = []
+        pending: list[Unit] = []
         for unit in units:
-            through = _looked_through(unit) and unit.end - unit.start > JOIN
+            transparent = _is_transparent(unit) and unit.size > JOIN
             most = JOIN if unit.kind == "module" else LIMIT
-            if through or (unit.end - unit.start > most and _divisible(unit)):
-                start = unit.start
-                if waiting and start - waiting[0].start >= (3 * TINY if through else TINY):
-                    pieces.append(join(waiting, scope, self.grammar.rules.separator))
-                    waiting = []
-                elif waiting:
-                    start = waiting[0].start
-                pieces += self.descend(unit, start, waiting, scope, depth)
-                waiting = []
+            if transparent or (unit.size > most and _divisible(unit)):
+                if pending and unit.start - pending[0].start >= (3 * TINY if transparent else TINY):
+                    pieces.append(join(pending, scope, self.separator))
+                    pending = []
+                pieces += self.descend(unit, pending, scope, depth)
+                pending = []
                 continue
-            self.look_into(unit)
-            if waiting and not joinable(waiting, unit):
-                pieces.append(join(waiting, scope, self.grammar.rules.separator))
-                waiting = []
-            waiting.append(unit)
-        if waiting:
-            last = join(waiting, scope, self.grammar.rules.separator)
+            self.set_names(unit)
+            if pending and not joinable(pending, unit):
+                pieces.append(join(pending, scope, self.separator))
+                pending = []
+            pending.append(unit)
+        if pending:
+            last = join(pending, scope, self.separator)
             room = max(LIMIT, pieces[-1].end - pieces[-1].start) + TINY if pieces else 0
             if pieces and last.end - last.start < TINY and last.end - pieces[-1].start <= room:
                 pieces[-1] = pieces[-1]._replace(end=last.end, names=pieces[-1].names + last.names)
@@ -244,48 +236,43 @@ class _Splitter:
         A header stays with the first of them.
         """
         atoms: list[Chunk] = []
-        header: Unit | None = None
+        before: list[Unit] = []
         half = (units[-1].end - units[0].start) // 2
+        if len(units) > 1 and units[0].node is None and units[0].size <= HEADER:
+            before, units = [units[0]], units[1:]
         for unit in units:
-            if unit is units[0] and unit.node is None and unit.end - unit.start <= HEADER and len(units) > 1:
-                header = unit
-                continue
-            before = [header] if header is not None else []
-            start = header.start if header is not None else unit.start
-            header = None
-            size = unit.end - unit.start
             inside = (
                 unit.node is not None
                 and unit.definition is None
                 and (
                     unit.node.kind_id in self.grammar.sequences
-                    if half < size <= STATEMENT
-                    else size > STATEMENT and self.bears(unit.node)
+                    if half < unit.size <= STATEMENT
+                    else unit.size > STATEMENT and self.has_statements(unit.node)
                 )
             )
-            if (size > LIMIT and _divisible(unit)) or inside:
-                atoms += self.descend(unit, start, before, scope, depth)
-                continue
-            self.look_into(unit)
-            atoms.append(join([*before, unit], scope, self.grammar.rules.separator))
+            if (unit.size > LIMIT and _divisible(unit)) or inside:
+                atoms += self.descend(unit, before, scope, depth)
+            else:
+                self.set_names(unit)
+                atoms.append(join([*before, unit], scope, self.separator))
+            before = []
         return atoms
 
-    def descend(
-        self, unit: Unit, start: int, before: Sequence[Unit], scope: Scope, depth: int
-    ) -> list[Chunk]:
+    def descend(self, unit: Unit, before: Sequence[Unit], scope: Scope, depth: int) -> list[Chunk]:
         """Split one unit; the small units `before` it join its first piece."""
+        start = before[0].start if before else unit.start
         if unit.head:
             return self.by_lines(start, unit.end, unit, scope)
         definition = unit.definition
         names = [name for one in before for name in one.names]
         header = Unit(start, start, "imports" if any(one.kind == "imports" for one in before) else "block")
         inner = scope
-        through = _looked_through(unit)
-        if before and before[0].head and (through or definition is None):
+        transparent = _is_transparent(unit)
+        if before and before[0].head and (transparent or definition is None):
             header = before[0]
             header.end = start
-        elif definition is not None and not through:
-            symbol = qualify(definition, scope, self.grammar.rules.separator)
+        elif definition is not None and not transparent:
+            symbol = qualify(definition, scope, self.separator)
             inner = Scope(symbol, definition.kind, definition.members, definition.is_test)
             header = Unit(start, start, unit.kind, None, definition, True)
             names += definition.names
@@ -296,10 +283,10 @@ class _Splitter:
         comments: list[Node] = []
         if definition is None and unit.node.kind_id in self.grammar.sequences:
             comments = self.comments_of(unit)
-        pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1, comments, through)
+        pieces = self.split(unit.node, start, unit.end, header, inner, depth + 1, comments, transparent)
         return pieces if inner.members or inner is scope else self.balanced(pieces, inner)
 
-    def look_into(self, unit: Unit) -> None:
+    def set_names(self, unit: Unit) -> None:
         """Set the names of a whole unit, and whether it is or contains a test.
 
         A wrapper without a name is named after the first definition in it.
@@ -352,13 +339,13 @@ def _extent(node: Node) -> int:
 
 def _divisible(unit: Unit) -> bool:
     """Return True if a large unit may be split; a header and a short declaration keep their documentation."""
-    if unit.end - unit.start > HARD:
+    if unit.size > HARD:
         return True
     if unit.node is None:
         return not unit.head
     return _extent(unit.node) > JOIN // 2
 
 
-def _looked_through(unit: Unit) -> bool:
+def _is_transparent(unit: Unit) -> bool:
     """Return True if a unit is a wrapper without a name of its own, such as a C# namespace."""
     return unit.node is not None and unit.definition is not None and not unit.definition.name

@@ -6,6 +6,7 @@ predecessor, the opening syntax of a body its header.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.chunking.limits import LIMIT
@@ -46,33 +47,28 @@ class Scope(NamedTuple):
     is_test: bool
 
 
+@dataclass(slots=True, eq=False)
 class Unit:
     """Part of a file that is split only if it is too large.
 
     `node` is the node that may be split, None for comments and headers. `head` marks the beginning of a
     definition that is being split: a chunk that starts with it is named after it. `names` and `is_test` are
-    set by `look_into`.
+    set by `set_names`.
     """
 
-    __slots__ = ("definition", "end", "head", "is_test", "kind", "names", "node", "start")
+    start: int
+    end: int
+    kind: str = "block"
+    node: Node | None = None
+    definition: Definition | None = None
+    head: bool = False
+    names: Sequence[str] = ()
+    is_test: bool = False
 
-    def __init__(
-        self,
-        start: int,
-        end: int,
-        kind: str = "block",
-        node: Node | None = None,
-        definition: Definition | None = None,
-        head: bool = False,
-    ) -> None:
-        self.start = start
-        self.end = end
-        self.kind = kind
-        self.node = node
-        self.definition = definition
-        self.head = head
-        self.names: Sequence[str] = ()
-        self.is_test = False
+    @property
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self.end - self.start
 
 
 def group(
@@ -117,28 +113,24 @@ def _complete_header(header: Unit, children: Sequence[Node], source: bytes, gram
 class _Grouping:
     """A partly read sequence: its units, and the pending comments and attributes.
 
-    `firm` is True if an attribute or an opening bracket is pending, which a blank line does not separate from
-    its construct.
+    `attached` is True if an attribute or an opening bracket is pending, which a blank line does not separate
+    from its construct.
     """
-
-    __slots__ = ("clauses", "firm", "grammar", "lead", "lead_end", "roles", "scope", "source", "units")
 
     def __init__(self, source: bytes, grammar: Grammar, scope: Scope) -> None:
         self.source = source
         self.grammar = grammar
-        self.roles = grammar.roles
-        self.clauses = grammar.rules.clauses
         self.scope = scope
         self.units: list[Unit] = []
         self.lead = self.lead_end = -1
-        self.firm = False
+        self.attached = False
 
     def add(self, child: Node) -> None:
         """Add the next child."""
         number, start, stop = child.kind_id, child.start_byte, child.end_byte
         if start == stop:
             return
-        role = self.roles[number]
+        role = self.grammar.roles[number]
         if role > LEAD:
             leads_if = self.grammar.leads_if
             if number not in leads_if or not leads_if[number](child, self.source):
@@ -149,26 +141,26 @@ class _Grouping:
             self.close(start, stop)
             return
         elif role == COMMENT:
-            if self.lead < 0 and self.units and self.beside(start, stop):
+            if self.lead < 0 and self.units and self.extend_over_comment(start, stop):
                 return
             if self.source[stop - 1] == NEWLINE:
                 stop -= 1
         if self.lead < 0:
             self.lead = start
-        elif not self.firm and self.parted(start):
+        elif not self.attached and self.is_separated(start):
             self.flush()
             self.lead = start
         self.lead_end = stop
-        self.firm = self.firm or role != COMMENT
+        self.attached = self.attached or role != COMMENT
 
     def member(self, child: Node, number: int, role: int, start: int, stop: int) -> None:
         """Add a statement or a declaration, with the pending comments and attributes."""
         begin = start
         if self.lead >= 0:
-            if self.firm or not self.parted(start):
+            if self.attached or not self.is_separated(start):
                 begin = self.lead
                 self.lead = -1
-                self.firm = False
+                self.attached = False
             else:
                 self.flush()
         kind = "block"
@@ -179,12 +171,12 @@ class _Grouping:
                 kind, definition = "imports", None
             elif definition is not None:
                 kind = definition.kind
-                before = self.units[-1] if self.clauses and self.units else None
-                if before is not None and _same_clause(before, definition):
+                if self.grammar.rules.clauses and self.units and _same_clause(self.units[-1], definition):
+                    before = self.units[-1]
                     if stop - before.start <= LIMIT:
                         before.end = stop
                         return
-                    if before.end - before.start < SIGNATURE:
+                    if before.size < SIGNATURE:
                         begin = self.units.pop().start
         elif role == IMPORT:
             kind = "imports"
@@ -197,9 +189,9 @@ class _Grouping:
         elif self.units:
             self.units[-1].end = stop
         else:
-            self.lead, self.lead_end, self.firm = start, stop, True
+            self.lead, self.lead_end, self.attached = start, stop, True
 
-    def beside(self, start: int, stop: int) -> bool:
+    def extend_over_comment(self, start: int, stop: int) -> bool:
         """Return True if a comment is on the last line of the previous unit, which then includes it."""
         before = self.units[-1]
         if before.end > start:  # the unit's node contains the comment
@@ -210,7 +202,7 @@ class _Grouping:
         before.end = stop - (self.source[stop - 1] == NEWLINE)
         return True
 
-    def parted(self, start: int) -> bool:
+    def is_separated(self, start: int) -> bool:
         """Return True if a blank line lies between the pending nodes and the byte `start`."""
         return self.source.count(b"\n", self.lead_end, start) > 1
 
@@ -218,7 +210,7 @@ class _Grouping:
         """Make the pending nodes a unit of their own."""
         self.units.append(Unit(self.lead, self.lead_end))
         self.lead = -1
-        self.firm = False
+        self.attached = False
 
     def finish(self, end: int) -> list[Unit]:
         if self.lead >= 0:
