@@ -41,28 +41,27 @@ class Tool(NamedTuple):
         }
 
 
-_LIMIT = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": LIMIT_MAX,
-    "description": f"Maximum number of hits; {LIMIT} by default.",
-}
-_TOKENS = {
-    "type": "integer",
-    "minimum": LEAST_TOKENS,
-    "maximum": MOST_TOKENS,
-    "description": f"Maximum number of tokens in the whole answer; {MAX_TOKENS} by default.",
-}
-_PATHS = {
-    "type": "string",
-    "description": "Only files that this git pathspec matches, relative to the project's root: a directory "
-    "(src/server), a pattern (*.kt), or :(glob)src/**/test/*.py. Leave it out for the whole project.",
-}
-_REVISION = {
-    "type": "string",
-    "description": "Search this commit, tag or branch. Leave it out for the files as they are now, "
-    "uncommitted changes included.",
-}
+def _text(description: str, *choices: str) -> dict[str, Any]:
+    return {"type": "string", "description": description} | ({"enum": [*choices]} if choices else {})
+
+
+def _number(description: str, least: int = 1, most: int | None = None) -> dict[str, Any]:
+    limits = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
+    return {"type": "integer", "description": description, **limits}
+
+
+_LIMIT = _number(f"Maximum number of hits; {LIMIT} by default.", 1, LIMIT_MAX)
+_TOKENS = _number(
+    f"Maximum number of tokens in the whole answer; {MAX_TOKENS} by default.", LEAST_TOKENS, MOST_TOKENS
+)
+_PATHS = _text(
+    "Only files that this git pathspec matches, relative to the project's root: a directory (src/server), a "
+    "pattern (*.kt), or :(glob)src/**/test/*.py. Leave it out for the whole project."
+)
+_REVISION = _text(
+    "Search this commit, tag or branch. Leave it out for the files as they are now, uncommitted changes "
+    "included."
+)
 
 CODE_SEARCH = Tool(
     "code_search",
@@ -72,19 +71,17 @@ CODE_SEARCH = Tool(
     "you know the exact symbol or file (grep or read it), for git operations, or to build or run anything. "
     "One search with a clear question is better than many with single words; then read the results.",
     {
-        "text": {
-            "type": "string",
-            "description": "One clear intent in natural language, in English if you can. Good: 'where is an "
-            "expired session renewed'. Bad: 'session', or several questions at once.",
-        },
+        "text": _text(
+            "One clear intent in natural language, in English if you can. Good: 'where is an "
+            "expired session renewed'. Bad: 'session', or several questions at once."
+        ),
         "pathFilter": _PATHS,
         "limit": _LIMIT,
         "revision": _REVISION,
-        "changedIn": {
-            "type": "string",
-            "description": "Only code that differs: main...HEAD for what this branch changed, A..B between "
-            "two revisions, HEAD for what is not committed. Not together with revision.",
-        },
+        "changedIn": _text(
+            "Only code that differs: main...HEAD for what this branch changed, A..B between "
+            "two revisions, HEAD for what is not committed. Not together with revision."
+        ),
         "maxTokens": _TOKENS,
     },
     ("text",),
@@ -96,10 +93,7 @@ FIND_RELATED = Tool(
     "Use it before you write something that may exist already, or change code that has variants. It may find "
     "nothing. Do not use it to find callers: search for the name.",
     {
-        "place": {
-            "type": "string",
-            "description": "A path and line as code_search returns them (src/server.py:120), or a citation.",
-        },
+        "place": _text("A path and line as code_search returns them (src/server.py:120), or a citation."),
         "pathFilter": _PATHS,
         "limit": _LIMIT,
         "maxTokens": _TOKENS,
@@ -112,24 +106,10 @@ READ_LINES = Tool(
     "Reads lines of one file of the project, or the lines of a citation, even if the file has changed since. "
     "Use it on the results of code_search. It reads nothing outside the project.",
     {
-        "path": {
-            "type": "string",
-            "description": "Path from the project's root. Give path or citation.",
-        },
-        "citation": {
-            "type": "string",
-            "description": "A citation as code_search returns it: <blob id>:<first line>-<last line>.",
-        },
-        "startLine": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "First line, counted from 1; 1 by default.",
-        },
-        "endLine": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "Last line, inclusive; the last of the file by default.",
-        },
+        "path": _text("Path from the project's root. Give path or citation."),
+        "citation": _text("A citation as code_search returns it: <blob id>:<first line>-<last line>."),
+        "startLine": _number("First line, counted from 1; 1 by default."),
+        "endLine": _number("Last line, inclusive; the last of the file by default."),
         "revision": _REVISION,
         "maxTokens": _TOKENS,
     },
@@ -143,41 +123,26 @@ HISTORY_SEARCH = Tool(
     "before. Do not use it to find where code is now (code_search), or for the log or blame of a file that "
     "you know (git).",
     {
-        "text": {
-            "type": "string",
-            "description": "One clear change in natural language, in English if you can. Good: 'stop "
-            "renewing sessions that were revoked'. Bad: 'fix', or a commit id.",
-        },
-        "which": {
-            "type": "string",
-            "enum": ["best", "first", "last"],
-            "description": "best (default): the best matches. first: the earliest commit that added it. "
+        "text": _text(
+            "One clear change in natural language, in English if you can. Good: 'stop "
+            "renewing sessions that were revoked'. Bad: 'fix', or a commit id."
+        ),
+        "which": _text(
+            "best (default): the best matches. first: the earliest commit that added it. "
             "last: the latest commit that removed it.",
-        },
-        "since": {
-            "type": "string",
-            "description": "Only commits after this date, in git's formats: 2024-05-01, '3 weeks ago'.",
-        },
-        "until": {"type": "string", "description": "Only commits before this date, in git's formats."},
-        "author": {
-            "type": "string",
-            "description": "Only commits whose author matches this regular expression: a name or an address.",
-        },
-        "branch": {
-            "type": "string",
-            "description": "The history of this branch; the current one by default.",
-        },
-        "revision": {
-            "type": "string",
-            "description": "The history of this commit or tag. Not together with branch.",
-        },
+            "best",
+            "first",
+            "last",
+        ),
+        "since": _text("Only commits after this date, in git's formats: 2024-05-01, '3 weeks ago'."),
+        "until": _text("Only commits before this date, in git's formats."),
+        "author": _text("Only commits whose author matches this regular expression: a name or an address."),
+        "branch": _text("The history of this branch; the current one by default."),
+        "revision": _text("The history of this commit or tag. Not together with branch."),
         "pathFilter": _PATHS,
-        "limit": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": LIMIT_MAX,
-            "description": f"Maximum number of commits; {HISTORY_LIMIT} by default, 1 with first and last.",
-        },
+        "limit": _number(
+            f"Maximum number of commits; {HISTORY_LIMIT} by default, 1 with first and last.", 1, LIMIT_MAX
+        ),
         "maxTokens": _TOKENS,
     },
     ("text",),
@@ -190,17 +155,9 @@ EXPLAIN = Tool(
     "missing from an answer, or before you change a file that others use. Do not use it to find files "
     "(code_search) or to read one (read_lines).",
     {
-        "task": {
-            "type": "string",
-            "description": "The task in sentences, as for pack; or the question of a search.",
-        },
-        "path": {"type": "string", "description": "A path from the project's root."},
-        "maxFiles": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_000,
-            "description": "Maximum number of files of the pack; 40 by default.",
-        },
+        "task": _text("The task in sentences, as for pack; or the question of a search."),
+        "path": _text("A path from the project's root."),
+        "maxFiles": _number("Maximum number of files of the pack; 40 by default.", 1, 1_000),
     },
     ("task", "path"),
 )
@@ -212,33 +169,18 @@ PACK = Tool(
     "to pass context to another agent; after edits, update returns only the changes. Do not use it for a "
     "single question (code_search). The pack is stored in the git directory, never in the work tree.",
     {
-        "task": {
-            "type": "string",
-            "description": "The whole task in sentences; files and functions that it names come first. "
-            "Optional with update.",
-        },
-        "budgetTokens": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_000_000,
-            "description": "Maximum number of tokens in the text; 8,000 by default.",
-        },
-        "maxFiles": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 1_000,
-            "description": "Maximum number of files; 40 by default.",
-        },
-        "tokenizer": {
-            "type": "string",
-            "enum": ["o200k_base", "cl100k_base"],
-            "description": "Tokenizer that counts the tokens; o200k_base by default.",
-        },
-        "update": {
-            "type": "string",
-            "description": "A pack (slug, unique prefix of one, or latest): return only the changes since it "
-            "was made. Whatever is not mentioned is unchanged.",
-        },
+        "task": _text(
+            "The whole task in sentences; files and functions that it names come first. Optional with update."
+        ),
+        "budgetTokens": _number("Maximum number of tokens in the text; 8,000 by default.", 1, 1_000_000),
+        "maxFiles": _number("Maximum number of files; 40 by default.", 1, 1_000),
+        "tokenizer": _text(
+            "Tokenizer that counts the tokens; o200k_base by default.", "o200k_base", "cl100k_base"
+        ),
+        "update": _text(
+            "A pack (slug, unique prefix of one, or latest): return only the changes since it "
+            "was made. Whatever is not mentioned is unchanged."
+        ),
     },
     (),
     is_read_only=False,
@@ -255,12 +197,7 @@ READ_PACK = Tool(
     "Read a pack",
     "Returns the text of a stored pack. Use it when another agent or an earlier session made the pack. It "
     "shows the files as they were then: pack with update returns the changes since.",
-    {
-        "slug": {
-            "type": "string",
-            "description": "The slug of a pack, a unique prefix of one, or latest.",
-        }
-    },
+    {"slug": _text("The slug of a pack, a unique prefix of one, or latest.")},
     ("slug",),
 )
 
@@ -271,19 +208,19 @@ TOOLS = {
 MINIMAL = {CODE_SEARCH.name: CODE_SEARCH}
 """Tools for agents that read files and histories themselves: each definition costs tokens per session."""
 
-_INSTRUCTIONS = (
-    "git-ctx searches this project by meaning, exactly as its files are now. When you do not know where "
-    "something is: code_search with one clear question, read the results, narrow with pathFilter, stop. "
-    "When you know the exact name or file, use grep or read instead."
-)
-_OF_HISTORY = " history_search finds commits by what they changed."
-_OF_PACKS = " pack collects the code for a task over several files."
-
 
 def instructions(tools: Mapping[str, Tool]) -> str:
     """Return the instructions that a client passes to its model for a server with these tools."""
-    more = {HISTORY_SEARCH.name: _OF_HISTORY, PACK.name: _OF_PACKS}
-    return _INSTRUCTIONS + "".join(words for name, words in more.items() if name in tools)
+    text = (
+        "git-ctx searches this project by meaning, exactly as its files are now. When you do not know where "
+        "something is: code_search with one clear question, read the results, narrow with pathFilter, stop. "
+        "When you know the exact name or file, use grep or read instead."
+    )
+    if HISTORY_SEARCH.name in tools:
+        text += " history_search finds commits by what they changed."
+    if PACK.name in tools:
+        text += " pack collects the code for a task over several files."
+    return text
 
 
 def check_arguments(tool: Tool, given: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ctx.agents.setup import blocks, json_edits
@@ -141,8 +141,16 @@ def _is_of_another_machine(there: Any, piece: Piece) -> bool:
 
 def _gone_program(value: Any) -> str | None:
     """Return the absolute path by which a server or hook starts git-ctx if no program exists there."""
-    paths = (word for text in _texts(value) for word in _words(text) if os.path.isabs(word))
-    programs = (path for path in paths if os.path.basename(path) == SERVER)
+    if isinstance(value, (dict, list)):
+        inner = value.values() if isinstance(value, dict) else value
+        return next(filter(None, map(_gone_program, inner)), None)
+    if not isinstance(value, str):
+        return None
+    try:
+        words = shlex.split(value) if f" {HOOK} " in value else [value]
+    except ValueError:
+        return None
+    programs = (word for word in words if os.path.isabs(word) and os.path.basename(word) == SERVER)
     return next((path for path in programs if not os.access(path, os.X_OK)), None)
 
 
@@ -159,24 +167,6 @@ def _portable(value: Any) -> Any:
     if isinstance(value, str) and os.path.basename(value) == SERVER:
         return SERVER
     return value
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)
-
-
-def _words(command: str) -> list[str]:
-    """Return the words of a shell command, or the text itself if it does not call HOOK."""
-    if f" {HOOK} " not in command:
-        return [command]
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return []
 
 
 def _put_json(text: str, piece: Piece, recorded: Piece | None) -> tuple[str, str, Trace]:
