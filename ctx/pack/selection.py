@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ctx.pack.candidates import LEAST_CHANCE, Candidate
-from ctx.pack.excerpts import cut, join, signature, without
 from ctx.pack.render import FORMS
-from ctx.pack.sources import Source, Sources, text_of
+from ctx.pack.sources import Source, Sources, cut, join, signature, text_of, without
 from ctx.pack.types import (
     BELOW_LIMIT,
     LOW_VALUE,

@@ -23,8 +23,7 @@ def command(agents: tuple[str, ...], scope: str, **how: Any) -> int:
     removed. It asks before it writes.
     """
     from ctx.agents.setup import config_files
-    from ctx.agents.setup.planning import carry_out
-    from ctx.agents.setup.removal import empty_directories, plan_removal
+    from ctx.agents.setup.planning import carry_out, empty_directories, plan_removal
 
     run = agent_plan.Run(scope, agent_plan.root_of(scope), **how)
     record = agent_plan.record_of(run)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from ctx.agents.setup import catalog
 from ctx.agents.setup.options import SetupOptions
-from ctx.agents.setup.planning import carry_out, plan_setup
+from ctx.agents.setup.planning import carry_out, plan_removal, plan_setup
 from ctx.agents.setup.record import Record
-from ctx.agents.setup.removal import plan_removal
 
 ALL = [word for name in list(catalog.AGENTS) for word in ("--agent", name)]
 PROGRAM = "/opt/git ctx/bin/git-ctx"

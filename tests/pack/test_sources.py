@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctx.pack.excerpts import cut, join, signature, without
 from ctx.pack.outline import NONE, outline
+from ctx.pack.sources import cut, join, signature, without
 from ctx.pack.types import Lines
 
 SOURCES = {
