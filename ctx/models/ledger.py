@@ -6,7 +6,6 @@ sent text.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
@@ -14,7 +13,7 @@ import time
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ctx.storage.json_lines import read_lines
+from ctx.storage.json_lines import append_line, read_lines
 from ctx.storage.regular_files import without_waiting
 from ctx.text.escaping import escape_control
 
@@ -87,8 +86,8 @@ class Ledger:
             return
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            with open(self._path, "a", encoding="utf-8", errors="replace", opener=without_waiting) as file:
-                file.write("".join(f"{json.dumps(_line(sent))}\n" for sent in pending.values()))
+            for sent in pending.values():
+                append_line(self._path, _line(sent), _open)
         except OSError as error:
             _note(f"what was sent cannot be written down in {self._path}: {error.strerror}")
 
@@ -106,6 +105,10 @@ def _line(sent: Sent) -> dict[str, Any]:
     line["bytes"], line["time"] = line.pop("bytes_sent"), line.pop("last")
     del line["first"]
     return line
+
+
+def _open(path: str, flags: int) -> int:
+    return without_waiting(path, flags | os.O_CREAT)
 
 
 def _of_line(line: Any) -> Sent:

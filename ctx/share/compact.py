@@ -64,13 +64,12 @@ def compact_remote(session: SearchSession, remote: str | None, keep: Keep) -> Co
             tip = share.fetch_tip()
             if tip is None:
                 return CompactReport(0, 0, 0, [])
-            there = share.listing(tip)
-            kept, report = _sift(share, session.repository, there, keep, since)
+            kept, report = _sift(share, session.repository, tip.files, keep, since)
             if not report.dropped:
                 return report
-            epoch = f"{_TRAILER}{_epoch(share, tip) + 1}\n"
+            epoch = f"{_TRAILER}{_epoch(share, tip.commit) + 1}\n"
             message = f"Keep {pluralize(report.kept, 'snapshot')}\n\n{epoch}{push_id()}"
-            pushed = share.push(share.commit(None, {}, message, keep=kept, sign=sign), lease=tip)
+            pushed = share.push(share.commit(None, {}, message, keep=kept, sign=sign), lease=tip.commit)
             if pushed.landed:
                 return report
             if not pushed.raced:

@@ -120,7 +120,7 @@ def _take(
         decide(session.store)
         session.snapshots.forget_partial()
         _note_documents(session, requests[0][1])
-    return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, not share.gives_parts)
+    return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, share.has_sent_all)
 
 
 def _note_documents(session: SearchSession, requested: Sequence[Cluster]) -> None:

@@ -102,7 +102,7 @@ class Publisher:
             files |= self._files(layer, [one for one in selected if one.layer is layer])
         for attempt in range(1, _ATTEMPTS + 1):
             tip = self._share.fetch_tip()
-            there = self._share.listing(tip) if tip is not None else {}
+            there = tip.files if tip is not None else {}
             for layer in self._layers:
                 insist_on_same_model(self._share, layer, there)
             new_files = self._lacking(files, there)
@@ -116,7 +116,7 @@ class Publisher:
             sent = [layout.SNAPSHOTS, *([layout.WORDS] if words else [])]
             if announce is not None and attempt == 1 and not all(map(self._share.has_sent, sent)):
                 announce(Contents(size, bool(words)))
-            commit = self._share.commit(tip, new_files, _message(trees, words), sign=sign)
+            commit = self._share.commit(tip and tip.commit, new_files, _message(trees, words), sign=sign)
             pushed = self._share.push(commit)
             if pushed.landed and self._landed(commit, new_files):
                 for what in sent:
@@ -143,7 +143,7 @@ class Publisher:
             self._share.track(commit)
             return True
         tip = self._share.fetch_tip()
-        return tip is not None and files.keys() <= self._share.listing(tip).keys()
+        return tip is not None and files.keys() <= tip.files.keys()
 
     def _files(self, layer: Layer, selected: Sequence[Selected]) -> dict[str, _File]:
         """Return all files of snapshots of one layer by path, clusters first."""

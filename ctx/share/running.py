@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO
 
@@ -28,7 +28,7 @@ _OURS = {
     "protocol.version": "2",
 }
 """Overrides of user settings that must not apply to this repository."""
-_SAID = 8
+_QUOTED_LINES = 8
 """Number of last lines of git's output that an error quotes."""
 
 
@@ -51,38 +51,26 @@ class ShareGit:
         *arguments: str,
         stdin: bytes | None = None,
         network: bool = False,
-        identity: bool = False,
-        index: str | None = None,
-        at_home: bool = True,
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run git and return its result, whatever its status. Without `network` no remote can be used.
-
-        `identity` sets a committer if git knows none; `index` is the index file to use. Without `at_home` the
-        path of the repository is the last argument, for `git init`.
-        """
-        words = ["git", f"--git-dir={self._path}", *arguments] if at_home else ["git", *arguments, self._path]
-        if not at_home:
-            words.insert(2, f"--object-format={self._repository.object_format}")
-        variables = self._environment(network)
-        if identity:
-            variables |= self._identity()
-        if index is not None:
-            variables["GIT_INDEX_FILE"] = index
+        """Run git and return its result, whatever its status. Without `network` no remote can be used."""
         try:
             return subprocess.run(
-                words,
+                ["git", f"--git-dir={self._path}", *arguments],
                 cwd=directory(self._repository),
                 input=stdin,
                 stdin=subprocess.DEVNULL if stdin is None else None,
                 capture_output=True,
-                env=variables,
+                env=self._environment(network) | dict(variables or {}),
             )
         except FileNotFoundError:
             raise process.no_git() from None
 
-    def output(self, *arguments: str, stdin: bytes | None = None, index: str | None = None) -> bytes:
+    def output(
+        self, *arguments: str, stdin: bytes | None = None, variables: Mapping[str, str] | None = None
+    ) -> bytes:
         """Return the output of git. Raises `Unsound` if it fails."""
-        done = self.run(*arguments, stdin=stdin, index=index)
+        done = self.run(*arguments, stdin=stdin, variables=variables)
         if done.returncode:
             raise Unsound(f"git failed in {self._path} ({process.error_message(done)})")
         return done.stdout
@@ -122,10 +110,9 @@ class ShareGit:
         found["GIT_CONFIG_COUNT"] = str(count)
         return found
 
-    def _identity(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """Return variables that name a committer, if git knows none."""
-        known = self._repository.run("var", "GIT_COMMITTER_IDENT")
-        if known.returncode == 0:
+        if self._repository.run("var", "GIT_COMMITTER_IDENT").returncode == 0:
             return {}
         names = ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
         return dict.fromkeys(names[0], "git-ctx") | dict.fromkeys(names[1], "git-ctx@localhost")
@@ -135,4 +122,4 @@ class ShareGit:
         name = self._remote.name
         lines = dict.fromkeys(" ".join(line.split()) for line in process.error_message(done).splitlines())
         # git may repeat a line for each object.
-        return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_SAID:])}")
+        return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_QUOTED_LINES:])}")

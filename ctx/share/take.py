@@ -72,13 +72,12 @@ def take(
     tip = share.fetch_tip()
     if tip is None:
         return None
-    if signed and (said := share.signature(tip)) is not None:
+    if signed and (said := share.signature(tip.commit)) is not None:
         raise RemoteFailed(
             f"the index at '{share.remote.name}' is not signed by a key that git trusts "
             f"({said}): set ctx.requireSigned to false to take it anyway"
         )
-    there = share.listing(tip)
-    return [_take(share, there, layer, missing, wanted) for layer, missing in requests]
+    return [_take(share, tip.files, layer, missing, wanted) for layer, missing in requests]
 
 
 def _take(

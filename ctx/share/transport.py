@@ -23,14 +23,14 @@ from ctx.indexing.lock import open_lock
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
 from ctx.share.remote import Remote
 from ctx.share.running import ShareGit, Unsound
-from ctx.storage.regular_files import read_regular
+from ctx.storage.regular_files import read_regular, remove_file
 from ctx.storage.store import Store
 
 _MOST_PACKED, _MOST_LOOSE = 300, 60
 """Maximum number of pack files (two or three per pack), and of loose objects in one of 256 directories."""
 _NO_FILTER = b"filtering not recognized by server"
 _RACE = ("fetch first", "non-fast-forward", "stale info", "failed to update ref", "incorrect old value")
-_RACE_SAID = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
+_RACE_MESSAGES = ("cannot lock ref", "reference already exists", "failed to lock", "is at ", "but expected")
 
 
 MOST_FILES = 1_000_000
@@ -41,6 +41,13 @@ _MOST_LISTED = 256 << 20
 
 class _Endless(RemoteFailed):
     """The listing of the tip exceeds the limits, as a few nested trees can make it."""
+
+
+class Tip(NamedTuple):
+    """The remote's current commit of the ref, and the blob ids of its files by path."""
+
+    commit: str
+    files: Mapping[str, str]
 
 
 class Pushed(NamedTuple):
@@ -62,11 +69,10 @@ class ShareRepository:
         self._store = store
         self.remote = remote
         self.path = os.path.join(store.path, "share.git")
-        self.gives_parts = True
-        """False once the remote has sent its whole index although a part was requested."""
+        self.has_sent_all = False
+        """True once the remote has sent its whole index although a part was requested."""
         self.tracking = f"refs/remotes/{remote.slug}/ctx"
         self._sent = f"refs/sent/{remote.slug}"
-        self._listed: tuple[str, dict[str, str]] | None = None
         self._agreed = os.path.join(self.path, "agreed")
         self._git = ShareGit(repository, remote, self.path, may_ask=may_ask)
 
@@ -92,8 +98,9 @@ class ShareRepository:
     def _recreate(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
         shared = self._repository.settings.get("core.sharedRepository")
-        options = ["--quiet", "--bare", "--template=", *([f"--shared={shared}"] if shared else [])]
-        created = self._git.run("init", *options, at_home=False)
+        options = [f"--object-format={self._repository.object_format}"]
+        options += [f"--shared={shared}"] if shared else []
+        created = self._git.run("init", "--quiet", "--bare", "--template=", *options)
         if created.returncode:
             raise StoreUnusable(f"{self.path} cannot be made: {process.error_message(created)}")
 
@@ -112,27 +119,23 @@ class ShareRepository:
 
     def remote_tip(self) -> str | None:
         """Return the remote's current commit of the ref, or None. Raises `RemoteFailed`."""
-        done = self._git.run("ls-remote", self.remote.name, REF, network=True)
-        if done.returncode:
-            raise self._git.failed("cannot be read", done)
-        for line in done.stdout.splitlines():
-            oid, _, name = line.partition(b"\t")
-            if name == REF.encode():
-                return oid.decode()
-        return None
+        return next((oid for oid, name in self._remote_refs(REF) if name == REF), None)
 
     def remote_commits(self, *, branches: bool, tags: bool) -> set[bytes]:
         """Return the commits of the remote's branches and tags. Raises `RemoteFailed`."""
-        kinds = [*(["refs/heads/*"] if branches else []), *(["refs/tags/*"] if tags else [])]
-        if not kinds:
-            return set()
-        done = self._git.run("ls-remote", self.remote.name, *kinds, network=True)
+        patterns = [*(["refs/heads/*"] if branches else []), *(["refs/tags/*"] if tags else [])]
+        return {bytes.fromhex(oid) for oid, _ in self._remote_refs(*patterns)} if patterns else set()
+
+    def _remote_refs(self, *patterns: str) -> list[tuple[str, str]]:
+        """Return the ids and names of the remote's refs that match a pattern."""
+        done = self._git.run("ls-remote", self.remote.name, *patterns, network=True)
         if done.returncode:
             raise self._git.failed("cannot be read", done)
-        return {bytes.fromhex(line.split(b"\t")[0].decode()) for line in done.stdout.splitlines()}
+        parts = (os.fsdecode(line).partition("\t") for line in done.stdout.splitlines())
+        return [(oid, name) for oid, _, name in parts]
 
-    def fetch_tip(self) -> str | None:
-        """Fetch the tip with its trees; return its commit, or None if the remote has no index."""
+    def fetch_tip(self) -> Tip | None:
+        """Fetch the tip with its trees; return None if the remote has no index."""
         if self.remote_tip() is None:
             self._git.run("update-ref", "-d", self.tracking)
             return None
@@ -145,19 +148,18 @@ class ShareRepository:
             self._recreate()
             return self._fetched_tip()
 
-    def _fetched_tip(self) -> str:
-        wanted = f"+{REF}:{self.tracking}"
-        done = self._fetch("--depth=1", "--filter=blob:none", self.remote.name, wanted)
-        self.gives_parts = self.gives_parts and _NO_FILTER not in done.stderr
+    def _fetched_tip(self) -> Tip:
+        refspec = f"+{REF}:{self.tracking}"
+        done = self._fetch("--depth=1", "--filter=blob:none", self.remote.name, refspec)
+        self.has_sent_all |= _NO_FILTER in done.stderr
         if done.returncode:
             # Bundles and plain files over HTTP support neither depth nor filters.
-            self.gives_parts = False
-            done = self._fetch(self.remote.name, wanted)
+            self.has_sent_all = True
+            done = self._fetch(self.remote.name, refspec)
         if done.returncode:
             raise self._git.failed("cannot be fetched from", done)
-        tip = self._git.output("rev-parse", "--verify", f"{self.tracking}^{{commit}}").decode().strip()
-        self._listed = tip, self._listing(tip)
-        return tip
+        commit = self._git.output("rev-parse", "--verify", f"{self.tracking}^{{commit}}").decode().strip()
+        return Tip(commit, self._listing(commit))
 
     def fetch_blobs(self, oids: Iterable[str]) -> None:
         """Fetch the blobs that are missing here, in one request."""
@@ -172,28 +174,27 @@ class ShareRepository:
         done = self._fetch(*by_id, stdin=wanted, settings=nothing_here)
         if done.returncode:
             # A server that does not serve objects by id sends the whole tip.
-            self.gives_parts = False
+            self.has_sent_all = True
             done = self._fetch("--refetch", "--no-filter", self.remote.name, f"+{REF}:{self.tracking}")
         if done.returncode:
             raise self._git.failed("cannot be fetched from", done)
 
     def push(self, commit: str, *, lease: str | None = None) -> Pushed:
         """Push a commit to the ref, as a fast-forward or, with `lease`, by force over that commit."""
-        force = [f"--force-with-lease={REF}:{lease}"] if lease is not None else []
-        done = self._git.run(
-            "push", "--porcelain", "--no-verify", *force, self.remote.name, f"{commit}:{REF}", network=True
-        )
+        done = self._push(f"{commit}:{REF}", lease)
         if done.returncode == 0:
             return Pushed(True, False, "")
-        refusal = next(
-            (line for line in done.stdout.decode("utf-8", "replace").splitlines() if line[:1] == "!"), ""
-        )
-        why = refusal.rpartition("\t")[2]
-        said = os.fsdecode(done.stderr)
+        lines = done.stdout.decode("utf-8", "replace").splitlines()
+        refusal = next((line for line in lines if line[:1] == "!"), "")
         if not refusal:
             raise self._git.failed("cannot be pushed to", done)
-        raced = any(word in why for word in _RACE) or any(word in why + said for word in _RACE_SAID)
-        return Pushed(False, raced, " ".join([why, *_remote_lines(said)]).strip())
+        why = refusal.rpartition("\t")[2]
+        stderr = os.fsdecode(done.stderr)
+        raced = any(phrase in why for phrase in _RACE) or any(
+            phrase in why + stderr for phrase in _RACE_MESSAGES
+        )
+        server = (line.removeprefix("remote:") for line in stderr.splitlines() if line.startswith("remote:"))
+        return Pushed(False, raced, " ".join(filter(None, map(str.strip, [why, *server]))))
 
     def delete(self) -> bool:
         """Delete the ref on the remote and its traces here; return True if it existed."""
@@ -202,13 +203,15 @@ class ShareRepository:
             self._git.run("update-ref", "-d", name)
         if tip is None:
             return False
-        force = f"--force-with-lease={REF}:{tip}"
-        done = self._git.run(
-            "push", "--porcelain", "--no-verify", force, self.remote.name, f":{REF}", network=True
-        )
+        done = self._push(f":{REF}", tip)
         if done.returncode:
             raise self._git.failed("cannot be pushed to", done)
         return True
+
+    def _push(self, refspec: str, lease: str | None) -> subprocess.CompletedProcess[bytes]:
+        force = [f"--force-with-lease={REF}:{lease}"] if lease is not None else []
+        arguments = ("push", "--porcelain", "--no-verify", *force, self.remote.name, refspec)
+        return self._git.run(*arguments, network=True)
 
     # -- what is here
 
@@ -219,12 +222,6 @@ class ShareRepository:
     def note_sent(self, what: str, commit: str) -> None:
         """Record that data of that name was pushed."""
         self._git.run("update-ref", f"{self._sent}/{what}", commit)
-
-    def listing(self, commit: str) -> Mapping[str, str]:
-        """Return the blob ids of a commit's files by path."""
-        if self._listed is not None and self._listed[0] == commit:
-            return self._listed[1]
-        return self._listing(commit)
 
     def _listing(self, commit: str) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -293,8 +290,9 @@ class ShareRepository:
         Without a parent its tree is `files` alone, or `keep`: ids of existing blobs by path.
         """
         tree = self._tree(parent, files) if keep is None else self._kept(keep)
-        arguments = ["commit-tree", tree, *(["-p", parent] if parent else []), *(["-S"] if sign else [])]
-        done = self._git.run(*arguments, stdin=message.encode(), identity=True)
+        options = [*(["-p", parent] if parent else []), *(["-S"] if sign else [])]
+        variables = self._git.identity()
+        done = self._git.run("commit-tree", tree, *options, stdin=message.encode(), variables=variables)
         if done.returncode:
             raise CtxError(f"the commit for {REF} cannot be made: {process.error_message(done)}")
         return done.stdout.decode().strip()
@@ -313,13 +311,13 @@ class ShareRepository:
 
     def _kept(self, keep: Mapping[str, str]) -> str:
         index = os.path.join(self.path, f"index-{os.getpid()}")
+        variables = {"GIT_INDEX_FILE": index}
         lines = b"".join(b"100644 %s 0\t%s\0" % (oid.encode(), path.encode()) for path, oid in keep.items())
         try:
-            self._git.output("update-index", "-z", "--index-info", stdin=lines, index=index)
-            return self._git.output("write-tree", "--missing-ok", index=index).decode().strip()
+            self._git.output("update-index", "-z", "--index-info", stdin=lines, variables=variables)
+            return self._git.output("write-tree", "--missing-ok", variables=variables).decode().strip()
         finally:
-            if os.path.exists(index):
-                os.unlink(index)
+            remove_file(index)
 
     def agreed(self) -> set[str]:
         """Return the ids of blobs that are known to be equivalent to what is stored here."""
@@ -335,8 +333,6 @@ class ShareRepository:
     def track(self, commit: str) -> None:
         """Record the remote's current commit."""
         self._git.run("update-ref", self.tracking, commit)
-
-    # -- git
 
     def _fetch(
         self, *arguments: str, stdin: bytes | None = None, settings: Sequence[str] = ()
@@ -355,9 +351,3 @@ def _names(folder: str) -> list[str]:
 def _is_ours(header: bytes) -> bool:
     kind, _, size = header.partition(b" ")
     return kind == b"blob" and int(size) <= LARGEST_BLOB
-
-
-def _remote_lines(said: str) -> list[str]:
-    """Return the lines that the server sent."""
-    words = (line.removeprefix("remote:").strip() for line in said.splitlines() if line.startswith("remote:"))
-    return [line for line in words if line]
