@@ -44,15 +44,10 @@ class _Comparison:
     def tree(self, tree: bytes) -> None:
         """Compare one snapshot. Raises GitFailed where a tree is missing."""
         root = self._session.indexer.trees.root(tree)
-        descriptor = str(self._session.descriptor)
         if self._session.snapshots.tree(tree) != root.key:
-            self._report(
-                os.path.join("snapshots", descriptor, "trees"), tree, "it names the root of another tree"
-            )
+            self._report("snapshots", "trees", tree, "it names the root of another tree")
         elif self._node(root) is None:
-            self._report(
-                os.path.join("snapshots", descriptor, "trees"), tree, "a node or cluster below it is wrong"
-            )
+            self._report("snapshots", "trees", tree, "a node or cluster below it is wrong")
 
     def _node(self, node: Node) -> Totals | None:
         if node.key in self._done:
@@ -69,8 +64,7 @@ class _Comparison:
         found = self._session.snapshots.node(node.key)
         sound = found == expected and None not in below
         if not sound:
-            area = os.path.join("snapshots", str(self._session.descriptor), "nodes")
-            self._report(area, node.key, "it does not match its directory")
+            self._report("snapshots", "nodes", node.key, "it does not match its directory")
         self._done[node.key] = totals if sound else None
         return self._done[node.key]
 
@@ -78,8 +72,7 @@ class _Comparison:
         if key not in self._done:
             self._done[key] = self._totals(key)
             if self._done[key] is None:
-                area = os.path.join("objects", str(self._session.descriptor))
-                self._report(area, key, "it does not match the contents of its files")
+                self._report("objects", "", key, "it does not match the contents of its files")
         return self._done[key]
 
     def _totals(self, key: bytes) -> Totals | None:
@@ -94,5 +87,6 @@ class _Comparison:
                 return None
         return cluster_totals(stored)
 
-    def _report(self, area: str, name: bytes, problem: str) -> None:
-        self.differing.append((self._session.store.file(area, name.hex()), problem))
+    def _report(self, area: str, folder: str, name: bytes, problem: str) -> None:
+        place = os.path.join(area, str(self._session.descriptor), folder)
+        self.differing.append((self._session.store.file(place, name.hex()), problem))

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ctx.errors import StoreUnusable
@@ -44,7 +45,9 @@ def remove(session: SearchSession) -> Removal:
             names = os.listdir(session.store.path) if os.path.isdir(session.store.path) else []
             for name in ("snapshots", "views"):
                 # First and atomically, so that a killed removal leaves no dangling references.
-                _move_aside(os.path.join(session.store.path, name), session.store.path)
+                with suppress(OSError):
+                    aside = tempfile.mkdtemp(dir=os.path.join(session.store.path, "tmp"))
+                    os.rename(os.path.join(session.store.path, name), os.path.join(aside, "removed"))
             for name in names:
                 if name not in ("lock", _KEPT):
                     remove_tree(os.path.join(session.store.path, name))
@@ -56,14 +59,6 @@ def remove(session: SearchSession) -> Removal:
         remove_tree(session.store.path)
     remain = os.path.exists(os.path.join(session.store.path, "snapshots"))
     return Removal(session.repository_id, removed, remain)
-
-
-def _move_aside(path: str, store: str) -> None:
-    """Move a directory into `tmp/`; errors are ignored."""
-    try:
-        os.rename(path, os.path.join(tempfile.mkdtemp(dir=os.path.join(store, "tmp")), "removed"))
-    except OSError:
-        pass
 
 
 def remove_tree(path: str) -> None:

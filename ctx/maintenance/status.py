@@ -1,20 +1,29 @@
-"""Status of an index, from its snapshots and their logs."""
+"""Status of an index, from its snapshots and their logs, and of remote models. No request is sent."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ctx.chunking.languages import display_name
-from ctx.errors import CtxError, Damaged
+from ctx.errors import CtxError, Damaged, UsageError
 from ctx.indexing.cost import plan
-from ctx.maintenance.models import models_of
+from ctx.indexing.tree_walk import TreeReader
+from ctx.maintenance.inventory import inventory
 from ctx.maintenance.pins import pins
+from ctx.models.model_files import TRUNCATED_TEXTS
+from ctx.models.previous import recalled
 from ctx.pack.store import PackStore
+from ctx.storage.cluster_store import ClusterStore
+from ctx.storage.descriptor import Descriptor
 from ctx.storage.sharing import storage
+from ctx.storage.snapshots import Snapshots, Totals
+from ctx.storage.vectors import BITS_A_DIMENSION
 from ctx.text.pluralize import pluralize
-from ctx.types import CatchUp, KeptPack, SnapshotStatus, Status
+from ctx.types import CatchUp, KeptPack, ModelStatus, SnapshotStatus, Status
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -40,7 +49,7 @@ def status(session: SearchSession) -> Status:
         storage(session.repository, session.store),
         session.store.alternates,
         tuple(KeptPack(one.slug, one.created // 10**9, one.size) for one in PackStore(session.store).list()),
-        tuple(models_of(session)),
+        tuple(_models(session)),
         "; ".join(_warnings(session)) or None,
     )
 
@@ -94,17 +103,12 @@ def _names(session: SearchSession) -> dict[bytes, list[str]]:
 def _snapshot(session: SearchSession, tree: bytes, revisions: list[str], pinned: bool) -> SnapshotStatus:
     root = session.snapshots.tree(tree)
     record = root and session.snapshots.node(root)
-    log = session.snapshots.log(tree)
-    descriptor = str(session.descriptor)
-    if not root or not record:
-        return SnapshotStatus(tree, DAMAGED, revisions, log, 0, 0, 0, 0, 0, {}, 0, descriptor, {}, pinned)
-    totals = record.totals
-    state, size = COMPLETE, 0
-    try:
-        for key in session.snapshots.cluster_keys(root):
+    totals = record.totals if record else Totals()
+    state, size = DAMAGED, 0
+    with suppress(OSError, Damaged):
+        for key in session.snapshots.cluster_keys(root) if root else ():
             size += session.clusters.size(key)
-    except (OSError, Damaged):
-        state = DAMAGED
+        state = COMPLETE if record else DAMAGED
     lines = max(1, totals.lines)
     languages = {
         display_name(language or None): count / lines
@@ -114,7 +118,7 @@ def _snapshot(session: SearchSession, tree: bytes, revisions: list[str], pinned:
         tree,
         state,
         revisions,
-        log,
+        session.snapshots.log(tree),
         totals.clusters,
         totals.files,
         totals.size,
@@ -122,7 +126,7 @@ def _snapshot(session: SearchSession, tree: bytes, revisions: list[str], pinned:
         totals.chunks,
         languages,
         size,
-        descriptor,
+        str(session.descriptor),
         dict(totals.skipped),
         pinned,
     )
@@ -140,3 +144,61 @@ def _catch_up(session: SearchSession) -> CatchUp:
         return CatchUp(tree, 0, 0, False, len(partial.missing))
     cost = plan(session, lambda: session.indexer, asked)
     return CatchUp(tree, cost.new_blobs, cost.chunks, False)
+
+
+def _models(session: SearchSession) -> list[ModelStatus]:
+    """Return the status of each remote model, the current one first; a misconfigured one is not current."""
+    sizes: Counter[str] = Counter()
+    for file in inventory(session.store):
+        sizes[file.group] += file.size
+    found = {name: one for name in sizes if (one := _remote_descriptor(name)) is not None}
+    if not found and not session.repository.settings.get("ctx.embedder.url"):
+        return []
+    try:
+        now = session.embedding_model
+    except UsageError:
+        now = None
+    if now is not None:
+        found[str(now.descriptor)] = now.descriptor
+    models = []
+    for name, descriptor in found.items():
+        values = recalled(session.store, name)
+        configured = now is not None and descriptor == now.descriptor
+        model = now.settings.model if now is not None and configured else None
+        model = model or (values["model"] if values is not None else descriptor.embed_model_id)
+        snapshots = Snapshots(session.store, name)
+        clusters, done, cut = _of_head(session, descriptor, snapshots)
+        trees = sorted(snapshots.trees())
+        models.append(ModelStatus(model, name, configured, trees, clusters, done, cut, sizes[name]))
+    return sorted(models, key=lambda one: (not one.configured, one.descriptor))
+
+
+def _remote_descriptor(name: str) -> Descriptor | None:
+    try:
+        found = Descriptor.parse(name)
+    except ValueError:
+        return None
+    # A foreign directory may have any name.
+    is_ours = found.precision in BITS_A_DIMENSION and found.by_member and str(found) == name
+    return found if is_ours else None
+
+
+def _of_head(
+    session: SearchSession, descriptor: Descriptor, snapshots: Snapshots
+) -> tuple[int | None, int | None, int]:
+    """Return the number of clusters of HEAD's tree, of those with vectors, and of truncated texts.
+
+    The first two are None if unknown.
+    """
+    try:
+        tree = session.resolve().tree
+        root = snapshots.tree(tree)
+        record = snapshots.node(root) if root is not None else None
+        if record is not None:
+            totals = record.totals
+            return totals.clusters, totals.clusters, totals.skipped.get(TRUNCATED_TEXTS, 0)
+        every = TreeReader(session.repository, str(descriptor)).root(tree).clusters()
+        keys = [cluster.key for cluster in every]
+    except CtxError:
+        return None, None, 0
+    return len(keys), len(keys) - len(ClusterStore(session.store, descriptor).absent(keys)), 0

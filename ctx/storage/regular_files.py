@@ -1,11 +1,13 @@
-"""Safe reading of regular files, where the path may be a pipe or another special file."""
+"""Reading and atomic replacement of regular files, where the path may be a pipe or another special file."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 
@@ -28,6 +30,23 @@ def read_regular(path: str, limit: int = -1) -> bytes | None:
 def without_waiting(path: str, flags: int) -> int:
     """Open a file without waiting for the other end of a pipe; an opener for `open`."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+
+
+@contextmanager
+def atomic_write(path: str, temporary: str | None = None, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Open a new file that replaces `path` at the end, or is removed after an error. Raises OSError.
+
+    `temporary` is its path until then, by default in the same directory; `mode` is subject to the umask.
+    """
+    temporary = temporary or os.path.join(os.path.dirname(path), f".git-ctx-{secrets.token_hex(8)}")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with open(handle, "wb") as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException:
+        remove_file(temporary)
+        raise
 
 
 def remove_file(path: str) -> None:

@@ -20,7 +20,7 @@ import zstandard
 
 from ctx.errors import Damaged, Decoding, StoreFull, StoreUnusable
 from ctx.git.permissions import UMASK, Permissions
-from ctx.storage.regular_files import open_regular, read_regular, remove_file, without_waiting
+from ctx.storage.regular_files import atomic_write, open_regular, read_regular, remove_file, without_waiting
 
 LAYOUT = 1
 DIRECTORY = "ctx"
@@ -145,25 +145,20 @@ class Store:
 
     def write_file(self, path: str, data: bytes) -> None:
         """Replace one file atomically. Raises `StoreFull` and `StoreUnusable`."""
-        temporary = None
         try:
-            self.prepare()
-            self.permissions.make_directories(os.path.dirname(path))
-            temporary = os.path.join(self.path, "tmp", secrets.token_hex(8))
-            with open(temporary, "xb", opener=_for_everybody) as file:
-                self.permissions.give(file.fileno())
-                file.write(data)
             try:
-                os.replace(temporary, path)
+                self._replace(path, data)
             except FileNotFoundError:  # garbage collection has just removed the empty directory
-                self.permissions.make_directories(os.path.dirname(path))
-                os.replace(temporary, path)
-        except BaseException as error:
-            if temporary:
-                remove_file(temporary)
-            if isinstance(error, OSError):
-                raise unusable(self.path, error) from error
-            raise
+                self._replace(path, data)
+        except OSError as error:
+            raise unusable(self.path, error) from error
+
+    def _replace(self, path: str, data: bytes) -> None:
+        self.prepare()
+        self.permissions.make_directories(os.path.dirname(path))
+        with atomic_write(path, os.path.join(self.path, "tmp", secrets.token_hex(8))) as file:
+            self.permissions.give(file.fileno())
+            file.write(data)
 
     def touch(self, area: str, name: str) -> bool:
         """Renew the modification time, which protects from collection; return True if the file exists.
@@ -254,8 +249,3 @@ def unusable(path: str, error: OSError) -> StoreUnusable:
         f"the index in {path} cannot be written ({error.strerror or error}): fix its permissions, "
         "or remove it and run the command again"
     )
-
-
-def _for_everybody(path: str, flags: int) -> int:
-    # The kernel applies the umask; reading it requires setting it, which affects other threads.
-    return os.open(path, flags | os.O_CLOEXEC, 0o666)

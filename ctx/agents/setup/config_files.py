@@ -6,11 +6,10 @@ Independent of the contents of the files.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 
 from ctx.agents.setup.jsonc import Unreadable
-from ctx.storage.regular_files import open_regular
+from ctx.storage.regular_files import atomic_write, open_regular
 
 _LARGEST = 8 << 20
 """Maximum size in bytes; the largest file seen was ~/.claude.json with a few hundred kilobytes."""
@@ -86,28 +85,21 @@ def missing_directories(path: str) -> list[str]:
 def write(path: str, content: bytes) -> None:
     """Replace a file atomically, or create it with its parent directories. Raises OSError."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    temporary = os.path.join(os.path.dirname(path), f".git-ctx-{secrets.token_hex(8)}")
     try:
         before: os.stat_result | None = os.stat(path)
     except FileNotFoundError:
         before = None
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-            if before is not None:
-                status = os.fstat(file.fileno())
-                if (status.st_uid, status.st_gid) != (before.st_uid, before.st_gid):
-                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
-                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
-            file.write(content)
-            if before is not None:
-                # A file of the user: after a power failure it must have its old or its new content.
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
-        raise
+    with atomic_write(path) as file:
+        if before is not None:
+            status = os.fstat(file.fileno())
+            if (status.st_uid, status.st_gid) != (before.st_uid, before.st_gid):
+                os.fchown(file.fileno(), before.st_uid, before.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+        file.write(content)
+        if before is not None:
+            # A file of the user: after a power failure it must have its old or its new content.
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def remove(path: str) -> None:

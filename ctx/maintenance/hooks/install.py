@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
+from contextlib import suppress
 from typing import NamedTuple
 
 from ctx.errors import CtxError
 from ctx.git.repository import Repository
 from ctx.maintenance.hooks import registration, shims
 from ctx.maintenance.hooks.owners import by_hand, hook_directory, owner_of_directory, owner_of_hook
+from ctx.storage.regular_files import atomic_write
 
 CONFIG, FILES = "config", "files"
 """Installation methods: in git's configuration, or as files in the hook directory."""
@@ -102,9 +103,9 @@ def remove(repository: Repository, removal: Removal) -> None:
 def _removals(repository: Repository) -> list[Step]:
     """Return the removals in git's current hook directory and in the repository's own."""
     own = os.path.join(repository.common_dir, "hooks")
-    places = dict.fromkeys(map(os.path.realpath, (hook_directory(repository), own)))
-    steps = [_removing(os.path.join(place, event), event) for place in places for event in shims.EVENTS]
-    return [step for step in steps if step is not None]
+    folders = dict.fromkeys(map(os.path.realpath, (hook_directory(repository), own)))
+    hooks = [(os.path.join(folder, event), event) for folder in folders for event in shims.EVENTS]
+    return [step for path, event in hooks if (step := _removing(path, event)) is not None]
 
 
 def _installing(repository: Repository, directory: str, event: str, force: bool) -> Step:
@@ -177,18 +178,10 @@ def _put(path: str, content: bytes | None, mode: int | None) -> None:
     if content is None:
         os.unlink(path)
         return
-    real = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(real), f".git-ctx-{secrets.token_hex(8)}")
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777), "wb") as file:
-            file.write(content)
+    with atomic_write(os.path.realpath(path), mode=0o777) as file:
+        file.write(content)
         if mode is not None:
-            os.chmod(temporary, mode & 0o7777)
-        os.replace(temporary, real)
-    except BaseException:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
-        raise
+            os.fchmod(file.fileno(), mode & 0o7777)
 
 
 def _make_directory(repository: Repository, directory: str) -> None:
@@ -207,13 +200,9 @@ def _make_directory(repository: Repository, directory: str) -> None:
 def _forget_directory(repository: Repository) -> None:
     """Remove the hook directory if git-ctx created it and it is empty."""
     mark = os.path.join(repository.common_dir, "ctx", _MADE)
-    try:
-        with open(mark, "rb") as file:
-            directory = file.read()
+    with suppress(OSError), open(mark, "rb") as file:
         os.unlink(mark)
-        os.rmdir(directory)
-    except OSError:
-        pass
+        os.rmdir(file.read())
 
 
 def _refused(path: str, error: OSError) -> CtxError:
