@@ -9,11 +9,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import time
 from contextlib import suppress
 
 from ctx.errors import Damaged, Decoding
 from ctx.git.permissions import UMASK, Permissions
+from ctx.indexing.lock import lock_file
 from ctx.maintenance.background.log import Start
 
 _LOCK, _EVENTS = "background", "events"
@@ -53,16 +53,12 @@ class RunLock:
         """Try to get the lock; return True if it was acquired."""
         handle = self._permissions.open(self._path, os.O_RDWR)
         try:
-            end = time.monotonic() + _PATIENCE
-            while not _lock(handle, fcntl.LOCK_EX):
-                if time.monotonic() >= end:
-                    return False
-                time.sleep(_PATIENCE / 10)
-            self._handle = handle
+            if lock_file(handle, fcntl.LOCK_EX, _PATIENCE):
+                self._handle = handle
         finally:
             if self._handle != handle:
                 os.close(handle)
-        return True
+        return self._handle >= 0
 
     def begin(self, start: Start) -> Start | None:
         """Write the description of this run; return that of a previous run that was killed, if any."""
@@ -87,18 +83,10 @@ def current_run(directory: str) -> tuple[Start | None, bool]:
     except OSError:
         return None, False
     try:
-        alive = not _lock(handle, fcntl.LOCK_SH)
+        alive = not lock_file(handle, fcntl.LOCK_SH)
         return _start(handle), alive
     finally:
         os.close(handle)
-
-
-def _lock(handle: int, kind: int) -> bool:
-    try:
-        fcntl.flock(handle, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _start(handle: int) -> Start | None:
