@@ -11,13 +11,13 @@ from ctx.git.repository import Repository
 from ctx.indexing.documents import DocumentBuilder, Source, documents_of
 from ctx.models.static_embedding import static_embedding
 from ctx.storage.cluster_store import ClusterStore
-from ctx.storage.clusters import Document, Stored, document_key, encode_cluster
+from ctx.storage.clusters import Document, StoredCluster, document_key, encode_cluster
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.partition import Cluster
 from ctx.storage.records import summarize
 from ctx.storage.snapshots import Totals
 from ctx.storage.store import Store
-from ctx.storage.views.segments import Key, Part
+from ctx.storage.views.segments import Key, SegmentPart
 from ctx.text.contents import MISSING
 
 
@@ -38,7 +38,7 @@ class BatchResult(NamedTuple):
     """
 
     totals: dict[bytes, Totals]
-    parts: list[Part]
+    parts: list[SegmentPart]
     incomplete: dict[bytes, list[bytes]]
 
 
@@ -83,14 +83,14 @@ def build_batch(
             else:
                 yield source
 
-    parts: list[Part] = []
+    parts: list[SegmentPart] = []
     for counted, part in builder.parts(sources()):
         documents |= documents_of(counted, part)
         parts.append(part)
     totals = {}
     incomplete = {}
     for cluster in batch.clusters:
-        stored = Stored(
+        stored = StoredCluster(
             cluster.members, [skips.get(document_key(member)) for member in cluster.members], documents
         )
         if missing := missing_blobs(stored):
@@ -100,12 +100,12 @@ def build_batch(
     return BatchResult(totals, parts, incomplete)
 
 
-def missing_blobs(stored: Stored) -> list[bytes]:
+def missing_blobs(stored: StoredCluster) -> list[bytes]:
     """Return the blobs of a cluster that were missing when it was made."""
     return [member.oid for member, skip in zip(stored.members, stored.skips, strict=True) if skip == MISSING]
 
 
-def cluster_totals(stored: Stored) -> Totals:
+def cluster_totals(stored: StoredCluster) -> Totals:
     """Return the totals that a cluster adds to its directory."""
     files = chunks = size = lines = 0
     languages: dict[str, int] = {}

@@ -14,13 +14,13 @@ from ctx.indexing.cover import manifest
 from ctx.indexing.documents import DocumentBuilder, Source
 from ctx.indexing.prepare import groups_of, known_groups, locate
 from ctx.storage.cluster_store import ClusterStore
-from ctx.storage.clusters import Document, Stored, document_key
+from ctx.storage.clusters import Document, StoredCluster, document_key
 from ctx.storage.partition import Node
 from ctx.storage.records import encode_record
 from ctx.storage.snapshots import Snapshots
 from ctx.storage.views import view
 from ctx.storage.views.catalog import Catalog, SegmentWriter
-from ctx.storage.views.segments import Key, Part, Segment
+from ctx.storage.views.segments import Key, Segment, SegmentPart
 from ctx.storage.views.view import Group, View
 from ctx.text.contents import content_skip, decode
 
@@ -41,7 +41,7 @@ def borrow_view(
     """
     base = catalog.latest()
     at_hand = known_groups(base)
-    read: dict[bytes, Stored] = {}
+    read: dict[bytes, StoredCluster] = {}
     unstored: list[Key] = []
     order, skipped = manifest(root, snapshots)
     for key, members in order.items():
@@ -50,7 +50,7 @@ def borrow_view(
         try:
             read[key] = clusters.stored(key)
         except Damaged:
-            read[key] = Stored(members, [None] * len(members), {})
+            read[key] = StoredCluster(members, [None] * len(members), {})
             unstored += map(document_key, members)
     at_hand |= groups_of(read, builder)
     groups = [at_hand[key] for key in order]
@@ -103,7 +103,7 @@ def _scan(
     return _segments(builder.parts(sources())), records, reasons
 
 
-def _segments(parts: Iterable[tuple[object, Part]]) -> list[Segment]:
+def _segments(parts: Iterable[tuple[object, SegmentPart]]) -> list[Segment]:
     """Return segments in memory."""
     writer = SegmentWriter(Segment)
     writer.add(part for _, part in parts)

@@ -14,7 +14,7 @@ from ctx.indexing.batch import Batch, BatchResult, Worker, WorkerSetup, cluster_
 from ctx.indexing.lock import at_work
 from ctx.storage.cluster_key import Member
 from ctx.storage.cluster_store import ClusterStore
-from ctx.storage.clusters import Document, Stored, contents, document_key
+from ctx.storage.clusters import Document, StoredCluster, contents, document_key
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.document_index import DocumentIndex
 from ctx.storage.partition import Cluster, Content, Node
@@ -133,7 +133,7 @@ class Coverer:
             raise Damaged("the snapshot that was just written cannot be read: is the disk sound?")
         return Covered(record.totals, len(clusters), embedded, [])
 
-    def _gaps(self, clusters: Sequence[Cluster]) -> dict[bytes, Stored]:
+    def _gaps(self, clusters: Sequence[Cluster]) -> dict[bytes, StoredCluster]:
         """Return the clusters built without blobs that are still missing."""
         found = {
             one.key: stored for one in clusters if (stored := self._clusters.partial(one.key)) is not None

@@ -18,7 +18,7 @@ from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.clusters import Document
 from ctx.storage.records import TEST, Record, decode_record, encode_record, summarize
 from ctx.storage.views import postings
-from ctx.storage.views.segments import Key, Part
+from ctx.storage.views.segments import Key, SegmentPart
 from ctx.text.contents import MAX_SIZE, MISSING, TOO_LARGE, content_skip, decode, to_text
 from ctx.text.pluralize import pluralize_with
 from ctx.text.terms import DEFINITION
@@ -105,7 +105,7 @@ class DocumentBuilder:
 
     def parts(
         self, sources: Iterable[Source], stored: Mapping[Key, Document] | None = None
-    ) -> Iterator[tuple[list[Source], Part]]:
+    ) -> Iterator[tuple[list[Source], SegmentPart]]:
         """Yield parts of about _PART_BYTES of text, each with its sources; `stored` is that of `part`."""
         batch: list[Source] = []
         size = 0
@@ -118,7 +118,7 @@ class DocumentBuilder:
         if batch:
             yield batch, self.part(batch, stored)
 
-    def part(self, sources: Sequence[Source], stored: Mapping[Key, Document] | None = None) -> Part:
+    def part(self, sources: Sequence[Source], stored: Mapping[Key, Document] | None = None) -> SegmentPart:
         """Count the terms of documents; embed their chunks, or take the vectors of `stored` documents."""
         chunks = [piece for source in sources for piece in source.chunks]
         names = [" ".join(piece.names).encode("utf-8", "surrogatepass") for piece in chunks]
@@ -139,7 +139,7 @@ class DocumentBuilder:
         else:
             vectors = b"".join(stored[source.key].vectors for source in sources)
             bits = np.frombuffer(vectors, dtype=np.uint8).reshape(len(chunks), -1)
-        return Part(
+        return SegmentPart(
             [source.key for source in sources],
             [len(source.chunks) for source in sources],
             bits,
@@ -208,7 +208,7 @@ def without_extension(path: bytes) -> bytes:
     return path[:dot] if dot > path.rfind(b"/") + 1 else path
 
 
-def documents_of(sources: Sequence[Source], part: Part) -> dict[Key, Document]:
+def documents_of(sources: Sequence[Source], part: SegmentPart) -> dict[Key, Document]:
     """Return the documents to store in clusters, for a part built from these sources."""
     vectors = part.bits.tobytes()
     width = part.bits.shape[1]

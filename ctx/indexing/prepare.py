@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ctx.indexing.documents import DocumentBuilder
 from ctx.storage.cluster_store import ClusterStore
-from ctx.storage.clusters import Document, Stored, document_key
+from ctx.storage.clusters import Document, StoredCluster, document_key
 from ctx.storage.views import segments, view
 from ctx.storage.views.catalog import Catalog, SegmentWriter, Tips
 from ctx.storage.views.paths import flags
@@ -72,7 +72,7 @@ def known_groups(base: View | None) -> dict[bytes, Group]:
     return {key: group for key, group in found.items() if None not in group.documents}
 
 
-def groups_of(clusters: Mapping[bytes, Stored], builder: DocumentBuilder) -> dict[bytes, Group]:
+def groups_of(clusters: Mapping[bytes, StoredCluster], builder: DocumentBuilder) -> dict[bytes, Group]:
     """Return the files of clusters by cluster key."""
     files = {
         key: [

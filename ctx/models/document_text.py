@@ -12,7 +12,7 @@ from ctx.chunking.normalise import embedded_text
 from ctx.errors import Damaged
 from ctx.git.repository import Repository
 from ctx.models.settings import EmbedderSettings
-from ctx.storage.clusters import HASH_BYTES, Stored
+from ctx.storage.clusters import HASH_BYTES, StoredCluster
 from ctx.storage.records import decode_record
 from ctx.text.contents import to_text
 
@@ -47,7 +47,7 @@ def with_path(path: str, text: str, limit: int) -> str:
     return f"Filepath: {cap_path(path, limit)}\n---\n{text}"
 
 
-def texts_of(stored: Stored, reader: Repository, settings: EmbedderSettings) -> list[str]:
+def texts_of(stored: StoredCluster, reader: Repository, settings: EmbedderSettings) -> list[str]:
     """Return the text of each chunk of each file of a cluster. Raises `Damaged` if a blob is missing."""
     members = [
         (member, document)

@@ -26,7 +26,7 @@ from ctx.models.previous import remember, stored_as
 from ctx.models.settings import EmbedderSettings, embedder_settings
 from ctx.storage.arrays import decode, encode
 from ctx.storage.cluster_store import ClusterStore
-from ctx.storage.clusters import Stored
+from ctx.storage.clusters import StoredCluster
 from ctx.storage.descriptor import CLUSTER_VERSION, SCOPE, Descriptor
 from ctx.storage.regular_files import read_regular
 from ctx.storage.snapshots import Snapshots
@@ -88,7 +88,7 @@ class EmbeddingModel:
         """Ledger of sent data."""
         return Ledger(self._repository.common_dir)
 
-    def rows_of(self, stored: Stored) -> npt.NDArray[np.uint8]:
+    def rows_of(self, stored: StoredCluster) -> npt.NDArray[np.uint8]:
         """Return the vectors of a stored cluster, (chunks, vector bytes) uint8."""
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         return np.frombuffer(vectors, dtype=np.uint8).reshape(-1, self.vector_bytes)

@@ -21,12 +21,12 @@ from ctx.storage.descriptor import Descriptor
 from ctx.storage.partition import Cluster
 from ctx.storage.records import decode_record
 from ctx.storage.snapshots import Snapshots
-from ctx.storage.views.segments import Part
+from ctx.storage.views.segments import SegmentPart
 
 if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel
     from ctx.search.session import SearchSession
-    from ctx.storage.clusters import Stored
+    from ctx.storage.clusters import StoredCluster
     from ctx.storage.views.catalog import Catalog
 
 
@@ -96,7 +96,7 @@ class Layer:
             self._below.agrees(stored)
         return payload
 
-    def checked_words(self, key: bytes, data: bytes) -> tuple[bytes, Part]:
+    def checked_words(self, key: bytes, data: bytes) -> tuple[bytes, SegmentPart]:
         """Return the payload of a words file from a remote, and the documents of a stored cluster with them.
 
         Raises `Damaged` unless it fits the cluster `key`; only recounting can show that the counts are right.
@@ -106,7 +106,7 @@ class Layer:
         stored = self.clusters.stored(key)
         return payload, decode_words(payload, self.catalog.group, stored, self.descriptor.vector_bytes)
 
-    def agrees(self, other: Stored) -> None:
+    def agrees(self, other: StoredCluster) -> None:
         """Raise `Damaged` if a cluster of another layer has other chunks of the same files."""
         try:
             own = self.clusters.stored(cluster_key(self.name, other.members))

@@ -16,7 +16,7 @@ from ctx.share.transport import ShareRepository
 from ctx.storage.cluster_key import Member
 from ctx.storage.partition import Cluster
 from ctx.storage.views.catalog import SegmentWriter
-from ctx.storage.views.segments import Key, Part, Segment, build
+from ctx.storage.views.segments import Key, Segment, SegmentPart, build
 
 
 class TakenWords(NamedTuple):
@@ -162,7 +162,7 @@ def _take_words(share: ShareRepository, layer: Layer, wanted: Mapping[bytes, str
     return TakenWords(len(wanted) - len(refused), size, refused)
 
 
-def _without(part: Part, counted: Sequence[Segment], seen: Set[Key]) -> Part:
+def _without(part: SegmentPart, counted: Sequence[Segment], seen: Set[Key]) -> SegmentPart:
     """Return a part without documents of the segments `counted` and without those in `seen`."""
     found = [segment.find(part.documents) for segment in counted]
     left = [

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding
-from ctx.storage.clusters import Stored
+from ctx.storage.clusters import StoredCluster
 from ctx.storage.records import summarize
 from ctx.storage.views import postings
 from ctx.storage.views.postings import COUNT_BITS, MAX_ROWS
-from ctx.storage.views.segments import Part, Segment
+from ctx.storage.views.segments import Segment, SegmentPart
 from ctx.text.runs import HASH_BITS
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _OPEN = 4
 """Number of segments whose postings are kept sorted by row: about 15 MB each."""
 
 
-def encode_words(group: str, parts: Sequence[Part]) -> bytes | None:
+def encode_words(group: str, parts: Sequence[SegmentPart]) -> bytes | None:
     """Return the payload of the words of a cluster; `parts` are its documents in order.
 
     None if there are no chunks, or more than a segment may have.
@@ -66,7 +66,7 @@ def _payload(group: str, lengths: npt.NDArray[np.int64], lists: postings.Lists) 
 
 
 @Decoding("the words of a cluster")
-def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) -> Part:
+def decode_words(payload: bytes, group: str, stored: StoredCluster, vector_bytes: int) -> SegmentPart:
     """Return the documents of a cluster with the words of a remote payload, as a part of a segment.
 
     Raises `Damaged` unless it is of this group, has the chunks of this cluster, and is in canonical form.
@@ -85,7 +85,7 @@ def decode_words(payload: bytes, group: str, stored: Stored, vector_bytes: int) 
     if _payload(group, length, postings.to_lists(packed)) != payload:
         raise Damaged("its words are not in canonical form")
     vectors = b"".join(document.vectors for document in stored.documents.values())
-    return Part(
+    return SegmentPart(
         list(stored.documents),
         list(map(len, kinds)),
         np.frombuffer(vectors, dtype=np.uint8).reshape(rows, vector_bytes),
@@ -168,7 +168,7 @@ class Words:
             self.group, [builder.part([source], documents) for source in sources if source.chunks]
         )
 
-    def _part(self, number: int, document: int) -> Part:
+    def _part(self, number: int, document: int) -> SegmentPart:
         segment = self._segments[number]
         if number not in self._by_row:
             if len(self._by_row) >= _OPEN:
@@ -180,7 +180,7 @@ class Words:
             self._by_row[number] = packed[order], bounds
         packed, bounds = self._by_row[number]
         start, end = int(segment.document_start[document]), int(segment.document_end[document])
-        return Part(
+        return SegmentPart(
             [segment.key(document)],
             [end - start],
             segment.bits[start:end],

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ctx.errors import Damaged
-from ctx.storage.clusters import Stored, cluster_records, decode_cluster
+from ctx.storage.clusters import StoredCluster, cluster_records, decode_cluster
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.store import Store
 from ctx.storage.views.segments import Key
@@ -37,7 +37,7 @@ class ClusterStore:
         """Return the payload of a cluster, or None if it is missing or damaged."""
         return self._store.read(self._area, key.hex())
 
-    def partial(self, key: bytes) -> Stored | None:
+    def partial(self, key: bytes) -> StoredCluster | None:
         """Return a cluster that was built with missing blobs, or None."""
         payload = self._store.read(self._partial, key.hex())
         if payload is None or not self._store.touch(self._partial, key.hex()):
@@ -51,7 +51,7 @@ class ClusterStore:
         """Store a new cluster, `partial` if blobs are missing. Raises `StoreUnusable`."""
         self._store.write(self._partial if partial else self._area, key.hex(), payload)
 
-    def stored(self, key: bytes, *, thorough: bool = False) -> Stored:
+    def stored(self, key: bytes, *, thorough: bool = False) -> StoredCluster:
         """Return a complete or else a partial cluster; `thorough` checks its records too.
 
         Raises `Damaged`, also if there is none.
@@ -64,7 +64,7 @@ class ClusterStore:
             raise Damaged("a cluster of a covered tree is missing")
         return payload
 
-    def decoded(self, key: bytes, payload: bytes, *, thorough: bool = True) -> Stored:
+    def decoded(self, key: bytes, payload: bytes, *, thorough: bool = True) -> StoredCluster:
         """Return a decoded payload. Raises `Damaged` unless it matches the key."""
         wanted = self._descriptor
         return decode_cluster(

@@ -28,7 +28,7 @@ class Document(NamedTuple):
     vectors: bytes
 
 
-class Stored(NamedTuple):
+class StoredCluster(NamedTuple):
     """A decoded cluster. `skips` has for each member the reason to skip it by its content, or None.
 
     `of_members` has the document of each member, None if it is skipped. Members with the same blob have
@@ -41,7 +41,7 @@ class Stored(NamedTuple):
     of_members: Sequence[Document | None] = ()
 
 
-def contents(stored: Stored) -> dict[Key, Document | str]:
+def contents(stored: StoredCluster) -> dict[Key, Document | str]:
     """Return for each blob of a cluster its document, or the reason to skip it by its content."""
     skipped = {
         document_key(member): skip
@@ -93,7 +93,7 @@ def decode_cluster(
     *,
     thorough: bool = True,
     by_member: bool = False,
-) -> Stored:
+) -> StoredCluster:
     """Return a decoded cluster. Raises `Damaged` unless the payload is consistent and matches the key.
 
     Records are decoded only with `thorough`; otherwise damage in them is found when they are used.
@@ -122,7 +122,9 @@ def decode_cluster(
     if len(hashes) != at * HASH_BYTES or len(vectors) != at * vector_bytes:
         raise Damaged("a cluster's vectors do not fit its chunks")
     each = iter(found if by_member else [documents[key] for key in kept])
-    return Stored(members, skips, documents, [None if skip is not None else next(each) for skip in skips])
+    return StoredCluster(
+        members, skips, documents, [None if skip is not None else next(each) for skip in skips]
+    )
 
 
 def _is_file(found: Any) -> bool:

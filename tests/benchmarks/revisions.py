@@ -176,7 +176,7 @@ def counted() -> Iterator[tuple[Counter[object], Counter[bytes]]]:
         self: documents.DocumentBuilder,
         sources: Sequence[documents.Source],
         stored: Mapping[documents.Key, documents.Document] | None = None,
-    ) -> documents.Part:
+    ) -> documents.SegmentPart:
         if stored is None:
             for source in sources:
                 for text in documents._embedded_texts(source):

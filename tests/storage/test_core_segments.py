@@ -16,7 +16,7 @@ from ctx.storage import arrays
 from ctx.storage.store import Store
 from ctx.storage.views import postings, segments, view
 from ctx.storage.views.catalog import Catalog
-from ctx.storage.views.segments import Key, Part, Segment
+from ctx.storage.views.segments import Key, Segment, SegmentPart
 from ctx.storage.views.view import Group, View
 
 WIDTH = 16
@@ -27,12 +27,12 @@ def key(number: int, language: str = "python") -> Key:
     return number.to_bytes(20, "big"), language
 
 
-def part(documents: dict[Key, int], first: int = 0) -> Part:
+def part(documents: dict[Key, int], first: int = 0) -> SegmentPart:
     """Documents with so many rows each; term t stands in every row whose number is a multiple of t."""
     rows = sum(documents.values())
     values = [(term, row) for term in (1, 2, 3, 7) for row in range(0, rows, term)]
     terms, places = np.array(values, dtype=np.int64).reshape(-1, 2).T
-    return Part(
+    return SegmentPart(
         list(documents),
         list(documents.values()),
         (np.arange(rows * WIDTH, dtype=np.int64) + first).astype(np.uint8).reshape(rows, WIDTH),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ctx.indexing.vectors.cluster_map import Pair
-from ctx.storage.clusters import Stored
+from ctx.storage.clusters import StoredCluster
 
 _KEPT_BYTES = 32 << 20
 """Bytes of vectors of this run that are kept for equal texts in other clusters."""
@@ -14,7 +14,9 @@ _KEPT_BYTES = 32 << 20
 class PendingCluster:
     """A cluster that waits for vectors; `lacking` is their number."""
 
-    def __init__(self, pair: Pair, stored: Stored, hashes: list[bytes], vectors: list[bytes | None]) -> None:
+    def __init__(
+        self, pair: Pair, stored: StoredCluster, hashes: list[bytes], vectors: list[bytes | None]
+    ) -> None:
         self.pair = pair
         self.stored = stored
         self.hashes = hashes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged
 from ctx.storage.cluster_key import cluster_key
-from ctx.storage.clusters import Stored, document_key
+from ctx.storage.clusters import StoredCluster, document_key
 from ctx.storage.document_index import DocumentIndex
 from ctx.storage.views.view import View
 
@@ -31,7 +31,7 @@ class KnownVectors:
         self._bases = [view for view in session.catalog.views() if view.tree != tree][:_BASES]
         self._of_paths: dict[bytes, dict[bytes, bytes]] = {}
 
-    def of(self, stored: Stored, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+    def of(self, stored: StoredCluster, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the known vectors of a cluster by the hashes of their texts."""
         known: dict[bytes, bytes] = {}
         for clusters in self._having(stored):
@@ -40,7 +40,7 @@ class KnownVectors:
             known |= self._vectors_of(clusters)
         return known
 
-    def _having(self, stored: Stored) -> Iterator[set[bytes]]:
+    def _having(self, stored: StoredCluster) -> Iterator[set[bytes]]:
         """Yield local clusters that may have equal texts: of equal paths in earlier trees, then of blobs."""
         for base in self._bases:
             yield self._earlier(stored, base)
@@ -64,7 +64,7 @@ class KnownVectors:
                     ]
         return known
 
-    def _earlier(self, stored: Stored, base: View) -> set[bytes]:
+    def _earlier(self, stored: StoredCluster, base: View) -> set[bytes]:
         keys = set(base.clusters_of([document_key(member) for member in stored.members]).values())
         if base.tree not in self._of_paths:
             clusters = [base.cluster_of(file) for file in range(base.files)]

@@ -13,7 +13,7 @@ from ctx.storage.arrays import Arrays, content_hash, encode, map_file
 from ctx.storage.partition import PARTITION_VERSION
 from ctx.storage.regular_files import remove_file
 from ctx.storage.store import Store
-from ctx.storage.views.segments import TARGET_ROWS, Part, Segment
+from ctx.storage.views.segments import TARGET_ROWS, Segment, SegmentPart
 from ctx.storage.views.segments import build as build_segment
 from ctx.storage.views.view import View
 
@@ -207,11 +207,11 @@ class SegmentWriter(Generic[Written]):
 
     def __init__(self, write: Callable[[Arrays, dict[str, Any]], Written]) -> None:
         self._write = write
-        self._parts: list[Part] = []
+        self._parts: list[SegmentPart] = []
         self._rows = 0
         self._written: list[Written] = []
 
-    def add(self, parts: Iterable[Part]) -> None:
+    def add(self, parts: Iterable[SegmentPart]) -> None:
         """Add parts, each of at most MAX_ROWS rows."""
         for part in parts:
             if self._rows + len(part.lengths) > TARGET_ROWS:

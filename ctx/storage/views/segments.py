@@ -45,7 +45,7 @@ Key = tuple[bytes, str]
 """Key of a document: object id and language, "" if the text is chunked by lines."""
 
 
-class Part(NamedTuple):
+class SegmentPart(NamedTuple):
     """Documents to be added to a segment; all arrays are in row order.
 
     `bits` is (rows, vector bytes) uint8, `lengths` (rows,) in tokens, `kinds` (rows,) uint8 as in records,
@@ -60,7 +60,7 @@ class Part(NamedTuple):
     packed: npt.NDArray[np.uint64]
 
 
-def build(parts: Sequence[Part]) -> tuple[Arrays, dict[str, Any]]:
+def build(parts: Sequence[SegmentPart]) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and metadata of a segment; the parts have at most MAX_ROWS rows in all."""
     languages: dict[str, int] = {}
     documents = list(chain.from_iterable(part.documents for part in parts))
@@ -174,7 +174,7 @@ class Segment:
     def _sorted(self) -> npt.NDArray[np.void]:
         return _sortable(self._ids[self._order])
 
-    def part(self, wanted: Iterable[int]) -> Part:
+    def part(self, wanted: Iterable[int]) -> SegmentPart:
         """Return some documents as a part of another segment."""
         documents = sorted(set(wanted))
         starts = self.document_start[documents]
@@ -190,7 +190,7 @@ class Segment:
         packed, row = packed[row >= 0], row[row >= 0]
         bits = postings.ROW_BITS + postings.COUNT_BITS
         terms = (packed >> np.uint64(bits)).astype(np.int64)
-        return Part(
+        return SegmentPart(
             [self.key(document) for document in documents],
             counts.tolist(),
             self.bits[rows],
