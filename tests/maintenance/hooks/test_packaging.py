@@ -70,9 +70,13 @@ def declared(text: str) -> set[str]:
 
 
 def imported(path: Path) -> set[str]:
-    """The packages of others that a file imports, wherever in it."""
+    """Return the third-party packages that a file imports anywhere, except for type checking alone."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body.clear()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {name.name.partition(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
