@@ -120,10 +120,10 @@ class Rules:
     `definitions` has the node types of each kind, if the name is in the field `name`, or of each reader.
     `sequences` hold independent neighbours (statements, members) and may be split between any two; every
     other node is one construct, split only inside a child that is too large; `opaque` ones (long strings)
-    only between lines. `leads` belong to the next sibling, `tails` to the previous one; `leads_if` decides by
-    the node itself. `docstrings` is True for a first node of a body that belongs to the header. `clauses`:
-    neighbours that define the same name are one unit. `expand` replaces children that contain nodes which
-    belong outside.
+    only between lines. `leads` belong to the next sibling, `tails` to the previous one; `leads_if` are leads
+    if the pattern matches at their start. `docstrings` returns True for a first node of a body that belongs
+    to the header. `clauses`: neighbours that define the same name are one unit. `expand` replaces children
+    that contain nodes which belong outside.
     """
 
     definitions: Mapping[str | Reader, str] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Rules:
     tails: str = ""
     imports: str = ""
     docstrings: Callable[[Node, bytes], bool] | None = None
-    leads_if: Mapping[str, Callable[[Node, bytes], bool]] = field(default_factory=dict)
+    leads_if: Mapping[str, re.Pattern[bytes]] = field(default_factory=dict)
     expand: Callable[[list[Node], bytes], list[Node]] | None = None
     separator: str = "."
     clauses: bool = False
@@ -147,6 +147,11 @@ class Rules:
             for reader, node_types in self.definitions.items()
             for node_type in node_types.split()
         }
+
+    def read(self, at: Candidate, node: Node | None) -> Definition | None:
+        """Return the definition in a node inside of a candidate; None for None."""
+        reader = None if node is None else self.readers.get(node.type)
+        return None if reader is None or node is None else reader(at._replace(node=node))
 
 
 OPEN, CLOSE, COMMENT, LEAD, IMPORT, DEFINITION, OTHER = range(7)
@@ -172,11 +177,6 @@ class Grammar:
 
     def __init__(self, language: Language, rules: Rules) -> None:
         self.rules = rules
-        self.roles: dict[int, int] = {}
-        self.sequences: set[int] = {ERROR_KIND}
-        self.opaque: set[int] = set()
-        self.leads_if: dict[int, Callable[[Node, bytes], bool]] = {}
-        self.readers: dict[int, Reader] = {}
         roles = {
             node_type: role
             for role, node_types in (
@@ -189,21 +189,17 @@ class Grammar:
             for node_type in node_types
         }
         sequences, opaque = rules.sequences.split(), rules.opaque.split()
-        for number in range(language.node_kind_count):
-            name = language.node_kind_for_id(number) or ""
-            if language.node_kind_is_named(number):
-                self.roles[number] = roles.get(name, OTHER)
-                if name in rules.readers:
-                    self.readers[number] = rules.readers[name]
-                if name in sequences:
-                    self.sequences.add(number)
-                if name in rules.leads_if:
-                    self.leads_if[number] = rules.leads_if[name]
-                if name in opaque:
-                    self.opaque.add(number)
-            else:
-                self.roles[number] = CLOSE if name in CLOSERS else OPEN
+        numbers = range(language.node_kind_count)
+        kinds = {number: language.node_kind_for_id(number) or "" for number in numbers}
+        named = {number: kind for number, kind in kinds.items() if language.node_kind_is_named(number)}
+        self.roles = {number: CLOSE if kind in CLOSERS else OPEN for number, kind in kinds.items()}
+        self.roles |= {number: roles.get(kind, OTHER) for number, kind in named.items()}
         self.roles[ERROR_KIND] = OTHER
+        self.sequences = {ERROR_KIND, *(number for number, kind in named.items() if kind in sequences)}
+        self.opaque = {number for number, kind in named.items() if kind in opaque}
+        readers, leads_if = rules.readers, rules.leads_if
+        self.readers = {number: readers[kind] for number, kind in named.items() if kind in readers}
+        self.leads_if = {number: leads_if[kind] for number, kind in named.items() if kind in leads_if}
 
 
 def child_at(node: Node, index: int) -> Node | None:

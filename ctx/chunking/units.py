@@ -132,8 +132,8 @@ class _Grouping:
             return
         role = self.grammar.roles[number]
         if role > LEAD:
-            leads_if = self.grammar.leads_if
-            if number not in leads_if or not leads_if[number](child, self.source):
+            leads_if = self.grammar.leads_if.get(number)
+            if leads_if is None or not leads_if.match(self.source, start):
                 if number not in self.grammar.opaque or not self.source[start:stop].isspace():
                     self.member(child, number, role, start, stop)
                 return

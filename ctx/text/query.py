@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from typing import NamedTuple
 
 from ctx.text.terms import COMBINING, STOP_WORDS, ascii_words, counts, foreign_words, term_hash
@@ -52,29 +53,26 @@ def read_query(text: str) -> list[Term]:
     """
     everything = tokens(text)
     kept = [token for token in everything if token.lower() not in _IGNORED] or everything
-    words: dict[str, float] = {}
+    words: Counter[str] = Counter()
     compounds: dict[str, float] = {}
     previous: list[str] = []
     for token in kept:
         parts = words_of(token)
-        for word in parts:
-            if counts(word):
-                words[word] = words.get(word, 0.0) + 1.0
+        words.update(filter(counts, parts))
         if len(parts) > 1 and token.isascii() and not token[0].isdigit():
             compounds[token] = compounds.get(token, 0.0) + 1.0
         if previous and parts:
             compounds.setdefault("_".join(previous + parts), _NEIGHBOUR)
         previous = parts if len(parts) < 3 else []
     found: dict[int, Term] = {}
-    for word, weight in words.items():
+    for word, times in words.items():
         hashed = term_hash(word)
-        known = found.get(hashed)
-        found[hashed] = Term(word, hashed, weight + (known.weight if known else 0.0))
-    whole = {word: weight for word, weight in compounds.items() if word.isascii()}
-    for word, weight in whole.items():
-        hashed = compound_hash(ascii_words(word))
-        if hashed not in found or weight > found[hashed].weight:
-            found[hashed] = Term(word, hashed, weight, IDENTIFIER)
+        same_stem = found.get(hashed)
+        found[hashed] = Term(word, hashed, times + (same_stem.weight if same_stem else 0.0))
+    for name in filter(str.isascii, compounds):
+        hashed = compound_hash(ascii_words(name))
+        if hashed not in found or compounds[name] > found[hashed].weight:
+            found[hashed] = Term(name, hashed, compounds[name], IDENTIFIER)
     return list(found.values())
 
 

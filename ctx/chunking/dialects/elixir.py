@@ -51,18 +51,15 @@ def _call(at: Candidate) -> Definition | None:
 
 
 def _attribute(at: Candidate) -> Definition | None:
-    match = _ATTRIBUTE.match(at.source, at.node.start_byte, at.node.end_byte)
-    if match is None or _is_lead(at.node, at.source) or _is_module_documentation(at.node, at.source):
+    source, start = at.source, at.node.start_byte
+    match = _ATTRIBUTE.match(source, start, at.node.end_byte)
+    if match is None or _LEADS.match(source, start) or _is_module_documentation(at.node, source):
         return None
     word = match.group(1).decode()
     if word in ("type", "typep", "opaque", "callback", "macrocallback"):
         name = (match.group(2) or b"").decode()
         return Definition("type" if word[0] in "to" else "function", name, (name,)) if name else None
     return Definition("constant", word, (word,))
-
-
-def _is_lead(node: Node, source: bytes) -> bool:
-    return _LEADS.match(source, node.start_byte) is not None
 
 
 def _is_module_documentation(node: Node, source: bytes) -> bool:
@@ -73,7 +70,7 @@ ELIXIR = Rules(
     definitions={_call: "call", _attribute: "unary_operator"},
     sequences="source do_block body stab_clause list map map_content keywords else_block anonymous_function",
     opaque="string sigil charlist",
-    leads_if={"unary_operator": _is_lead},
+    leads_if={"unary_operator": _LEADS},
     docstrings=_is_module_documentation,
     clauses=True,
 )

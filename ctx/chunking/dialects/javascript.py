@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ctx.chunking.rules import IMPORTS, Candidate, Definition, Rules, child_at, test_case
+from ctx.chunking.rules import IMPORTS, Candidate, Definition, Rules, child_at, child_of_type, test_case
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,16 +44,10 @@ def _variables(at: Candidate) -> Definition | None:
     return Definition(kind, names[0], names, members)
 
 
-def _read(node: Node, at: Candidate) -> Definition | None:
-    """Read a node inside of the candidate."""
-    read = JAVASCRIPT.readers.get(node.type)
-    return read(at._replace(node=node)) if read is not None else None
-
-
 def _export(at: Candidate) -> Definition | None:
     inner = at.node.child_by_field_name("declaration")
     if inner is not None:
-        return _read(inner, at)
+        return JAVASCRIPT.read(at, inner)
     value = at.node.child_by_field_name("value")
     if value is None:
         return IMPORTS
@@ -131,8 +125,7 @@ def _module(at: Candidate) -> Definition | None:
 
 
 def _ambient(at: Candidate) -> Definition | None:
-    inner = next((child for child in at.node.named_children if child.type in JAVASCRIPT.readers), None)
-    return _read(inner, at) if inner is not None else None
+    return JAVASCRIPT.read(at, child_of_type(at.node, *JAVASCRIPT.readers))
 
 
 JAVASCRIPT = TYPESCRIPT = TSX = Rules(

@@ -128,11 +128,6 @@ def _kotest(at: Candidate) -> Definition | None:
     return test_case(name, is_group=True) if name else None
 
 
-def _is_annotation(node: Node, source: bytes) -> bool:
-    """Return whether a node is `@Name(…)` on its own line, which the grammar parses as an expression."""
-    return source.startswith(b"@", node.start_byte)
-
-
 _HEADERS = "package_header import_list import_header"
 _COMMENTS = "line_comment multiline_comment shebang_line"
 
@@ -152,7 +147,7 @@ KOTLIN = Rules(
     opaque="string_literal",
     comments=_COMMENTS,
     leads="file_annotation",
-    leads_if={"prefix_expression": _is_annotation},
+    leads_if={"prefix_expression": re.compile(rb"@")},  # the grammar reads `@Name(…)` as an expression
     imports=_HEADERS,
     expand=release_comments(_COMMENTS, _HEADERS),
 )

@@ -108,16 +108,13 @@ def _namespace(at: Candidate) -> Definition:
 
 
 def _template(at: Candidate) -> Definition | None:
-    inner = at.node.named_children[-1]
-    read = CPP.readers.get(inner.type)
-    return None if read is None else read(at._replace(node=inner))
+    return CPP.read(at, at.node.named_children[-1])
 
 
 def _linkage(at: Candidate) -> Definition | None:
     """Read `extern "C"` before one declaration, or around several."""
     body = at.node.child_by_field_name("body")
-    read = None if body is None else CPP.readers.get(body.type)
-    return WRAPPER if body is None or read is None else read(at._replace(node=body))
+    return CPP.read(at, body) if body is not None and body.type in CPP.readers else WRAPPER
 
 
 def _conditional(at: Candidate) -> Definition | None:

@@ -25,10 +25,7 @@ def _class(at: Candidate) -> Definition | None:
 
 
 def _decorated(at: Candidate) -> Definition | None:
-    inner = at.node.child_by_field_name("definition")
-    if inner is None:
-        return None
-    return (_class if inner.type == "class_definition" else _function)(at._replace(node=inner))
+    return PYTHON.read(at, at.node.child_by_field_name("definition"))
 
 
 def _assignment(at: Candidate) -> Definition | None:

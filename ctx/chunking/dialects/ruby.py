@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ctx.chunking.rules import IMPORTS, Candidate, Definition, Rules, test_case, wrapper
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _REQUIRE = re.compile(rb"(?:require|require_relative|load|autoload)\b")
 _TEST = re.compile(
@@ -52,10 +48,6 @@ def _constant(at: Candidate) -> Definition | None:
     return Definition("constant", name, (name,))
 
 
-def _is_visibility(node: Node, source: bytes) -> bool:
-    return _VISIBILITY.match(source, node.start_byte) is not None
-
-
 RUBY = Rules(
     definitions={
         "class": "class",
@@ -68,6 +60,6 @@ RUBY = Rules(
     },
     sequences="program body_statement block_body then else begin array hash do",
     opaque="string heredoc_body heredoc_beginning chained_string",
-    leads_if={"identifier": _is_visibility},
+    leads_if={"identifier": _VISIBILITY},
     separator="::",
 )
