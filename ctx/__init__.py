@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ctx.index import Index
-    from ctx.types import Plan, Progress
+    from ctx.reports import IndexPlan, Progress
 
 
 def open(
     path: str | os.PathLike[str] = ".",
     *,
     on_progress: Callable[[Progress], None] | None = None,
-    on_plan: Callable[[Plan], None] | None = None,
+    on_plan: Callable[[IndexPlan], None] | None = None,
 ) -> Index:
     """Open the index of the repository that contains `path`. Raises `ctx.errors.NotARepository`.
 

@@ -20,24 +20,16 @@ if TYPE_CHECKING:
     from ctx.git.revisions import Resolution
     from ctx.history.answer import CommitFilters
     from ctx.history.results import HistoryAnswer
+    from ctx.maintenance.removal import Removal
+    from ctx.maintenance.status import Status
     from ctx.pack.making import PackResult
     from ctx.pack.store import PackStore
     from ctx.pack.types import Pack, PackOptions
     from ctx.pack.updating import UpdateOptions
+    from ctx.reports import IndexPlan, IndexReport, Progress
     from ctx.search.evidence.types import Explanation, FileAnswer
     from ctx.search.submodules import Below
-    from ctx.types import (
-        Answer,
-        Cited,
-        Hit,
-        IndexReport,
-        Plan,
-        Progress,
-        Removal,
-        SearchOptions,
-        Status,
-        TreeOptions,
-    )
+    from ctx.types import Answer, CitedLines, Hit, SearchOptions, TreeOptions
 
 
 class Index:
@@ -52,7 +44,7 @@ class Index:
         path: str | os.PathLike[str] = ".",
         *,
         on_progress: Callable[[Progress], None] | None = None,
-        on_plan: Callable[[Plan], None] | None = None,
+        on_plan: Callable[[IndexPlan], None] | None = None,
     ) -> None:
         """Open the repository that contains `path`. See `ctx.open`."""
         self.session = SearchSession(path)
@@ -209,13 +201,13 @@ class Index:
         """
         return self.session.fetch(revision, branch=branch, on_fetch=on_fetch)
 
-    def plan(self, revision: str | None = None, *, branch: str | None = None) -> Plan:
+    def plan(self, revision: str | None = None, *, branch: str | None = None) -> IndexPlan:
         """Return the cost of indexing a tree, without doing it."""
         from ctx.indexing.cost import plan
 
         return plan(self.session, lambda: self.session.indexer, self.resolve(revision, branch))
 
-    def cited(self, citation: str) -> Cited:
+    def cited(self, citation: str) -> CitedLines:
         """Return the lines that a citation names.
 
         Raises UsageError if it is invalid, UnknownRevision, CtxError.

@@ -21,9 +21,9 @@ from ctx.storage.store import DIRECTORY, Store
 
 if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel, Models
+    from ctx.reports import IndexPlan, Progress
     from ctx.storage.cluster_store import ClusterStore
     from ctx.storage.views.catalog import Catalog
-    from ctx.types import Plan, Progress
 
 SessionType = TypeVar("SessionType", bound="Session")
 
@@ -49,7 +49,7 @@ class Session:
         self.on_miss: Callable[[Any, bytes], str | None] | None = None
         self.on_progress: Callable[[Progress], None] | None = None
         self.on_commits: Callable[[int, int], None] | None = None
-        self.on_plan: Callable[[Plan], None] | None = None
+        self.on_plan: Callable[[IndexPlan], None] | None = None
         self.fetch_failed: str | None = None
 
     def __enter__(self: SessionType) -> SessionType:

@@ -5,8 +5,9 @@ Nothing here reads a file, runs a program or depends on git.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 KINDS = (
@@ -131,7 +132,13 @@ class Position(NamedTuple):
     end_line: int
 
 
-class Change(NamedTuple):
+ADDED, MODIFIED, REMOVED = STATES = ("added", "modified", "removed")
+OLD, NEW = "old", "new"
+IDENTICAL, NEAR_DUPLICATE = "identical", "near-duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkChange:
     """Change of a chunk between two trees; `lines` are the differing ranges as pairs of first and last.
 
     `state` is ADDED, MODIFIED or REMOVED; `side` (OLD or NEW) is the tree of the chunk and its lines.
@@ -142,21 +149,18 @@ class Change(NamedTuple):
     lines: tuple[tuple[int, int], ...]
 
 
-ADDED, MODIFIED, REMOVED = STATES = ("added", "modified", "removed")
-OLD, NEW = "old", "new"
-IDENTICAL, NEAR_DUPLICATE = "identical", "near-duplicate"
-
-
-class LineChange(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineChange:
     """A commit that changed lines; `time` is the committer time in seconds since 1970."""
 
-    commit: bytes
+    commit: str
     time: int
     author: str
     subject: str
 
 
-class Evolution(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evolution:
     """The newest commits that changed a chunk's lines, newest first.
 
     `uncommitted` is True if the lines also have uncommitted changes. Not `complete` if the search was ended.
@@ -170,14 +174,15 @@ class Evolution(NamedTuple):
 class Reader(Protocol):
     """Reader of the blobs of one answer; stays valid after later searches."""
 
-    def of(self, path: bytes) -> Any:
+    def of(self, path: str) -> Any:
         """Return the repository (`ctx.git.repository`) with the blob at a path of the answer."""
 
     def text(self, hit: Hit) -> str | None:
         """Return the text of a hit, None if its blob is missing or damaged."""
 
 
-class Hit(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
     """One chunk that matches a query. Paths are relative to the root of the repository.
 
     `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement`, also in 0..1,
@@ -187,20 +192,20 @@ class Hit(NamedTuple):
     related code, `evolution` on request. `reader` is that of the answer.
     """
 
-    path: bytes
+    path: str
     position: Position
     symbol: str
     kind: str
     is_test: bool
     language: str | None
-    blob: bytes
+    blob: str
     score: float
     agreement: float
-    also_at: tuple[bytes, ...]
-    change: Change | None = None
+    also_at: tuple[str, ...]
+    change: ChunkChange | None = None
     duplicate: str | None = None
     evolution: Evolution | None = None
-    reader: Reader | None = None
+    reader: Reader | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str | None:
@@ -219,10 +224,11 @@ class Hit(NamedTuple):
 
 def by_score(hit: Hit) -> tuple[float, bytes, int]:
     """Return the sort key of hits: best score first, then path and position."""
-    return -hit.score, hit.path, hit.position.start
+    return -hit.score, os.fsencode(hit.path), hit.position.start
 
 
-class Coverage(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
     """Number of files and chunks that an answer covers; `skipped` maps a reason to a number of files.
 
     `scanned` files are not indexed and were only searched by terms; `uncovered` ones were not searched. The
@@ -238,7 +244,8 @@ class Coverage(NamedTuple):
     without_words: int = 0
 
 
-class Uncommitted(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncommitted:
     """Uncommitted files in an answer.
 
     `state` is "work tree", "staged", or "ours", "theirs", "base" of a conflict; `changed` files differ from
@@ -250,15 +257,16 @@ class Uncommitted(NamedTuple):
     state: str
 
 
-class Behind(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
     """Distance of the nearest indexed tree from the requested one.
 
     `commits` is the number of commits that it lacks, None if one of the two is no commit; `files` is the
     number of differing files; `ahead` is the number of additional commits, 0 if one of the two is no commit.
     """
 
-    tree: bytes
-    commit: bytes | None
+    tree: str
+    commit: str | None
     commits: int | None
     files: int
     ahead: int = 0
@@ -268,62 +276,65 @@ NOT_HERE, NO_COMMIT, LEFT_OUT = "not checked out", "commit not here", "left out"
 """Reasons for not searching a submodule: it or its pinned commit is missing, or a rule excludes it."""
 
 
-class Submodule(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submodule:
     """A submodule of the tree of an answer; `pinned` is the commit recorded in the parent tree.
 
     `commit` and `tree` are those that were searched, None if it was not searched; `problem` is the reason.
     """
 
-    path: bytes
-    pinned: bytes
-    commit: bytes | None
-    tree: bytes | None
-    problem: str | None
+    path: str
+    pinned: str
+    commit: str | None = None
+    tree: str | None = None
+    problem: str | None = None
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
     """Compared revision of an answer, and the numbers of differing files and chunks; `text` has both."""
 
     text: str
     revision: str
-    commit: bytes | None
-    tree: bytes
+    commit: str | None
+    tree: str
     files: int
     added: int
     modified: int
     removed: int
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
     """The hits of one query in one tree, best first, with the identity of the tree.
 
-    `revision` is the requested name (a branch, a tag, an id); `commit` is None for a bare tree.
-    `uncommitted` is None if the work tree was not searched. `behind` is None if the requested tree is
-    indexed, or if no other tree is. `message` is one sentence for the user, or None. `submodules` is empty
-    unless they were requested. `comparison` is set if only differences were searched; then the tree is the
-    newer of two. `ranked_with` names further influences on the ranking, such as models; `further_queries`
+    `revision` is the requested name (a branch, a tag, an id); `commit` is None for a bare tree. Ids are
+    hexadecimal. `uncommitted` is None if the work tree was not searched. `behind` is None if the requested
+    tree is indexed, or if no other tree is. `message` is one sentence for the user, or None. `submodules` is
+    empty unless they were requested. `comparison` is set if only differences were searched; then the tree is
+    the newer of two. `ranked_with` names further influences on the ranking, such as models; `further_queries`
     are those of a chat model. `reader` reads the texts of the hits; uncommitted files stay readable in the
     searched state while it exists.
     """
 
     hits: list[Hit]
     revision: str
-    commit: bytes | None
-    tree: bytes
+    commit: str | None
+    tree: str
     resolved_by: str
     coverage: Coverage
-    uncommitted: Uncommitted | None
-    behind: Behind | None
-    message: str | None
-    seconds: float
+    uncommitted: Uncommitted | None = None
+    behind: Behind | None = None
+    message: str | None = None
+    seconds: float = 0.0
     submodules: tuple[Submodule, ...] = ()
     comparison: Comparison | None = None
     ranked_with: tuple[str, ...] = ()
     further_queries: tuple[str, ...] = ()
-    reader: Reader | None = None
+    reader: Reader | None = field(default=None, repr=False, compare=False)
 
 
-class Found(NamedTuple):
+class RankedHits(NamedTuple):
     """Result of a ranking: hits, best first, and a message for the user or None.
 
     `ranked_with` and `further_queries` as in `Answer`.
@@ -335,192 +346,15 @@ class Found(NamedTuple):
     further_queries: tuple[str, ...] = ()
 
 
-class Cited(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedLines:
     """Whole lines of a blob, counted from 1, both ends included; `text` has no newline at its end.
 
     `paths` are the paths of the blob in HEAD.
     """
 
-    blob: bytes
+    blob: str
     first: int
     last: int
     text: str
-    paths: tuple[bytes, ...]
-
-
-class Plan(NamedTuple):
-    """Cost of indexing a tree. Blobs and clusters are counted, the rest is estimated by size.
-
-    `size` in bytes; `missing_blobs` are not in this clone and not in the estimate.
-    """
-
-    revision: str
-    commit: bytes | None
-    tree: bytes
-    resolved_by: str
-    covered: bool
-    new_clusters: int
-    new_blobs: int
-    missing_blobs: int
-    size: int
-    chunks: int
-    tokens: int
-    seconds: float
-
-
-class Progress(NamedTuple):
-    """Progress of an indexing run; files are counted in the clusters to build.
-
-    If a remote model embeds, files are clusters, and `tokens` and `cost` (dollars) are estimates.
-    `share` is the finished part of the whole run, in 0..1; None if it is that of the files.
-    """
-
-    files_done: int
-    files_total: int
-    chunks: int
-    clusters_done: int
-    clusters_total: int
-    tokens: int = 0
-    cost: float = 0.0
-    share: float | None = None
-
-
-ALREADY_INDEXED = "ALREADY_INDEXED"
-INDEXING_IN_PROGRESS = "INDEXING_IN_PROGRESS"
-
-
-class EmbeddingReport(NamedTuple):
-    """Result of embedding with a remote model, in chunks; `cut` chunks were too long and were truncated.
-
-    `elsewhere` is True if nothing was done because another process is embedding.
-    """
-
-    model: str
-    embedded: int
-    reused: int
-    cut: int
-    elsewhere: bool = False
-
-
-class IndexReport(NamedTuple):
-    """Result of one indexing run. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS.
-
-    `remote` is None if no remote model is configured.
-    """
-
-    skipped: str | None
-    revision: str
-    commit: bytes | None
-    tree: bytes
-    total_clusters: int
-    processed_new_clusters: int
-    reused_clusters: int
-    embedded_chunks: int
-    reused_chunks: int
-    skipped_files: dict[str, int]
-    storage: str
-    seconds: float
-    remote: EmbeddingReport | None = None
-
-
-class Provenance(NamedTuple):
-    """One line of a snapshot's log: commit, time, trigger and user. Times in seconds since 1970.
-
-    The log is local and never published. The user and the counts, of the tree and of the run, are None in
-    lines of git-ctx 0.1.0.
-    """
-
-    commit: bytes | None
-    revision: str
-    committer_time: int | None
-    created_at: int
-    tool_version: str
-    trigger: str
-    user: str | None = None
-    files: int | None = None
-    new_clusters: int | None = None
-    embedded_chunks: int | None = None
-    reused_chunks: int | None = None
-
-
-class SnapshotStatus(NamedTuple):
-    """Status of one snapshot; `languages` maps a name to its share of lines in 0..1."""
-
-    tree: bytes
-    status: str
-    revisions: list[str]
-    provenance: list[Provenance]
-    clusters: int
-    files: int
-    files_size: int
-    lines: int
-    chunks: int
-    languages: dict[str, float]
-    index_size: int
-    descriptor: str
-    skipped: dict[str, int]
-    pinned: bool
-
-
-class CatchUp(NamedTuple):
-    """Cost of updating the index to the tree of HEAD; `chunks` is an estimate by bytes.
-
-    `missing` is the number of blobs that are not in this clone; the tree is indexed without them.
-    """
-
-    tree: bytes | None
-    new_blobs: int
-    chunks: int
-    covered: bool
-    missing: int = 0
-
-
-class KeptPack(NamedTuple):
-    """A kept pack: its creation time in seconds since 1970 and its size in bytes."""
-
-    slug: str
-    created_at: int
-    size: int
-
-
-class ModelStatus(NamedTuple):
-    """Stored vectors of one remote model: its complete trees, and `done` of the `clusters` of HEAD.
-
-    `configured` is True for the configured model. `clusters` and `done` are None if the tree of HEAD cannot
-    be read; `cut` is the number of truncated texts in that tree, as far as known; `size` in bytes.
-    """
-
-    model: str
-    descriptor: str
-    configured: bool
-    trees: list[bytes]
-    clusters: int | None
-    done: int | None
-    cut: int
-    size: int
-
-
-class Status(NamedTuple):
-    """Output of `git ctx status`. Sizes in bytes; `alternates` are the paths of the alternate stores.
-
-    `message` is one sentence for the user if a setting has no effect, else None.
-    """
-
-    repository_id: str
-    store_path: str
-    store_size: int
-    snapshots: list[SnapshotStatus]
-    head: CatchUp
-    storage: str
-    alternates: list[str]
-    packs: tuple[KeptPack, ...] = ()
-    models: tuple[ModelStatus, ...] = ()
-    message: str | None = None
-
-
-class Removal(NamedTuple):
-    """Result of `remove-index`."""
-
-    repository_id: str
-    removed_snapshots: int
-    snapshots_remain: bool
+    paths: tuple[str, ...] = ()

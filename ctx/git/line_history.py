@@ -52,7 +52,9 @@ def line_histories(
     found = []
     for output, status in zip(collected, statuses, strict=True):
         commits = [_changed(entry) for entry in output.split(b"\1\n")[:-1]]
-        found.append(Evolution(commits, False, status == 0 and len(commits) < most))
+        found.append(
+            Evolution(commits=commits, uncommitted=False, complete=status == 0 and len(commits) < most)
+        )
     return found
 
 
@@ -86,8 +88,8 @@ def _start(location: Location, question: Question, most: int) -> tuple[subproces
 def _changed(entry: bytes) -> LineChange:
     commit, committed, author, subject = entry.split(b"\0", 3)
     return LineChange(
-        bytes.fromhex(commit.decode()),
-        seconds(committed),
-        author.decode("utf-8", "replace"),
-        subject.decode("utf-8", "replace"),
+        commit=commit.decode(),
+        time=seconds(committed),
+        author=author.decode("utf-8", "replace"),
+        subject=subject.decode("utf-8", "replace"),
     )

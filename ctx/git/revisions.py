@@ -35,6 +35,11 @@ class Resolution(NamedTuple):
     revision: str
     resolved_by: str = REVISION
 
+    @property
+    def commit_id(self) -> str | None:
+        """The id of the commit, hexadecimal; None if a tree was named."""
+        return None if self.commit is None else self.commit.hex()
+
 
 def resolve(
     repository: Repository,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -70,14 +71,14 @@ def answer(
     known = _known(view, int(commits.sum()), indexed)
     months = _timeline(view, scores, commits) if timeline else []
     return HistoryAnswer(
-        hits,
-        revision,
-        tip,
-        repository.commit_info(tip).tree,
-        months,
-        known,
-        message or _lacks(known),
-        time.monotonic() - started,
+        hits=hits,
+        revision=revision,
+        commit=tip.hex(),
+        tree=repository.commit_info(tip).tree.hex(),
+        timeline=months,
+        coverage=known,
+        message=message or _lacks(known),
+        seconds=time.monotonic() - started,
     )
 
 
@@ -101,9 +102,9 @@ def open_view(
     return view, blocks.indexed
 
 
-def text_of(repository: Repository, commit: bytes, place: ChangedLines) -> str | None:
+def text_of(repository: Repository, commit: str, place: ChangedLines) -> str | None:
     """Return the lines of a place, read from git; None if they cannot be read."""
-    name = f"{commit.hex()}{'^' if place.is_removed else ''}:".encode() + place.path
+    name = f"{commit}{'^' if place.is_removed else ''}:".encode() + os.fsencode(place.path)
     found = repository.objects.find_header(name)
     if found is None or found.kind != "blob" or found.size > MAX_SIZE:
         return None
@@ -188,24 +189,24 @@ def _hit(
     near = order[(score[order] > 0) & (score[order] >= _NEAR_BEST * score.max(initial=0.0))]
     places = [
         ChangedLines(
-            view.path(int(view.places_of_rows[row])),
-            int(view.arrays["row_first"][row]),
-            int(view.arrays["row_last"][row]),
-            int(kinds[row]) == REMOVED,
-            float(scores.row[row]),
+            path=os.fsdecode(view.path(int(view.places_of_rows[row]))),
+            first=int(view.arrays["row_first"][row]),
+            last=int(view.arrays["row_last"][row]),
+            is_removed=int(kinds[row]) == REMOVED,
+            score=float(scores.row[row]),
         )
         for row in rows[near].tolist()
         if view.places_of_rows[row] >= 0
     ]
     return CommitHit(
-        oid,
-        info.author_name,
-        info.author_time,
-        info.committer_time,
-        info.subject,
-        float(scores.commit[commit]),
-        len(info.parents) > 1,
-        places,
+        commit=oid.hex(),
+        author=info.author_name,
+        author_time=info.author_time,
+        committer_time=info.committer_time,
+        subject=info.subject,
+        score=float(scores.commit[commit]),
+        is_merge=len(info.parents) > 1,
+        places=places,
     )
 
 
@@ -224,7 +225,7 @@ def _timeline(view: View, scores: CommitScores, commits: Bools) -> list[Month]:
     count = np.bincount(place, minlength=last - first + 1).tolist()
     strength = np.bincount(place, scores.commit[strong], last - first + 1).astype(np.float64).tolist()
     return [
-        Month(f"{month // 12:04d}-{month % 12 + 1:02d}", count[at], strength[at])
+        Month(month=f"{month // 12:04d}-{month % 12 + 1:02d}", commits=count[at], strength=strength[at])
         for at, month in enumerate(range(first, last + 1))
     ]
 
@@ -232,7 +233,15 @@ def _timeline(view: View, scores: CommitScores, commits: Bools) -> list[Month]:
 def _known(view: View, passed: int, indexed: int) -> HistoryCoverage:
     flags = view.arrays["commit_flags"]
     merges, cut, edge, unread = (int((flags & flag != 0).sum()) for flag in (MERGE, CUT, EDGE, UNREAD))
-    return HistoryCoverage(view.commits, passed, indexed, merges, cut, edge, unread)
+    return HistoryCoverage(
+        commits=view.commits,
+        passed=passed,
+        indexed=indexed,
+        merges=merges,
+        truncated=cut,
+        edge=edge,
+        unread=unread,
+    )
 
 
 def _lacks(known: HistoryCoverage) -> str | None:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class ChangedLines(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedLines:
     """Lines, 1-based and inclusive, added by a commit (in its file) or removed (in its parent's file)."""
 
-    path: bytes
+    path: str
     first: int
     last: int
     is_removed: bool
     score: float
 
 
-class CommitHit(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitHit:
     """A matching commit; times in seconds since 1970.
 
     `score` is in 0..1 and comparable within one answer.
     """
 
-    commit: bytes
+    commit: str
     author: str
     author_time: int
     committer_time: int
@@ -31,7 +33,8 @@ class CommitHit(NamedTuple):
     places: list[ChangedLines]
 
 
-class Month(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Month:
     """Activity in a month (`2024-05`): number of matching commits, and the sum of their scores."""
 
     month: str
@@ -39,29 +42,31 @@ class Month(NamedTuple):
     strength: float
 
 
-class HistoryCoverage(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCoverage:
     """Coverage of a history, in numbers of commits.
 
     `passed` pass the filters. `merges`, those at the `edge` of a shallow clone and `unread` ones, whose
-    objects are missing, are searched by message only; the changes of `cut` ones are truncated.
+    objects are missing, are searched by message only; the changes of `truncated` ones are incomplete.
     """
 
     commits: int
     passed: int
     indexed: int
     merges: int
-    cut: int
+    truncated: int
     edge: int
     unread: int
 
 
-class HistoryAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryAnswer:
     """The matching commits of one revision's history, and its coverage."""
 
     hits: list[CommitHit]
     revision: str
-    commit: bytes
-    tree: bytes
+    commit: str
+    tree: str
     timeline: list[Month]
     coverage: HistoryCoverage
     message: str | None

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctx.git.revisions import Resolution
+from ctx.reports import IndexPlan
 from ctx.text.contents import MAX_SIZE
-from ctx.types import Plan
 
 if TYPE_CHECKING:
     from ctx.indexing.indexer import Indexer
@@ -23,27 +23,33 @@ _CLUSTER_SECONDS = 0.0006
 """Seconds for a cluster whose documents are already known."""
 
 
-def plan(session: Session, indexer: Callable[[], Indexer], asked: Resolution) -> Plan:
+def plan(session: Session, indexer: Callable[[], Indexer], asked: Resolution) -> IndexPlan:
     """Return the cost of indexing the missing part of a tree. Raises GitFailed if a subtree is missing."""
     if session.snapshots.covered(asked.tree) is not None:
-        return Plan(asked.revision, asked.commit, asked.tree, asked.resolved_by, True, 0, 0, 0, 0, 0, 0, 0.0)
+        return IndexPlan(
+            revision=asked.revision,
+            commit=asked.commit_id,
+            tree=asked.tree.hex(),
+            resolved_by=asked.resolved_by,
+            covered=True,
+        )
     clusters = indexer().missing(asked.tree)
     sizes = session.repository.blob_sizes(sorted(indexer().new_blobs(clusters)))
     here = [size for size in sizes if size is not None]
     size = sum(one for one in here if one <= MAX_SIZE)
-    return Plan(
-        asked.revision,
-        asked.commit,
-        asked.tree,
-        asked.resolved_by,
-        False,
-        len(clusters),
-        len(here),
-        len(sizes) - len(here),
-        size,
-        max(len(here), round(size / _chunk_bytes(session))),
-        round(size / _TOKEN_BYTES),
-        size / _BYTES_PER_SECOND + _CLUSTER_SECONDS * len(clusters),
+    return IndexPlan(
+        revision=asked.revision,
+        commit=asked.commit_id,
+        tree=asked.tree.hex(),
+        resolved_by=asked.resolved_by,
+        covered=False,
+        new_clusters=len(clusters),
+        new_blobs=len(here),
+        missing_blobs=len(sizes) - len(here),
+        size=size,
+        chunks=max(len(here), round(size / _chunk_bytes(session))),
+        tokens=round(size / _TOKEN_BYTES),
+        seconds=size / _BYTES_PER_SECOND + _CLUSTER_SECONDS * len(clusters),
     )
 
 

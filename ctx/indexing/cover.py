@@ -12,6 +12,7 @@ from ctx.errors import Damaged
 from ctx.git.repository import Repository
 from ctx.indexing.batch import Batch, BatchResult, Worker, WorkerSetup, cluster_totals, missing_blobs
 from ctx.indexing.lock import at_work
+from ctx.reports import Progress
 from ctx.storage.cluster_key import Member
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, StoredCluster, contents, document_key
@@ -22,7 +23,6 @@ from ctx.storage.snapshots import NodeRecord, Snapshots, Totals
 from ctx.storage.store import Store
 from ctx.storage.views.catalog import Catalog, SegmentWriter
 from ctx.storage.views.segments import Key
-from ctx.types import Progress
 
 _BATCH_FILES = 48
 _ALONE = 200
@@ -109,7 +109,20 @@ class Coverer:
         clusters = [cluster for cluster in clusters if cluster.key not in gaps]
         embedded = files = done = 0
         files_total = sum(len(cluster.members) for cluster in clusters)
-        progress(Progress(0, files_total, 0, 0, len(clusters)))
+
+        def report() -> None:
+            progress(
+                Progress(
+                    files_done=files,
+                    files_total=files_total,
+                    chunks=embedded,
+                    clusters_done=done,
+                    clusters_total=total,
+                )
+            )
+
+        total = len(clusters)
+        report()
         segment = SegmentWriter(self._catalog.add_segment)
         for batch, built in self._build(clusters, jobs, background):
             totals |= built.totals
@@ -120,7 +133,7 @@ class Coverer:
             done += len(batch.clusters)
             segment.add(built.parts)
             self._documents.add(_new_documents(batch), self._clusters)
-            progress(Progress(files, files_total, embedded, done, len(clusters)))
+            report()
         segment.flush()
         for node, content in reversed(directories):
             self._write_node(node, content, totals, incomplete)

@@ -14,6 +14,7 @@ from ctx.indexing.documents import DocumentBuilder
 from ctx.indexing.lock import IndexLock, TreeLock, at_work
 from ctx.indexing.prepare import Located, prepare_view
 from ctx.indexing.tree_walk import TreeReader
+from ctx.reports import Progress
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document
 from ctx.storage.descriptor import Descriptor
@@ -24,7 +25,6 @@ from ctx.storage.views.catalog import Catalog
 from ctx.storage.views.segments import Key
 from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
-from ctx.types import Progress
 
 Report = Callable[[Progress], None]
 
@@ -267,7 +267,7 @@ class Indexer:
 
     def _are_tips(self, trees: Sequence[bytes]) -> set[bytes]:
         """Return the trees that were indexed for the current tip of a branch or the checked-out commit."""
-        tips = self._repository.tips()
+        tips = {commit.hex() for commit in self._repository.tips()}
         logs = {tree: self._snapshots.log(tree) for tree in trees}
         return {tree for tree, log in logs.items() if any(entry.commit in tips for entry in log)}
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctx.indexing.lock import IndexLock
+from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS, EmbeddingReport, IndexReport, Progress
 from ctx.session import take_shared
 from ctx.storage.sharing import storage
 from ctx.storage.snapshots import Totals, log_snapshot
-from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS, EmbeddingReport, IndexReport, Progress
 
 if TYPE_CHECKING:
     from ctx.git.revisions import Resolution
@@ -41,7 +42,7 @@ def run(
         if remote is None or not (remote.embedded or skipped):
             # Otherwise the remote model embedded something, which the report shows.
             skipped = ALREADY_INDEXED
-        return _report(session, asked, started, skipped, record.totals)._replace(remote=remote)
+        return replace(_report(session, asked, started, skipped, record.totals), remote=remote)
     take_shared(session, asked.tree, indexing=True)
     lock = IndexLock(session.store)
     if not lock.acquire():
@@ -59,9 +60,18 @@ def run(
         indexer().serve_requests(lock, jobs, background)
     rest = _part(session.on_progress, _OWN_SHARE, 1.0)
     remote = _embed(session, asked.tree, rest, ask_model) if not covered.missing else None
-    return _report(
-        session, asked, started, _left(remote), covered.totals, covered.new_clusters, covered.embedded_chunks
-    )._replace(remote=remote)
+    return replace(
+        _report(
+            session,
+            asked,
+            started,
+            _left(remote),
+            covered.totals,
+            covered.new_clusters,
+            covered.embedded_chunks,
+        ),
+        remote=remote,
+    )
 
 
 def _embed(
@@ -90,7 +100,7 @@ def _part(
 
     def step(state: Progress) -> None:
         done = state.files_done / max(state.files_total, 1) if state.share is None else state.share
-        report(state._replace(share=start + (end - start) * done))
+        report(replace(state, share=start + (end - start) * done))
 
     return step
 
@@ -107,8 +117,8 @@ def _report(
     return IndexReport(
         skipped=skipped,
         revision=asked.revision,
-        commit=asked.commit,
-        tree=asked.tree,
+        commit=asked.commit_id,
+        tree=asked.tree.hex(),
         total_clusters=totals.clusters,
         processed_new_clusters=new_clusters,
         reused_clusters=totals.clusters - new_clusters,

@@ -8,11 +8,11 @@ import shutil
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctx.errors import StoreUnusable
 from ctx.indexing.lock import IndexLock
-from ctx.types import Removal
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -25,6 +25,15 @@ _KEPT = "agents"
 
 _ATTEMPTS, _PAUSE = 100, 0.01
 """Number of attempts to remove a directory that others write to, and seconds between them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """Result of `remove-index`."""
+
+    repository_id: str
+    removed_snapshots: int
+    snapshots_remain: bool
 
 
 def remove(session: SearchSession) -> Removal:
@@ -58,7 +67,7 @@ def remove(session: SearchSession) -> Removal:
     elif os.path.lexists(session.store.path):
         remove_tree(session.store.path)
     remain = os.path.exists(os.path.join(session.store.path, "snapshots"))
-    return Removal(session.repository_id, removed, remain)
+    return Removal(repository_id=session.repository_id, removed_snapshots=removed, snapshots_remain=remain)
 
 
 def remove_tree(path: str) -> None:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ctx.chunking.languages import display_name
@@ -20,16 +21,95 @@ from ctx.pack.store import PackStore
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.sharing import storage
-from ctx.storage.snapshots import Snapshots, Totals
+from ctx.storage.snapshots import Provenance, Snapshots, Totals
 from ctx.storage.vectors import BITS_A_DIMENSION
 from ctx.text.pluralize import pluralize
-from ctx.types import CatchUp, KeptPack, ModelStatus, SnapshotStatus, Status
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
 
 COMPLETE = "complete"
 DAMAGED = "damaged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """Stored vectors of one remote model: its complete trees, and `done` of the `clusters` of HEAD.
+
+    `configured` is True for the configured model. `clusters` and `done` are None if the tree of HEAD cannot
+    be read; `truncated` is the number of shortened texts in that tree, as far as known; `size` in bytes.
+    """
+
+    model: str
+    descriptor: str
+    configured: bool
+    trees: list[str]
+    clusters: int | None
+    done: int | None
+    truncated: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotStatus:
+    """Status of one snapshot; `languages` maps a name to its share of lines in 0..1."""
+
+    tree: str
+    status: str
+    revisions: list[str]
+    provenance: list[Provenance]
+    clusters: int
+    files: int
+    files_size: int
+    lines: int
+    chunks: int
+    languages: dict[str, float]
+    index_size: int
+    descriptor: str
+    skipped: dict[str, int]
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatchUp:
+    """Cost of updating the index to the tree of HEAD; `chunks` is an estimate by bytes.
+
+    `missing` is the number of blobs that are not in this clone; the tree is indexed without them.
+    """
+
+    tree: str | None = None
+    new_blobs: int = 0
+    chunks: int = 0
+    covered: bool = False
+    missing: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptPack:
+    """A kept pack: its creation time in seconds since 1970 and its size in bytes."""
+
+    slug: str
+    created_at: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Output of `git ctx status`. Sizes in bytes; `alternates` are the paths of the alternate stores.
+
+    `message` is one sentence for the user if a setting has no effect, else None.
+    """
+
+    repository_id: str
+    store_path: str
+    store_size: int
+    snapshots: list[SnapshotStatus]
+    head: CatchUp
+    storage: str
+    alternates: list[str]
+    packs: tuple[KeptPack, ...] = ()
+    models: tuple[ModelStatus, ...] = ()
+    message: str | None = None
 
 
 def status(session: SearchSession) -> Status:
@@ -41,16 +121,19 @@ def status(session: SearchSession) -> Status:
     ]
     found.sort(key=lambda one: (-max((entry.created_at for entry in one.provenance), default=0), one.tree))
     return Status(
-        session.repository_id,
-        session.store.path,
-        session.store.size(),
-        found,
-        _catch_up(session),
-        storage(session.repository, session.store),
-        session.store.alternates,
-        tuple(KeptPack(one.slug, one.created // 10**9, one.size) for one in PackStore(session.store).list()),
-        tuple(_models(session)),
-        "; ".join(_warnings(session)) or None,
+        repository_id=session.repository_id,
+        store_path=session.store.path,
+        store_size=session.store.size(),
+        snapshots=found,
+        head=_catch_up(session),
+        storage=storage(session.repository, session.store),
+        alternates=session.store.alternates,
+        packs=tuple(
+            KeptPack(slug=one.slug, created_at=one.created // 10**9, size=one.size)
+            for one in PackStore(session.store).list()
+        ),
+        models=tuple(_models(session)),
+        message="; ".join(_warnings(session)) or None,
     )
 
 
@@ -115,20 +198,20 @@ def _snapshot(session: SearchSession, tree: bytes, revisions: list[str], pinned:
         for language, count in sorted(totals.languages.items(), key=lambda pair: (-pair[1], pair[0]))
     }
     return SnapshotStatus(
-        tree,
-        state,
-        revisions,
-        session.snapshots.log(tree),
-        totals.clusters,
-        totals.files,
-        totals.size,
-        totals.lines,
-        totals.chunks,
-        languages,
-        size,
-        str(session.descriptor),
-        dict(totals.skipped),
-        pinned,
+        tree=tree.hex(),
+        status=state,
+        revisions=revisions,
+        provenance=session.snapshots.log(tree),
+        clusters=totals.clusters,
+        files=totals.files,
+        files_size=totals.size,
+        lines=totals.lines,
+        chunks=totals.chunks,
+        languages=languages,
+        index_size=size,
+        descriptor=str(session.descriptor),
+        skipped=dict(totals.skipped),
+        pinned=pinned,
     )
 
 
@@ -136,14 +219,14 @@ def _catch_up(session: SearchSession) -> CatchUp:
     try:
         asked = session.resolve()
     except CtxError:
-        return CatchUp(None, 0, 0, False)
-    tree = asked.tree
+        return CatchUp()
+    tree, name = asked.tree, asked.tree.hex()
     if session.snapshots.tree(tree) is not None:
-        return CatchUp(tree, 0, 0, True)
+        return CatchUp(tree=name, covered=True)
     if (partial := session.snapshots.still_lacks(tree, session.repository)) is not None:
-        return CatchUp(tree, 0, 0, False, len(partial.missing))
+        return CatchUp(tree=name, missing=len(partial.missing))
     cost = plan(session, lambda: session.indexer, asked)
-    return CatchUp(tree, cost.new_blobs, cost.chunks, False)
+    return CatchUp(tree=name, new_blobs=cost.new_blobs, chunks=cost.chunks)
 
 
 def _models(session: SearchSession) -> list[ModelStatus]:
@@ -167,9 +250,19 @@ def _models(session: SearchSession) -> list[ModelStatus]:
         model = now.settings.model if now is not None and configured else None
         model = model or (values["model"] if values is not None else descriptor.embed_model_id)
         snapshots = Snapshots(session.store, name)
-        clusters, done, cut = _of_head(session, descriptor, snapshots)
-        trees = sorted(snapshots.trees())
-        models.append(ModelStatus(model, name, configured, trees, clusters, done, cut, sizes[name]))
+        clusters, done, truncated = _of_head(session, descriptor, snapshots)
+        models.append(
+            ModelStatus(
+                model=model,
+                descriptor=name,
+                configured=configured,
+                trees=[tree.hex() for tree in sorted(snapshots.trees())],
+                clusters=clusters,
+                done=done,
+                truncated=truncated,
+                size=sizes[name],
+            )
+        )
     return sorted(models, key=lambda one: (not one.configured, one.descriptor))
 
 

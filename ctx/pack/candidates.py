@@ -20,7 +20,7 @@ from ctx.storage.views import paths as path_flags
 from ctx.storage.views.segments import Key
 from ctx.text.terms import DEFINITION
 from ctx.text.vocabulary import exact_names
-from ctx.types import Change, Position
+from ctx.types import ChunkChange, Position
 
 LEAST_CHANCE = 0.002
 """Minimum probability of a chunk to be shown."""
@@ -155,7 +155,7 @@ def candidates(
     query: Query,
     explained: Sequence[Explained],
     hints: Sequence[Hint],
-    changes: Mapping[int, Mapping[int, Change]],
+    changes: Mapping[int, Mapping[int, ChunkChange]],
 ) -> list[Candidate]:
     """Return the rows of a ranking and those that hints and changes name, likeliest first."""
     corpus = records.corpus
@@ -223,7 +223,7 @@ def _ranked(one: Explained) -> dict[str, Any]:
 
 
 def _boosts(
-    records: RecordCache, asked: int, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, Change]]
+    records: RecordCache, asked: int, hints: Sequence[Hint], changes: Mapping[int, Mapping[int, ChunkChange]]
 ) -> tuple[dict[int, dict[str, float]], dict[int, list[dict[str, Any]]]]:
     """Return the additions of hints and changes for each row, by name, and the evidence for them."""
     corpus = records.corpus

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctx.chunking.languages import language_of
@@ -73,15 +74,15 @@ def _with_selection(
     try:
         count = counter(options.tokenizer)
     except CtxError as error:
-        return explanation._replace(selection_reason=str(error))
+        return replace(explanation, selection_reason=str(error))
     pack = pack_of(rank(session, opened, {}, task, options, tuple(read_task(task))), count).pack
     selection, reason = _selection(pack, explanation.path)
-    return explanation._replace(selection=selection, selection_reason=reason)
+    return replace(explanation, selection=selection, selection_reason=reason)
 
 
-def _selection(pack: Pack, path: bytes) -> tuple[str, str]:
+def _selection(pack: Pack, path: str) -> tuple[str, str]:
     """Return the status of a file in a pack, and its description."""
-    status = next((one.status for one in pack.considered if one.path == path), None)
+    status = next((one.status for one in pack.considered if os.fsdecode(one.path) == path), None)
     if status is not None:
         return status, _IN_WORDS[status]
     full = sum(1 for file in pack.files if file.excerpts) >= pack.options.max_files
@@ -97,21 +98,29 @@ def _explained(
     name = next((one for one in names if one in number), names[0])
     file = number.get(name)
     message = session.remark(opened.about.message)
-    about = opened.about._replace(message=message, ranked_with=session.tuning.ranked_with)
-    empty = Explanation(about, name, task, query_terms(case.query), INDEXED, len(case.by_file))
+    about = replace(opened.about, message=message, ranked_with=session.tuning.ranked_with)
+    empty = Explanation(
+        about=about,
+        path=os.fsdecode(name),
+        task=task,
+        terms=query_terms(case.query),
+        indexing=INDEXED,
+        ranked=len(case.by_file),
+    )
     if file is None or int(opened.view.file_segment[file]) == NO_SEGMENT:
         for one in names:
-            reason = why_left_out(session.reader, about.tree, one)
+            reason = why_left_out(session.reader, opened.asked.tree, one)
             if reason is not None:
-                return empty._replace(path=one, indexing=SKIPPED, reason=reason)
-        return empty._replace(indexing=NOT_IN_TREE, reason=_what_is_there(opened.view.paths, names[0]))
+                return replace(empty, path=os.fsdecode(one), indexing=SKIPPED, reason=reason)
+        return replace(empty, indexing=NOT_IN_TREE, reason=_what_is_there(opened.view.paths, names[0]))
     ranked = list(case.by_file)
     rank = ranked.index(file) + 1 if file in case.by_file else None
     best = [other for other in ranked[: options.max_files] if other != file]
     past = past_of(session, about.commit, read_report(task).question, [name]).get(name, ())
     edges = edges_among(case, [file, *best[:19]])(file)
     hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
-    return empty._replace(
+    return replace(
+        empty,
         terms=empty.terms + similar_terms(case.query, similar_words_of([hit])),
         rank=rank,
         hit=hit,

@@ -51,7 +51,7 @@ from ctx.text.pluralize import pluralize
 from ctx.text.query import tokens
 from ctx.text.terms import STOP_WORDS
 from ctx.text.tokens import TOKENIZERS, Count, counter
-from ctx.types import Change
+from ctx.types import ChunkChange
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -146,7 +146,7 @@ def ranked(
     `parent` is the slug of the pack that it updates. Damage found on the way is repaired.
     """
 
-    def result(opened: OpenedTree, changes: Mapping[int, Mapping[int, Change]]) -> PackResult:
+    def result(opened: OpenedTree, changes: Mapping[int, Mapping[int, ChunkChange]]) -> PackResult:
         ranking = rank(session, opened, changes, task, options, hints, parent)
         made = build(ranking)
         paths = [file.path for file in made.pack.files if file.excerpts]
@@ -190,7 +190,7 @@ def rows_for(options: PackOptions) -> int:
 def rank(
     session: SearchSession,
     opened: OpenedTree,
-    changes: Mapping[int, Mapping[int, Change]],
+    changes: Mapping[int, Mapping[int, ChunkChange]],
     task: str,
     options: PackOptions,
     hints: tuple[Hint, ...],
@@ -202,7 +202,7 @@ def rank(
     records = RecordCache(corpus, partial(session.record, opened.view))
     found = candidates(records, tuning.read(query), explained, hints, changes)
     about = opened.about
-    identity = [about.tree.hex(), task, list(options), list(hints), parent, SCHEMA, STRATEGY]
+    identity = [about.tree, task, list(options), list(hints), parent, SCHEMA, STRATEGY]
     lacking = lacks_in_words(about, session.repository.settings.is_partial_clone)
     empty = Pack(
         slug_for(task, json.dumps([*identity, *tuning.ranked_with])),
@@ -211,8 +211,8 @@ def rank(
         hints,
         _terms_of(query, found),
         about.revision,
-        about.commit.hex() if about.commit else None,
-        about.tree.hex(),
+        about.commit,
+        about.tree,
         (),
         (),
         session.remark(about.message or lacking or _unknown_files(opened.view.paths, hints)),

@@ -8,6 +8,7 @@ file, but often not the chunk.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ctx.ranking.corpus import Corpus
@@ -55,7 +56,7 @@ def _fused(lists: Sequence[Sequence[Hit]], file_of: Callable[[Hit], Hashable]) -
             hits.setdefault(identity_of(hit), hit)
     identities = [[identity_of(hit) for hit in ranking] for ranking in lists]
     scores = _scores(identities, lambda identity: file_of(hits[identity]))
-    return sorted((hits[one]._replace(score=score) for one, score in scores.items()), key=by_score)
+    return sorted((replace(hits[one], score=score) for one, score in scores.items()), key=by_score)
 
 
 def _scores(lists: Sequence[Sequence[Item]], file_of: Callable[[Item], Hashable]) -> dict[Item, float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import filter_of, search_view
 from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
-from ctx.types import STAGED, WORK_TREE, Answer, Found, ModelOptions, Request
+from ctx.types import STAGED, WORK_TREE, Answer, ModelOptions, RankedHits, Request
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -84,7 +85,7 @@ def _search_tree(session: SearchSession, request: Request) -> Answer:
         return opened.repair, partial(_answer, session, opened, joined, request)
 
     found = repairing(ask)
-    return found._replace(seconds=time.monotonic() - started)
+    return replace(found, seconds=time.monotonic() - started)
 
 
 def _answer(session: SearchSession, opened: OpenedTree, joined: Joined | None, request: Request) -> Answer:
@@ -102,7 +103,7 @@ def _answer(session: SearchSession, opened: OpenedTree, joined: Joined | None, r
         )
     else:
         records = partial(session.record, opened.view)
-        found = Found(
+        found = RankedHits(
             *search_view(opened.view, records, request.text, request.limit, filters, tuning=session.tuning)
         )
     lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,15 +31,18 @@ from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
 from ctx.text.pluralize import pluralize_with
 from ctx.types import (
+    ADDED,
     COMMITTED,
+    MODIFIED,
+    REMOVED,
     STAGED,
     STATES,
     WORK_TREE,
     Answer,
-    Change,
+    ChunkChange,
     Comparison,
-    Found,
     Hit,
+    RankedHits,
     Request,
     by_score,
 )
@@ -75,14 +79,16 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
             ranked = search_ranges(session, sides, request, filters)
         else:
             hits, message = local_hits(session, sides, request.text, request.limit, filters)
-            ranked = Found(hits[: request.limit], message)
+            ranked = RankedHits(hits[: request.limit], message)
         comparison = Comparison(
-            within,
-            old.about.revision,
-            old.about.commit,
-            old.about.tree,
-            found.files,
-            *(found.count(state) for state in STATES),
+            text=within,
+            revision=old.about.revision,
+            commit=old.about.commit,
+            tree=old.about.tree,
+            files=found.files,
+            added=found.count(ADDED),
+            modified=found.count(MODIFIED),
+            removed=found.count(REMOVED),
         )
         lacking = (
             not_compared(found, old, new)
@@ -91,7 +97,7 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
         )
         if not sides and not lacking:
             ranked = ranked._replace(message=_nothing(found, wanted, within))
-        about = new.about._replace(comparison=comparison, seconds=time.monotonic() - started)
+        about = replace(new.about, comparison=comparison, seconds=time.monotonic() - started)
         message = "; ".join(filter(None, (lacking, ranked.message))) or None
         return session.answered(about, ranked._replace(message=message))
 
@@ -185,7 +191,7 @@ def _resolvable(about: Answer) -> str:
     """Return a name of the tree of an answer that git can resolve; for a merge base this is its id."""
     if about.resolved_by == REVISION and not about.revision.startswith("merge base "):
         return about.revision
-    return (about.commit or about.tree).hex()[:12]
+    return (about.commit or about.tree)[:12]
 
 
 def _side(session: SearchSession, view: View) -> Side:
@@ -197,8 +203,8 @@ def _side(session: SearchSession, view: View) -> Side:
 
 
 def _of_states(
-    of_files: dict[int, dict[int, Change]], wanted: Collection[str]
-) -> dict[int, dict[int, Change]]:
+    of_files: dict[int, dict[int, ChunkChange]], wanted: Collection[str]
+) -> dict[int, dict[int, ChunkChange]]:
     kept = {
         file: {number: change for number, change in changes.items() if change.state in wanted}
         for file, changes in of_files.items()

@@ -16,7 +16,7 @@ from ctx.git.diff import FileChange, changed_files
 from ctx.git.repository import Repository
 from ctx.storage.records import Record, decode_record
 from ctx.storage.views.view import NO_SEGMENT, View
-from ctx.types import ADDED, MODIFIED, NEW, OLD, REMOVED, Change, Position
+from ctx.types import ADDED, MODIFIED, NEW, OLD, REMOVED, ChunkChange, Position
 
 _JOINTS = (".", "::", " > ")
 """Separators between the parts of a qualified name."""
@@ -38,8 +38,8 @@ class ChunkDiff(NamedTuple):
     `absent` of these files are not in this clone and could not be compared.
     """
 
-    old: dict[int, dict[int, Change]]
-    new: dict[int, dict[int, Change]]
+    old: dict[int, dict[int, ChunkChange]]
+    new: dict[int, dict[int, ChunkChange]]
     files: int
     absent: int
 
@@ -85,39 +85,39 @@ def _record(side: Side, file: int | None) -> Record | None:
     return None if file is None else decode_record(side.record(file))
 
 
-def _new_chunks(change: FileChange, was: Record | None, now: Record | None) -> dict[int, Change]:
+def _new_chunks(change: FileChange, was: Record | None, now: Record | None) -> dict[int, ChunkChange]:
     if now is None:
         return {}
     added = _pieces((hunk.new_start, hunk.new_count) for hunk in change.hunks or ())
     known = _known(was)
-    found: dict[int, Change] = {}
+    found: dict[int, ChunkChange] = {}
     for number, position in enumerate(now.positions):
         lines = within(added, position)
         if lines:
             own = _own(now, number)
             is_new = known.isdisjoint(own) if own else _covers(lines, position)
-            found[number] = Change(ADDED if is_new else MODIFIED, NEW, lines)
+            found[number] = ChunkChange(ADDED if is_new else MODIFIED, NEW, lines)
     return found
 
 
 def _old_chunks(
-    change: FileChange, was: Record | None, now: Record | None, of_new: Mapping[int, Change]
-) -> dict[int, Change]:
+    change: FileChange, was: Record | None, now: Record | None, of_new: Mapping[int, ChunkChange]
+) -> dict[int, ChunkChange]:
     if was is None:
         return {}
     removed = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or ())
     replaced = _pieces((hunk.old_start, hunk.old_count) for hunk in change.hunks or () if hunk.new_count)
     known, reported = _known(now), _known(now, of_new)
-    found: dict[int, Change] = {}
+    found: dict[int, ChunkChange] = {}
     for number, position in enumerate(was.positions):
         lines = within(removed, position)
         if not lines:
             continue
         own = _own(was, number)
         if known.isdisjoint(own) if own else _covers(lines, position):
-            found[number] = Change(REMOVED, OLD, lines)
+            found[number] = ChunkChange(REMOVED, OLD, lines)
         elif reported.isdisjoint(own) and not within(replaced, position):
-            found[number] = Change(MODIFIED, OLD, lines)
+            found[number] = ChunkChange(MODIFIED, OLD, lines)
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError, GitFailed, NothingCommitted, UnknownRevision, UsageError
@@ -19,7 +20,7 @@ from ctx.git.worktree import has_work_tree
 from ctx.indexing.tree_walk import MOST_ENTRIES
 from ctx.text.contents import BINARY, MAX_SIZE, content_skip, to_text
 from ctx.text.pluralize import pluralize
-from ctx.types import WORK_TREE, Cited
+from ctx.types import WORK_TREE, CitedLines
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -45,9 +46,9 @@ class Lines(NamedTuple):
     last: int | None
 
 
-def citation(blob: bytes, first: int, last: int, digits: int | None = None) -> str:
+def citation(blob: str, first: int, last: int, digits: int | None = None) -> str:
     """Return the citation of some lines, with `digits` digits of the id, all by default."""
-    return f"{blob.hex()[:digits]}:{first}-{last}"
+    return f"{blob[:digits]}:{first}-{last}"
 
 
 def read_citation(text: str) -> Lines | None:
@@ -73,7 +74,7 @@ def _lines(text: str, name: str, first: str | None, last: str | None) -> Lines:
     return Lines(name, start, end)
 
 
-def look_up(session: SearchSession, text: str) -> Cited:
+def look_up(session: SearchSession, text: str) -> CitedLines:
     """Return the lines that a citation names; if they are not committed, those of the work tree."""
     lines = read_citation(text)
     if lines is None:
@@ -81,17 +82,18 @@ def look_up(session: SearchSession, text: str) -> Cited:
             f"'{text}' is not a citation: write <blob id>:<first line>-<last line> as printed by search"
         )
     try:
-        found = cited(session.repository, find_blob(session.repository, lines.name), lines)
+        blob = find_blob(session.repository, lines.name)
+        found = cited(session.repository, blob, lines)
     except UnknownRevision:
         return _elsewhere(session, text, lines)
     try:
         head = session.repository.resolve_tree("HEAD").tree
-        return found._replace(paths=tuple(paths_of(session.repository, head, found.blob)))
+        return replace(found, paths=tuple(map(os.fsdecode, paths_of(session.repository, head, blob))))
     except (NothingCommitted, UnknownRevision, GitFailed):
         return found
 
 
-def _elsewhere(session: SearchSession, text: str, lines: Lines) -> Cited:
+def _elsewhere(session: SearchSession, text: str, lines: Lines) -> CitedLines:
     """Return cited lines that exist only in the work tree or in a submodule. Raises UnknownRevision."""
     try:
         if has_work_tree(session.repository):
@@ -145,7 +147,7 @@ def find_file(repository: Repository, tree: bytes, path: bytes) -> bytes:
     return oid
 
 
-def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
+def cited(repository: Repository, blob: bytes, lines: Lines) -> CitedLines:
     """Return the text of lines of a blob. Raises CtxError if it has fewer lines or is missing."""
     try:
         content = repository.read_small_blob(blob, MAX_SIZE)
@@ -166,7 +168,7 @@ def cited(repository: Repository, blob: bytes, lines: Lines) -> Cited:
         raise CtxError(
             f"'{lines.name}' has {pluralize(len(text), 'line')}, so there is no line {last:,} to show"
         )
-    return Cited(blob, first, last, "\n".join(text[first - 1 : last]), ())
+    return CitedLines(blob=blob.hex(), first=first, last=last, text="\n".join(text[first - 1 : last]))
 
 
 def paths_of(repository: Repository, tree: bytes, blob: bytes) -> list[bytes]:

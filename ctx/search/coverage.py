@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -26,7 +25,13 @@ def coverage_of(view: View) -> Coverage:
     files = view.indexed_files - view.scanned
     complete = not (view.scanned or view.uncovered or view.without_words or view.skipped.get(MISSING))
     return Coverage(
-        complete, files, view.chunks, dict(view.skipped), view.scanned, view.uncovered, view.without_words
+        complete=complete,
+        files=files,
+        chunks=view.chunks,
+        skipped=dict(view.skipped),
+        scanned=view.scanned,
+        uncovered=view.uncovered,
+        without_words=view.without_words,
     )
 
 
@@ -57,7 +62,7 @@ def lacks_in_words(answer: Answer, is_partial_clone: bool) -> str | None:
         f"{coverage.uncovered:,} not at all)"
     )
     if distance is not None:
-        name = (distance.commit or distance.tree).hex()[:12]
+        name = (distance.commit or distance.tree)[:12]
         lacking += f", the nearest that is, {name}, is {distance_in_words(distance, answer.revision)}"
     return f"{lacking}: `git ctx index` indexes {_them(count)}"
 
@@ -88,7 +93,7 @@ def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> s
         if one.problem not in (None, LEFT_OUT, *remedies):
             sentences.append(f"{_named([one.path])} was not searched: {one.problem}")
         elif one.commit not in (None, one.pinned):
-            at, pinned = (one.commit or b"").hex()[:12], one.pinned.hex()[:12]
+            at, pinned = (one.commit or "")[:12], one.pinned[:12]
             sentences.append(
                 f"{_named([one.path])} was searched as it is checked out, at {at}; {pinned} is pinned"
             )
@@ -98,9 +103,8 @@ def submodules_in_words(submodules: Sequence[Submodule], unlisted: int = 0) -> s
     return "; ".join(sentences) or None
 
 
-def _named(paths: list[bytes]) -> str:
+def _named(names: list[str]) -> str:
     """Return `the submodule lib`, or `the submodules a, b, c and 3 more`."""
-    names = [os.fsdecode(path) for path in paths]
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return f"the submodule{'s' * (len(names) > 1)} {', '.join(names[:_NAMED])}{more}"
 

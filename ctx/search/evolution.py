@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctx.errors import CtxError, UsageError
@@ -30,9 +32,13 @@ def with_evolution(session: SearchSession, answer: Answer) -> Answer:
     histories = iter(line_histories(session.repository, questions, COMMITS, SECONDS))
     hits = []
     for hit, (question, is_changed) in zip(answer.hits, places, strict=False):
-        found = next(histories) if question is not None else Evolution([], False, True)
-        hits.append(hit._replace(evolution=found._replace(uncommitted=is_changed)))
-    return answer._replace(hits=hits + answer.hits[HITS:])
+        found = (
+            next(histories)
+            if question is not None
+            else Evolution(commits=[], uncommitted=False, complete=True)
+        )
+        hits.append(replace(hit, evolution=replace(found, uncommitted=is_changed)))
+    return replace(answer, hits=hits + answer.hits[HITS:])
 
 
 def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
@@ -41,15 +47,16 @@ def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[Questi
     commit = answer.comparison.commit if of_old and answer.comparison else answer.commit
     if commit is None:
         return None, False
-    first, last = hit.position.start_line, hit.position.end_line
-    tree = session.repository.commit_info(commit).tree
+    first, last = hit.lines
+    oid, path, blob = bytes.fromhex(commit), os.fsencode(hit.path), bytes.fromhex(hit.blob)
+    tree = session.repository.commit_info(oid).tree
     try:
-        if find_file(session.repository, tree, hit.path) == hit.blob:
-            return Question(commit, hit.path, first, last), False
+        if find_file(session.repository, tree, path) == blob:
+            return Question(oid, path, first, last), False
     except CtxError:
         pass
-    for change in [] if of_old else changed_files(_reader(session, answer), tree, answer.tree):
-        if change.new_path == hit.path and change.new_blob == hit.blob:
+    for change in [] if of_old else changed_files(_reader(session, answer), tree, bytes.fromhex(answer.tree)):
+        if change.new_path == path and change.new_blob == blob:
             lines = old_lines(change.hunks or (), first, last) if change.old_path is not None else None
             if change.old_path is None or change.absent or lines is None:
                 return None, True
@@ -57,13 +64,13 @@ def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[Questi
                 hunk.new_start <= last and first < hunk.new_start + max(1, hunk.new_count)
                 for hunk in change.hunks or ()
             )
-            return Question(commit, change.old_path, *lines), differs
+            return Question(oid, change.old_path, *lines), differs
     return None, False
 
 
 def _reader(session: SearchSession, answer: Answer) -> Repository:
     """Return the repository that reads the objects of an answer's tree."""
-    return session.reader if answer.reader is None else answer.reader.of(b"")
+    return session.reader if answer.reader is None else answer.reader.of("")
 
 
 def old_lines(hunks: Sequence[Hunk], first: int, last: int) -> tuple[int, int] | None:

@@ -69,7 +69,13 @@ def behind(repository: Repository, asked: Resolution, found: Nearest) -> Behind 
             ahead, commits = map(int, counts)
     except GitFailed:
         return None
-    return Behind(found.tree, found.commit, commits, names.count(b"\0"), ahead)
+    return Behind(
+        tree=found.tree.hex(),
+        commit=found.commit.hex() if found.commit else None,
+        commits=commits,
+        files=names.count(b"\0"),
+        ahead=ahead,
+    )
 
 
 def fallen_back(asked: Resolution, found: Nearest, distance: Behind | None) -> tuple[Resolution, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from ctx.storage.records import decode_chunk
 from ctx.storage.views import paths as path_flags
 from ctx.storage.views.segments import Key
 from ctx.storage.views.view import View
-from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, Change, Hit, Request
+from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, ChunkChange, Hit, Request
 
 Records = Callable[[bytes, Key], bytes]
 """Return the record of a document of a cluster."""
@@ -41,7 +43,7 @@ _CONTENTS: dict[str, Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.bool_]]] =
 }
 
 
-Scope = Mapping[int, Mapping[int, Change]]
+Scope = Mapping[int, Mapping[int, ChunkChange]]
 """For some files of a view: the change of each selected chunk by number, at least one chunk per file."""
 
 
@@ -194,7 +196,7 @@ def _hits(
         for one in ranked:
             hit = hit_of(corpus, records, one)
             if scope is not None:
-                hit = hit._replace(change=scope[one.file][_chunk(corpus, one)])
+                hit = replace(hit, change=scope[one.file][_chunk(corpus, one)])
             if not any(_same_text(kept, hit) for kept in hits):
                 hits.append(hit)
         if len(hits) >= limit or len(ranked) < most:
@@ -233,14 +235,16 @@ def hit_of(corpus: Corpus, records: Records, ranked: RankedRow) -> Hit:
     position, symbol, kind, is_test = decode_chunk(record, _chunk(corpus, ranked))
     others = corpus.files_of_blob(document)
     return Hit(
-        view.path(ranked.file),
-        position,
-        symbol,
-        kind,
-        is_test,
-        language or None,
-        oid,
-        ranked.score,
-        ranked.agreement,
-        tuple(sorted(view.path(int(file)) for file in others if int(file) != ranked.file)),
+        path=os.fsdecode(view.path(ranked.file)),
+        position=position,
+        symbol=symbol,
+        kind=kind,
+        is_test=is_test,
+        language=language or None,
+        blob=oid.hex(),
+        score=ranked.score,
+        agreement=ranked.agreement,
+        also_at=tuple(
+            map(os.fsdecode, sorted(view.path(int(file)) for file in others if int(file) != ranked.file))
+        ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ctx.errors import CtxError, Damaged, NothingCommitted, UsageError
@@ -25,10 +26,7 @@ Result = TypeVar("Result")
 
 
 class Reader:
-    """Reader of the blobs of one answer, whatever is opened later. See `ctx.types.Reader`.
-
-    Any two are equal: the reader is not part of the value of a hit.
-    """
+    """Reader of the blobs of one answer, whatever is opened later. See `ctx.types.Reader`."""
 
     def __init__(
         self, repository: Repository, state: WorkTree | None = None, joined: Joined | None = None
@@ -38,13 +36,7 @@ class Reader:
         self._state = state  # its scratch objects are removed with it
         self._joined = joined
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reader)
-
-    def __hash__(self) -> int:
-        return 0
-
-    def of(self, path: bytes) -> Repository:
+    def of(self, path: str) -> Repository:
         """Return the repository that has the blob at a path of the answer."""
         if self._joined is not None:
             return self._joined.reader(path)
@@ -58,7 +50,7 @@ class Reader:
 def text_of(repository: Repository, hit: Hit) -> str | None:
     """Return the text of a hit, None if its blob is missing or damaged."""
     try:
-        blob = repository.read_blob(hit.blob)
+        blob = repository.read_blob(bytes.fromhex(hit.blob))
     except KeyError:
         return None
     return to_text(blob, hit.position.start, hit.position.end)
@@ -107,7 +99,7 @@ def open_tree(
     opened = open_resolved(session, asked, overlay)
     if opened.about.behind is not None:
         distance = opened.about.behind
-    return opened._replace(about=opened.about._replace(behind=distance, message=warning))
+    return opened._replace(about=replace(opened.about, behind=distance, message=warning))
 
 
 def resolve_for_search(
@@ -139,17 +131,25 @@ def open_resolved(
         raise NothingCommitted(f"nothing is committed in {session.repository.git_dir} yet, and {lacking}")
     view = session.view(indexer, asked)
     distance = _behind(session, asked) if view.scanned or view.uncovered else None
+    uncommitted = None
+    if changed is not None:
+        uncommitted = Uncommitted(
+            changed=changed.changed, left_out=changed.left_out, state=overlay or WORK_TREE
+        )
+    uncommitted = None
+    if changed is not None:
+        uncommitted = Uncommitted(
+            changed=changed.changed, left_out=changed.left_out, state=overlay or WORK_TREE
+        )
     about = Answer(
-        [],
-        asked.revision,
-        asked.commit,
-        asked.tree,
-        asked.resolved_by,
-        coverage_of(view),
-        Uncommitted(changed.changed, changed.left_out, overlay or WORK_TREE) if changed else None,
-        distance,
-        None,
-        0.0,
+        hits=[],
+        revision=asked.revision,
+        commit=asked.commit_id,
+        tree=asked.tree.hex(),
+        resolved_by=asked.resolved_by,
+        coverage=coverage_of(view),
+        uncommitted=uncommitted,
+        behind=distance,
         reader=Reader(session.repository, changed),
     )
     tree = asked.tree

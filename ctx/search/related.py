@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,10 +63,10 @@ class Code(NamedTuple):
 
     text: str
     language: str | None = None
-    blob: bytes | None = None
+    blob: str | None = None
     first: int = 0
     last: int = 0
-    path: bytes = b""
+    path: str = ""
 
 
 def related(
@@ -84,8 +85,11 @@ def related(
     filters = filter_of(session.repository, request)
     hits, message = _similar_chunks(session, opened, code, request.limit, filters)
     lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
-    return opened.about._replace(
-        hits=hits, message=opened.about.message or lacking or message, seconds=time.monotonic() - started
+    return replace(
+        opened.about,
+        hits=hits,
+        message=opened.about.message or lacking or message,
+        seconds=time.monotonic() - started,
     )
 
 
@@ -108,7 +112,7 @@ def related_changes(
                 continue
             row = int(corpus.document_start[corpus.file_document[file]]) + number
             hit = hit_of(corpus, records, RankedRow(row, file, 0.0, 0.0))
-            hit = hit._replace(change=change, reader=new.about.reader)
+            hit = replace(hit, change=change, reader=new.about.reader)
             if hit.kind == "imports":
                 continue
             code = _code_of(session, hit)
@@ -123,7 +127,7 @@ def related_changes(
             if others:
                 found.append((hit, others))
     message = not_compared(differing, old, new)
-    return new.about._replace(message=message, seconds=time.monotonic() - started), found
+    return replace(new.about, message=message, seconds=time.monotonic() - started), found
 
 
 def _code_of(session: SearchSession, hit: Hit) -> Code | None:
@@ -191,12 +195,21 @@ def _code_in(
     blob = session.reader.read_blob(key[0])
     if last is not None:
         text = to_text(blob, 0, len(blob)).split("\n")
-        return Code("\n".join(text[first - 1 : last]), key[1] or None, key[0], first, last, path)
+        return Code(
+            "\n".join(text[first - 1 : last]), key[1] or None, key[0].hex(), first, last, os.fsdecode(path)
+        )
     for position in record.positions:
         # A line between two chunks belongs to the one below it.
         if first <= position.end_line:
             text_of = to_text(blob, position.start, position.end)
-            return Code(text_of, key[1] or None, key[0], position.start_line, position.end_line, path)
+            return Code(
+                text_of,
+                key[1] or None,
+                key[0].hex(),
+                position.start_line,
+                position.end_line,
+                os.fsdecode(path),
+            )
     return Code("", key[1] or None)
 
 
@@ -220,7 +233,7 @@ def _similar_chunks(
         if file < 0:
             continue
         hit = _elsewhere(hit_of(corpus, records, RankedRow(row, file, 0.0, 0.0)), code)
-        hit = hit and hit._replace(reader=opened.about.reader)
+        hit = hit and replace(hit, reader=opened.about.reader)
         text = None if hit is None else session.text(hit)
         if hit is not None and text is not None:
             read.append((row, hit, code_similarity.read_sample(text, hit.language)))
@@ -233,7 +246,7 @@ def _similar_chunks(
         similar = code_similarity.compare(wanted, sample, corpus.bits[row], weights)
         if similar.same or similar.score >= LEAST_SCORE:
             found.append(
-                hit._replace(score=similar.score, agreement=similar.agreement, duplicate=_duplicate(similar))
+                replace(hit, score=similar.score, agreement=similar.agreement, duplicate=_duplicate(similar))
             )
     found.sort(key=lambda hit: (hit.duplicate != IDENTICAL, *by_score(hit)))
     return found[:limit], None if found else "nothing in this tree is like it"
@@ -244,8 +257,8 @@ def _elsewhere(hit: Hit, code: Code) -> Hit | None:
     position = hit.position
     if hit.blob != code.blob or position.end_line < code.first or position.start_line > code.last:
         return hit
-    others = tuple(path for path in sorted((hit.path, *hit.also_at)) if path != code.path)
-    return hit._replace(path=others[0], also_at=others[1:]) if code.path and others else None
+    others = tuple(path for path in sorted((hit.path, *hit.also_at), key=os.fsencode) if path != code.path)
+    return replace(hit, path=others[0], also_at=others[1:]) if code.path and others else None
 
 
 def _is_much(hit: Hit) -> bool:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from ctx.git.repository import Repository
 from ctx.git.revisions import BRANCH, REVISION, Resolution, resolve
+from ctx.reports import IndexReport
 from ctx.search.overlay import Uncommitted
 from ctx.session import Session, take_shared
 from ctx.text.contents import MISSING
-from ctx.types import Answer, Found, Hit, IndexReport
+from ctx.types import Answer, Hit, RankedHits
 
 if TYPE_CHECKING:
     from ctx.git.worktree import WorkTree
@@ -203,10 +205,11 @@ class SearchSession(Session):
         why = self._correction.unread if self._wants_fit else None
         return why and f"ctx.fit has no effect, since {why}"
 
-    def answered(self, about: Answer, found: Found, *said: str | None) -> Answer:
+    def answered(self, about: Answer, found: RankedHits, *said: str | None) -> Answer:
         """Return an answer with the hits of a ranking, the models used, and further messages."""
-        return about._replace(
-            hits=[hit._replace(reader=about.reader) for hit in found.hits],
+        return replace(
+            about,
+            hits=[replace(hit, reader=about.reader) for hit in found.hits],
             message=self.remark(found.message, *said),
             ranked_with=(*self.tuning.ranked_with, *found.ranked_with),
             further_queries=found.further_queries,

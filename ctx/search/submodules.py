@@ -6,8 +6,10 @@ the submodules that are checked out in it are searched too.
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError, UnknownRevision
@@ -16,9 +18,10 @@ from ctx.git.formats import DIRECTORY_MODE, SUBMODULE_MODE
 from ctx.git.path_rules import SUBMODULE, PathRules
 from ctx.git.repository import Repository
 from ctx.git.revisions import HEAD, Resolution
+from ctx.reports import Progress
 from ctx.search.coverage import coverage_of, submodules_in_words
 from ctx.search.opening import OpenedTree, Reader, open_resolved
-from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, WORK_TREE, Answer, Cited, Progress, Submodule
+from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, WORK_TREE, Answer, CitedLines, Submodule
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -33,7 +36,7 @@ Report = Callable[[Progress], None]
 class Part(NamedTuple):
     """One tree of an answer, at `prefix` of the requested tree: empty, or ending in a slash."""
 
-    prefix: bytes
+    prefix: str
     home: SearchSession
     opened: OpenedTree
 
@@ -71,7 +74,7 @@ class Joined:
         holders = [part.home for part in self._parts if not part.home.clusters.absent([cluster])]
         return (holders or [self._parts[0].home])[0].clusters.record(cluster, document)
 
-    def reader(self, path: bytes) -> Repository:
+    def reader(self, path: str) -> Repository:
         """Return the repository that reads the objects of the part with a path."""
         inside = [part for part in self._parts if path.startswith(part.prefix)]
         reader = max(inside, key=lambda part: len(part.prefix)).opened.about.reader
@@ -97,7 +100,7 @@ def _close(homes: list[SearchSession]) -> None:
 
 def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree]:
     """Join the submodules of an opened tree to it, recursively."""
-    parts = [Part(b"", session, opened)]
+    parts = [Part("", session, opened)]
     uncommitted = opened.about.uncommitted
     on_disk = uncommitted is not None and uncommitted.state == WORK_TREE
     reported: list[Submodule] = []
@@ -112,11 +115,12 @@ def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree
     if searched:
         from ctx.indexing.join import join_views
 
-        views = [(part.prefix, part.opened.view) for part in parts]
+        views = [(os.fsencode(part.prefix), part.opened.view) for part in parts]
         skipped = {reason: count for reason, count in skipped.items() if count > 0}
         view = join_views(opened.asked.tree, views, skipped, session.indexer.builder)
     joined = Joined(parts)
-    about = opened.about._replace(
+    about = replace(
+        opened.about,
         coverage=coverage_of(view),
         submodules=tuple(reported),
         reader=Reader(session.repository, joined=joined),
@@ -124,7 +128,7 @@ def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree
     return joined, opened._replace(view=view, about=about, repair=joined.repair)
 
 
-def pinned_below(session: SearchSession, tree: bytes, prefix: bytes = b"") -> Iterator[Below]:
+def pinned_below(session: SearchSession, tree: bytes, prefix: str = "") -> Iterator[Below]:
     """Yield each submodule of a committed tree at its pinned commit, recursively."""
     for one in _pinned(session.repository, tree):
         below = _below(session, session.repository, one, prefix, False)
@@ -133,10 +137,10 @@ def pinned_below(session: SearchSession, tree: bytes, prefix: bytes = b"") -> It
             continue
         with below.inner:
             yield below
-            yield from pinned_below(below.inner, below.asked.tree, below.submodule.path + b"/")
+            yield from pinned_below(below.inner, below.asked.tree, below.submodule.path + "/")
 
 
-def cited_below(session: SearchSession, citation: str) -> Cited | None:
+def cited_below(session: SearchSession, citation: str) -> CitedLines | None:
     """Return the lines that a citation names in a submodule of HEAD, or None."""
     from ctx.search.citations import look_up
 
@@ -145,15 +149,15 @@ def cited_below(session: SearchSession, citation: str) -> Cited | None:
     except CtxError:
         return None
     for one in _pinned(session.repository, tree):
-        below = _below(session, session.repository, one, b"", True)
+        below = _below(session, session.repository, one, "", True)
         if below.inner is not None:
             with below.inner:
                 try:
                     found = look_up(below.inner, citation)
                 except UnknownRevision:
                     continue
-                prefix = below.submodule.path + b"/"
-                return found._replace(paths=tuple(prefix + path for path in found.paths))
+                prefix = below.submodule.path + "/"
+                return replace(found, paths=tuple(prefix + path for path in found.paths))
     return None
 
 
@@ -169,8 +173,8 @@ def _gather(parts: list[Part], reported: list[Submodule], on_disk: bool) -> None
                 index.close()
                 submodule = _failed(submodule, error)
             else:
-                reported.append(submodule._replace(tree=opened.asked.tree))
-                parts.append(Part(submodule.path + b"/", index, opened))
+                reported.append(replace(submodule, tree=opened.asked.tree.hex()))
+                parts.append(Part(submodule.path + "/", index, opened))
                 _gather(parts, reported, on_disk)
                 continue
         reported.append(submodule)
@@ -205,12 +209,13 @@ def _pinned_at(repository: Repository, tree: bytes, name: str, path: bytes) -> t
 
 
 def _below(
-    inside: SearchSession, reader: Repository, found: tuple[git.Pinned, bool], prefix: bytes, on_disk: bool
+    inside: SearchSession, reader: Repository, found: tuple[git.Pinned, bool], prefix: str, on_disk: bool
 ) -> Below:
     one, left_out = found
-    submodule = Submodule(prefix + one.path, one.commit, None, None, NOT_HERE)
+    path = prefix + os.fsdecode(one.path)
+    submodule = Submodule(path=path, pinned=one.commit.hex(), problem=NOT_HERE)
     if left_out:
-        return Below(submodule._replace(problem=LEFT_OUT))
+        return Below(replace(submodule, problem=LEFT_OUT))
     if on_disk and (repository := git.checked_out(reader, one)) is not None:
         head, commit = repository.head()
         if commit is not None:
@@ -220,7 +225,7 @@ def _below(
         if repository.commit_of(one.commit.hex()) is not None:
             return _at(inside, repository, submodule, one.commit, one.commit.hex(), PINNED)
         repository.close()
-        submodule = submodule._replace(problem=NO_COMMIT)
+        submodule = replace(submodule, problem=NO_COMMIT)
     return Below(submodule)
 
 
@@ -236,9 +241,9 @@ def _at(
     except CtxError as error:
         repository.close()
         return Below(_failed(submodule, error))
-    searched = submodule._replace(commit=commit, tree=tree, problem=None)
+    searched = replace(submodule, commit=commit.hex(), tree=tree.hex(), problem=None)
     return Below(searched, inner, Resolution(tree, commit, name.removeprefix("refs/heads/"), rule))
 
 
 def _failed(submodule: Submodule, error: CtxError) -> Submodule:
-    return submodule._replace(commit=None, tree=None, problem=str(error).partition("\n")[0])
+    return replace(submodule, commit=None, tree=None, problem=str(error).partition("\n")[0])

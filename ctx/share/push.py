@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import BlobsMissing, CtxError
+from ctx.reports import INDEXING_IN_PROGRESS
 from ctx.share.layers import layers_of
 from ctx.share.publish import Contents, Publisher, PushReport, Selected
 from ctx.share.remote import find_remote
 from ctx.share.transport import ShareRepository
 from ctx.share.words import Words
-from ctx.types import INDEXING_IN_PROGRESS
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -60,19 +60,21 @@ def push(
             # A background run holds the lock, perhaps for another tree and for long.
             session.indexer.cover(session.resolve(wanted), "push", progress=session.on_progress)
             report = session.index(wanted, trigger="push")
-        if session.snapshots.covered(report.tree) is None:
+        tree = bytes.fromhex(report.tree)
+        commit = bytes.fromhex(report.commit) if report.commit else None
+        if session.snapshots.covered(tree) is None:
             raise BlobsMissing(
                 f"files of {report.revision} are not in this clone, so it cannot be indexed as a whole: "
                 "`git ctx index --fetch` of this revision gets them, then push again"
             )
-        time = session.repository.commit_info(report.commit).committer_time if report.commit else None
+        time = session.repository.commit_info(commit).committer_time if commit else None
         for layer in layers:
-            if layer.model is not None and layer.snapshots.covered(report.tree) is None:
+            if layer.model is not None and layer.snapshots.covered(tree) is None:
                 raise CtxError(
                     f"another process is having {report.revision} embedded by {layer.model_name}: push again "
                     "when it is done"
                 )
-            selected.append(Selected(layer, report.tree, report.commit, time))
+            selected.append(Selected(layer, tree, commit, time))
     sign = session.repository.settings.get_bool("commit.gpgSign", False)
     counted = (segment for _, segment in session.catalog.segments())
     words = Words(session, counted) if selection.words else None

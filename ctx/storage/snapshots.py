@@ -21,7 +21,6 @@ from ctx.errors import Damaged, Decoding, StoreUnusable
 from ctx.storage.json_lines import append_line, read_lines
 from ctx.storage.partition import PARTITION_VERSION
 from ctx.storage.store import Store, unusable
-from ctx.types import Provenance
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
@@ -114,6 +113,26 @@ def _counts(value: Any) -> bool:
     return isinstance(value, dict) and all(
         isinstance(name, str) and _is_count(count) for name, count in value.items()
     )
+
+
+class Provenance(NamedTuple):
+    """One line of a snapshot's log: commit, time, trigger and user. Times in seconds since 1970.
+
+    The log is local and never published. The user and the counts, of the tree and of the run, are None in
+    lines of git-ctx 0.1.0.
+    """
+
+    commit: str | None
+    revision: str
+    committer_time: int | None
+    created_at: int
+    tool_version: str
+    trigger: str
+    user: str | None = None
+    files: int | None = None
+    new_clusters: int | None = None
+    embedded_chunks: int | None = None
+    reused_chunks: int | None = None
 
 
 class Snapshots:
@@ -212,7 +231,8 @@ class Snapshots:
         """Return tree and commit of the snapshot with the latest committer time, or None."""
         lines = ((tree, line) for tree in self.trees() for line in self.log(tree))
         found = [(line.committer_time or 0, tree, line.commit) for tree, line in lines]
-        return max(found, key=lambda one: one[:2])[1:] if found else None
+        _, tree, commit = max(found, key=lambda one: one[:2], default=(0, b"", None))
+        return (tree, bytes.fromhex(commit) if commit else None) if tree else None
 
     def cluster_keys(self, root: bytes) -> list[bytes]:
         """Return the clusters below a node in the order of the manifest.
@@ -240,7 +260,7 @@ class Snapshots:
         """Append one line; the same commit and trigger are logged once."""
         if any((entry.commit, entry.trigger) == (known.commit, known.trigger) for known in self.log(tree)):
             return
-        line = entry._asdict() | {"commit": entry.commit.hex() if entry.commit else None}
+        line = entry._asdict()
         try:
             self._store.permissions.make_directories(self._log)
             append_line(os.path.join(self._log, tree.hex()), line, self._store.permissions.open)
@@ -264,7 +284,7 @@ def log_snapshot(
         return
     clusters, chunks = made
     entry = Provenance(
-        asked.commit,
+        asked.commit_id,
         asked.revision,
         repository.commit_info(asked.commit).committer_time if asked.commit else None,
         int(time.time()),
@@ -282,7 +302,7 @@ def log_snapshot(
 def _provenance(entry: Any) -> Provenance:
     user = entry.get("user")
     return Provenance(
-        bytes.fromhex(entry["commit"]) if entry["commit"] else None,
+        bytes.fromhex(entry["commit"]).hex() if entry["commit"] else None,
         str(entry["revision"]),
         None if entry["committer_time"] is None else int(entry["committer_time"]),
         int(entry["created_at"]),

@@ -11,19 +11,18 @@ _UNPRINTABLE = re.compile(rf'[\t"\\{UNSAFE}]')
 _SHORT_ESCAPES = dict(zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\', strict=True))
 
 
-def from_here(path: bytes, prefix: bytes) -> bytes:
+def from_here(path: str, prefix: bytes) -> str:
     """Return a path from the root relative to the directory `prefix` (`git --relative`)."""
-    return os.path.relpath(b"/" + path, b"/" + prefix) if prefix else path
+    return os.path.relpath("/" + path, "/" + os.fsdecode(prefix)) if prefix else path
 
 
-def quoted(path: bytes) -> str:
+def quoted(path: str) -> str:
     """Return a path as git prints it with core.quotePath=false: in C quotes if it holds special bytes.
 
     Characters that control a terminal are quoted too, which git prints unchanged.
     """
-    text = path.decode("utf-8", "surrogateescape")
-    escaped = c_escape(text)
-    return text if escaped == text else f'"{escaped}"'
+    escaped = c_escape(path)
+    return path if escaped == path else f'"{escaped}"'
 
 
 def c_escape(text: str) -> str:

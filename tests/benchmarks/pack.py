@@ -168,16 +168,12 @@ def packs(trees: Trees, view: View, text: str, wanted: list[Target]) -> dict[str
     """A pack of each size; `seconds` are processor time."""
     index = trees.index
     about = Answer(
-        [],
-        "parent",
-        None,
-        view.tree,
-        REVISION,
-        Coverage(True, view.files, view.chunks, {}),
-        None,
-        None,
-        None,
-        0.0,
+        hits=[],
+        revision="parent",
+        commit=None,
+        tree=view.tree.hex(),
+        resolved_by=REVISION,
+        coverage=Coverage(complete=True, files=view.files, chunks=view.chunks, skipped={}),
     )
     opened = OpenedTree(Resolution(view.tree, None, "parent", REVISION), view, about, lambda _: None)
     found: dict[str, Any] = {}
@@ -234,7 +230,7 @@ def whole_files(
         used = 0
         shown: dict[str, set[int]] = defaultdict(set)
         for path, blob, language in order:
-            for number, line in enumerate(trees.file(blob, language)[0], 1):
+            for number, line in enumerate(trees.file(bytes.fromhex(blob), language)[0], 1):
                 used += count(line + "\n")
                 if used > budget:
                     break
@@ -249,7 +245,9 @@ def mapped(
     trees: Trees, view: View, text: str, wanted: list[Target], count: Callable[[str], int]
 ) -> dict[str, Any]:
     """A map of the repository."""
-    files = [File(path, *trees.file(blob, language)) for path, blob, language in trees.sources(view)]
+    files = [
+        File(path, *trees.file(bytes.fromhex(blob), language)) for path, blob, language in trees.sources(view)
+    ]
     return {str(budget): grade(wanted, repository_map(files, text, budget, count)) for budget in BUDGETS}
 
 

@@ -76,7 +76,9 @@ def merges(*checkouts: str) -> None:
                         for first, last in hit.change.lines:
                             lines += last - first + 1
                             side = diff[hit.change.side == NEW]
-                            wrong += sum((hit.path, line) not in side for line in range(first, last + 1))
+                            wrong += sum(
+                                (os.fsencode(hit.path), line) not in side for line in range(first, last + 1)
+                            )
         print(
             f"{Path(checkout).name:20} {len(chosen)} merges, {hits:,} hits, {lines:,} lines told: "
             f"{wrong} of them are not in the diff",

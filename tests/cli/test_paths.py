@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -37,7 +38,7 @@ def test_quoted_as_git_quotes(tmp_path):
     listed = subprocess.run(
         ["git", "-c", "core.quotePath=false", "ls-files"], cwd=tmp_path, capture_output=True, check=True
     )
-    ours = {quoted(path).encode("utf-8", "surrogateescape") for path in ODD}
+    ours = {quoted(os.fsdecode(path)).encode("utf-8", "surrogateescape") for path in ODD}
     theirs = set(listed.stdout.splitlines())
     # git leaves bytes that are not UTF-8 as they are; a terminal cannot show them, so they are escaped here.
     raw = {b"latin-\xe9", b"dir/\xff/x"}
@@ -56,7 +57,7 @@ def test_quoted_as_git_quotes(tmp_path):
     ],
 )
 def test_paths_from_here(path, prefix, seen):
-    assert from_here(path, prefix) == seen
+    assert from_here(os.fsdecode(path), prefix) == os.fsdecode(seen)
 
 
 def test_json_paths():

@@ -73,7 +73,7 @@ class Replay:
         self.store = self.walk.main.path / ".git" / "ctx"
         self.open: dict[Path, Index] = {}
         self.figures = Figures(0, 0, 0, 0, [], [])
-        self.known: set[bytes] = set()
+        self.known: set[str] = set()
 
     def run(self, steps: int, told: Callable[[str], None] = lambda line: None) -> Figures:
         """Take so many steps."""
@@ -247,7 +247,7 @@ class Replay:
 
     def _count(self, answer: Answer, files: dict[bytes, Entry], asked: str) -> None:
         """Count the hits that are not in the tree; there may be none."""
-        stale = [hit for hit in answer.hits if files.get(hit.path, Entry(b"", "")).oid != hit.blob.hex()]
+        stale = [hit for hit in answer.hits if files.get(hit.path, Entry(b"", "")).oid != hit.blob]
         self.figures = self.figures._replace(
             searches=self.figures.searches + 1,
             hits=self.figures.hits + len(answer.hits),
@@ -265,7 +265,7 @@ class Replay:
                 files = self.reference.files(tree)
                 for question in questions[:2]:
                     answer = index.search(question.words, limit=LIMIT)
-                    assert answer.tree.hex() == tree, f"after {after}: never catching up, another tree"
+                    assert answer.tree == tree, f"after {after}: never catching up, another tree"
                     self._count(answer, files, f"after {after}: never catching up, {question}")
         self.walk.main.git("config", "ctx.catchUp", "always")
 
@@ -291,13 +291,13 @@ class Replay:
                 revision=revision,
                 overlay=overlay,
             )
-            if answer.tree.hex() != tree:
+            if answer.tree != tree:
                 raise AssertionError(
                     f"{asked}: the answer is of another tree\n{unlike(index, answer, files)}"
                 )
             self._count(answer, files, f"{asked}: {question}")
             for hit in answer.hits[:3]:
-                content = self.reference.repo.run("cat-file", "blob", hit.blob.hex()).stdout
+                content = self.reference.repo.run("cat-file", "blob", hit.blob).stdout
                 text = to_text(content, hit.position.start, hit.position.end)
                 assert hit.text == text, f"{asked}: the text of {hit} is {hit.text!r}"
             given.append(answer)
@@ -311,7 +311,7 @@ def unlike(index: Index, answer: Answer, files: dict[bytes, Entry]) -> str:
     """By which paths the tree of an answer is not the one that it should be."""
     repository = index.session.reader
     found: dict[bytes, Entry] = {}
-    left = [(b"", answer.tree)]
+    left = [(b"", bytes.fromhex(answer.tree))]
     while left:
         above, tree = left.pop()
         for entry in repository.tree_entries(tree):

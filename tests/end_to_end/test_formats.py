@@ -34,7 +34,7 @@ def test_reftable_is_read_where_git_can(reftable: Path, git_version: tuple[int, 
     if git_version >= READS_REFTABLE:
         with ctx.open(reftable) as index:
             for revision in (None, "main", "v1", "v1^{tree}"):
-                assert index.search("renew", overlay=COMMITTED, revision=revision).hits[0].path == b"a.py"
+                assert index.search("renew", overlay=COMMITTED, revision=revision).hits[0].path == "a.py"
             assert index.search("renew", branch="main", overlay=COMMITTED).hits
         return
     with pytest.raises(NotARepository, match=r"too old for the repository at .*refstorage.*newer git first"):
@@ -71,9 +71,9 @@ def test_every_kind_of_index_is_read(make_repo: MakeRepo, options: list[str], ki
     repo.write({"part1/deep/new.py": "def splice_hawser():\n    pass\n", "part1/deep/a0.py": None})
     with ctx.open(repo.path) as index:
         found = {hit.path for hit in index.search("renew splice hawser", limit=100).hits}
-    assert b"part1/deep/new.py" in found
-    assert b"part1/deep/a0.py" not in found
-    assert b"part4/deep/a4.py" in found  # not on disk where the checkout is sparse, but in the tree
+    assert "part1/deep/new.py" in found
+    assert "part1/deep/a0.py" not in found
+    assert "part4/deep/a4.py" in found  # not on disk where the checkout is sparse, but in the tree
     assert {path: path.read_bytes() for path in (repo.path / ".git").glob("*index*")} == before
 
 
@@ -88,7 +88,7 @@ def test_names_that_differ_in_case_and_deep_trees(make_repo: MakeRepo) -> None:
     repo.git("update-index", "--add", "--index-info", stdin=lines.encode())
     tree = repo.git("write-tree").decode()
     with ctx.open(repo.path) as index:
-        found = {hit.path.decode() for hit in index.search("renew", revision=tree, limit=50).hits}
+        found = {hit.path for hit in index.search("renew", revision=tree, limit=50).hits}
     assert found == set(blobs)
 
 
@@ -180,7 +180,7 @@ def test_links_that_lead_in_circles_or_out(make_repo: MakeRepo, tmp_path: Path) 
         os.symlink(target, repo.path / name)
     with ctx.open(repo.path) as index:
         for overlay in (None, COMMITTED):
-            assert {hit.path for hit in index.search("renew", overlay=overlay, limit=50).hits} == {b"a.py"}
+            assert {hit.path for hit in index.search("renew", overlay=overlay, limit=50).hits} == {"a.py"}
             repo.git("add", "-A")
             repo.git("commit", "-q", "--allow-empty", "-m", "links")
         assert index.search("renew").coverage.skipped == {"symlink": 5}
@@ -192,7 +192,7 @@ def test_an_index_that_git_cannot_lock_is_no_matter(make_repo: MakeRepo) -> None
     (repo.path / ".git/index.lock").write_text("")
     repo.write({"b.py": "def splice_hawser():\n    pass\n"})
     with ctx.open(repo.path) as index:
-        assert index.search("splice_hawser").hits[0].path == b"b.py"
+        assert index.search("splice_hawser").hits[0].path == "b.py"
     assert (repo.path / ".git/index.lock").exists()
 
 

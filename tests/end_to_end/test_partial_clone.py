@@ -413,7 +413,7 @@ def test_a_shared_index_without_words_is_searched_by_symbols(
     before = objects(repo)
     with ctx.open(repo.path) as index:
         answer = index.search("renew_13", overlay=COMMITTED)
-    assert (answer.hits[0].path, answer.hits[0].symbol) == (b"src/part1/file13.py", "renew_13")
+    assert (answer.hits[0].path, answer.hits[0].symbol) == ("src/part1/file13.py", "renew_13")
     assert answer.hits[0].position.start_line == 1
     assert not answer.coverage.complete
     assert answer.coverage.without_words == answer.coverage.files == 41

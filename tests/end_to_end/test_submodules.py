@@ -100,17 +100,16 @@ def test_the_answer_is_that_of_one_tree_with_all_files(
             assert joined.hits == plain.hits
             assert joined.coverage == plain.coverage
             assert joined.message == plain.message
-    assert joined.tree == project.top.id("HEAD^{tree}")
+    assert joined.tree == project.top.id("HEAD^{tree}").hex()
     lib, deep = joined.submodules
-    assert lib == Submodule(b"lib", project.lib.id(), project.lib.id(), project.lib.id("HEAD^{tree}"), None)
-    assert deep == Submodule(
-        b"lib/deep", project.deep.id(), project.deep.id(), project.deep.id("HEAD^{tree}"), None
-    )
+    for one, path, repository in ((lib, "lib", project.lib), (deep, "lib/deep", project.deep)):
+        commit, tree = repository.id().hex(), repository.id("HEAD^{tree}").hex()
+        assert one == Submodule(path=path, pinned=commit, commit=commit, tree=tree)
 
 
 def test_one_text_in_several_repositories_is_one_hit(project: Project) -> None:
     (hit,) = [hit for hit in ask(project.top.path, "colour_of").hits if hit.symbol == "colour_of"]
-    assert (hit.path, hit.also_at) == (b"lib/colours.py", (b"paint.py",))
+    assert (hit.path, hit.also_at) == ("lib/colours.py", ("paint.py",))
 
 
 def test_texts_and_citations_are_those_of_the_submodule(project: Project) -> None:
@@ -122,9 +121,9 @@ def test_texts_and_citations_are_those_of_the_submodule(project: Project) -> Non
                 lines = (project.top.path / os.fsdecode(hit.path)).read_text().split("\n")
                 assert text.strip() in "\n".join(lines[hit.position.start_line - 1 : hit.position.end_line])
         hit = index.search("Tie ties a rope", recurse_submodules=True).hits[0]
-        assert hit.path == b"lib/deep/knot.go"
-        cited = index.cited(f"{hit.blob.hex()}:{hit.position.start_line}-{hit.position.end_line}")
-        assert cited.paths == (b"lib/deep/knot.go",)
+        assert hit.path == "lib/deep/knot.go"
+        cited = index.cited(f"{hit.blob}:{hit.position.start_line}-{hit.position.end_line}")
+        assert cited.paths == ("lib/deep/knot.go",)
         assert "func Tie" in cited.text
         assert index.search("Tie ties a rope").submodules == ()
 
@@ -154,10 +153,10 @@ def test_an_older_revision_has_the_commit_that_it_pins(project: Project) -> None
     project.checkout.git(*ALLOW, "pull", "--quiet")
     project.top.commit()
     old, new = (ask(project.top.path, "Rope", revision=name) for name in ("HEAD~1", "HEAD"))
-    assert [one.commit for one in old.submodules][:1] == [before]
-    assert (b"lib/rope.py", "Rope") in {(hit.path, hit.symbol) for hit in old.hits}
-    assert (b"lib/rope.py", "Cable") in {(hit.path, hit.symbol) for hit in new.hits}
-    assert (b"lib/rope.py", "Rope") not in {(hit.path, hit.symbol) for hit in new.hits}
+    assert [one.commit for one in old.submodules][:1] == [before.hex()]
+    assert ("lib/rope.py", "Rope") in {(hit.path, hit.symbol) for hit in old.hits}
+    assert ("lib/rope.py", "Cable") in {(hit.path, hit.symbol) for hit in new.hits}
+    assert ("lib/rope.py", "Rope") not in {(hit.path, hit.symbol) for hit in new.hits}
     assert old.message is new.message is None
 
 
@@ -167,15 +166,15 @@ def test_the_files_of_a_submodule_are_searched_as_they_lie_there(project: Projec
     )
     answer = ask(project.top.path, "hawser")
     assert {b"lib/rope.py", b"lib/new.py"} <= paths(answer)
-    assert answer.submodules[0].commit == project.lib.id()
-    assert answer.submodules[0].tree != project.lib.id("HEAD^{tree}")
+    assert answer.submodules[0].commit == project.lib.id().hex()
+    assert answer.submodules[0].tree != project.lib.id("HEAD^{tree}").hex()
     assert answer.message is None
     with ctx.open(project.top.path) as index:
         hit = index.search("splice_hawser", recurse_submodules=True).hits[0]
         assert hit.text == "def splice_hawser():\n    pass"
     committed = ask(project.top.path, "hawser", overlay=COMMITTED)
     assert b"lib/new.py" not in paths(committed)
-    assert committed.submodules[0].tree == project.lib.id("HEAD^{tree}")
+    assert committed.submodules[0].tree == project.lib.id("HEAD^{tree}").hex()
 
 
 def test_a_submodule_at_another_commit_is_told(project: Project) -> None:
@@ -191,8 +190,8 @@ def test_a_submodule_at_another_commit_is_told(project: Project) -> None:
     assert committed.message is None
     project.top.git("add", "lib")
     staged = ask(project.top.path, "hawser", overlay=STAGED)
-    assert staged.tree.hex() == project.top.git("write-tree").decode()
-    assert staged.submodules[0].commit == project.checkout.id()
+    assert staged.tree == project.top.git("write-tree").decode()
+    assert staged.submodules[0].commit == project.checkout.id().hex()
     assert "Hawser" in {hit.symbol for hit in staged.hits}
 
 
@@ -200,7 +199,9 @@ def test_what_is_not_here_is_told_and_not_fetched(project: Project, tmp_path: Pa
     subprocess.run(["git", "clone", "-q", str(project.top.path), str(tmp_path / "clone")], check=True)
     clone = tmp_path / "clone"
     answer = ask(clone, "Rope")
-    assert answer.submodules == (Submodule(b"lib", project.lib.id(), None, None, "not checked out"),)
+    assert answer.submodules == (
+        Submodule(path="lib", pinned=project.lib.id().hex(), problem="not checked out"),
+    )
     assert answer.message == (
         "the submodule lib is not checked out and was not searched: "
         "`git submodule update --init --recursive` brings it"

@@ -97,7 +97,7 @@ def test_the_same_in_a_bare_repository(project: Repo, tmp_path: Path) -> None:
     with ctx.open(tmp_path / "bare") as index:
         for name in ("main~3", "heavy", ":/step 1", "main:src", project.id("main~4").hex()[:9]):
             answer = index.search("step", revision=name)
-            assert answer.tree == tree_of(project, name)
+            assert answer.tree == tree_of(project, name).hex()
             assert answer.revision == name
             assert answer.hits
 

@@ -27,8 +27,8 @@ from ctx.indexing.lock import IndexLock
 from ctx.maintenance.background.run import run_one_at_a_time
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
+from ctx.reports import ALREADY_INDEXED
 from ctx.storage.store import Store
-from ctx.types import ALREADY_INDEXED
 
 QUERIES = ("renew the session of a user", "parse_header_3")
 STEPS = {

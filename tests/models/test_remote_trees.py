@@ -138,9 +138,9 @@ def test_submodules_are_ranked_by_vectors_where_they_have_the_same_model(
     configure(lib, service)
     answer = search(top, query, recurse_submodules=True)
     assert answer.ranked_with == ("bag-of-words",)
-    assert answer.hits[0].path == b"lib/rope.py"
+    assert answer.hits[0].path == "lib/rope.py"
     assert answer.hits[0].symbol == "rope_candle"
-    assert {hit.path for hit in answer.hits} == {b".gitmodules", b"lib/rope.py", b"session.py"}
+    assert {hit.path for hit in answer.hits} == {".gitmodules", "lib/rope.py", "session.py"}
     assert {text.splitlines()[0] for text in documents(service)} == {
         "Filepath: .gitmodules",
         "Filepath: rope.py",

@@ -72,7 +72,7 @@ def test_excerpts_are_the_lines_that_they_cite(index):
             for first, last in excerpt.ranges:
                 text = "\n".join(lines[first - 1 : last])
                 assert text in made.prompt
-                cited = index.cited(citation(bytes.fromhex(file.blob), first, last))
+                cited = index.cited(citation(file.blob, first, last))
                 assert cited.text == text
 
 

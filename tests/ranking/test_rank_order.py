@@ -79,13 +79,13 @@ def test_of_many_files_the_tree_says_which_are_looked_at(repo: Repo, make_repo) 
 
 def test_a_file_is_found_by_what_it_is_about(project: Repo) -> None:
     for topic in TOPICS:
-        assert answer(project, f"how is a {topic} renewed")[0].path == f"src/{topic}.py".encode()
+        assert answer(project, f"how is a {topic} renewed")[0].path == f"src/{topic}.py"
         assert answer(project, f"renew_{topic}_2")[0].symbol == f"renew_{topic}_2"
 
 
 def test_tests_come_first_only_where_they_are_asked_for(project: Repo) -> None:
-    assert answer(project, "tests of the parser")[0].path == b"tests/test_parser.py"
-    assert answer(project, "the parser")[0].path == b"src/parser.py"
+    assert answer(project, "tests of the parser")[0].path == "tests/test_parser.py"
+    assert answer(project, "the parser")[0].path == "src/parser.py"
 
 
 def test_documentation_stands_with_the_code_only_where_it_is_asked_for(project: Repo) -> None:
@@ -114,12 +114,10 @@ def test_the_newer_version_of_a_folder_comes_first_unless_a_version_is_asked_for
         }
     )
     hits = answer(repo, "renew the session", limit=20)
-    places = {
-        hit.path.decode().removesuffix("/session.py"): rank for rank, hit in reversed([*enumerate(hits)])
-    }
+    places = {hit.path.removesuffix("/session.py"): rank for rank, hit in reversed([*enumerate(hits)])}
     assert places["pkg/v10"] < min(places["pkg/v1"], places["pkg/v2"])
     assert max(places[folder] for folder in ("pkg/v10", "other/v9", "rev1", "v3")) < 4
-    assert answer(repo, "renew the session in v1")[0].path == b"pkg/v1/session.py"
+    assert answer(repo, "renew the session in v1")[0].path == "pkg/v1/session.py"
 
 
 def test_one_file_does_not_fill_the_page(project: Repo) -> None:
@@ -147,7 +145,7 @@ def test_a_filter_leaves_out_and_changes_nothing_else(project: Repo) -> None:
     within = answer(project, "renew the session", paths=["src"], limit=50)
     assert within
     assert all(hit.path.startswith(b"src/") for hit in within)
-    assert within[0].path == b"src/session.py"
+    assert within[0].path == "src/session.py"
 
 
 def test_a_search_imports_nothing_that_trains() -> None:
@@ -168,7 +166,7 @@ def test_the_definition_that_is_called_so_is_what_is_shown_of_its_file(project: 
     body = "".join(f"    total = total + share_{n}(a, b) * {n}\n" for n in range(30))
     text = f"def create_ledger_adapter(a, b):\n{much}\n\ndef ledger_of(a, b):\n{body}    return total\n"
     project.commit({"src/odds_and_ends.py": text})
-    hits = [hit for hit in answer(project, "ledger of") if hit.path == b"src/odds_and_ends.py"]
+    hits = [hit for hit in answer(project, "ledger of") if hit.path == "src/odds_and_ends.py"]
     assert [hit.symbol for hit in hits][:2] == ["ledger_of", "create_ledger_adapter"]
 
 
@@ -180,7 +178,7 @@ def test_what_is_called_just_what_the_query_says_comes_first(
 ) -> None:
     query = " ".join(words_of(name))
     project.commit({"src/odds_and_ends.py": f"def {name}(a, b):\n    return a if a < b else b\n"})
-    assert answer(project, query)[0].path == b"src/odds_and_ends.py"
+    assert answer(project, query)[0].path == "src/odds_and_ends.py"
     asked = f"the palette of cookies where we {query}"
     monkeypatch.setattr(ranker, "NAME_GAIN", 0.0)
     plain = [hit.score for hit in answer(project, asked)]

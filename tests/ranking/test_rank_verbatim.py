@@ -74,20 +74,20 @@ PASTED = "LedgerError: the ledger /var/books.txt cannot be opened for reading: i
 def test_a_message_is_answered_by_the_code_that_says_it(repo: Repo) -> None:
     repo.commit(FILES)
     first = answer(repo, PASTED)[0]
-    assert (first.path, first.symbol) == (b"src/odd.py", "first")
-    assert answer(repo, "how is the ledger opened for reading")[0].path == b"src/books.py"
+    assert (first.path, first.symbol) == ("src/odd.py", "first")
+    assert answer(repo, "how is the ledger opened for reading")[0].path == "src/books.py"
 
 
 def test_so_is_a_message_that_is_not_committed(repo: Repo) -> None:
     repo.commit({"src/books.py": FILES["src/books.py"]})
     (repo.path / "src" / "odd.py").write_text(FILES["src/odd.py"])
-    assert answer(repo, PASTED)[0].path == b"src/odd.py"
-    assert answer(repo, PASTED, overlay="committed")[0].path == b"src/books.py"
+    assert answer(repo, PASTED)[0].path == "src/odd.py"
+    assert answer(repo, PASTED, overlay="committed")[0].path == "src/books.py"
 
 
 def test_filters_hold_for_what_is_read(repo: Repo) -> None:
     repo.commit(FILES)
-    assert {hit.path for hit in answer(repo, PASTED, paths=["src/books.py"])} == {b"src/books.py"}
+    assert {hit.path for hit in answer(repo, PASTED, paths=["src/books.py"])} == {"src/books.py"}
 
 
 def test_a_range_is_answered_by_its_own_chunks(repo: Repo) -> None:
@@ -102,7 +102,7 @@ def test_the_explanation_says_so(repo: Repo) -> None:
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
         files = index.search_files(PASTED).hits
-    assert files[0].path == b"src/odd.py"
+    assert files[0].path == "src/odd.py"
     assert "contains text of the question verbatim" in files[0].reasons
     assert not any("contains text of the question verbatim" in file.reasons for file in files[1:])
 
@@ -114,7 +114,7 @@ def test_a_message_below_a_long_trace_is_found(repo: Repo) -> None:
         for n in range(90)
     )
     trace = f"Traceback (most recent call last):\n{frames}{PASTED}"
-    assert answer(repo, trace)[0].path == b"src/odd.py"
+    assert answer(repo, trace)[0].path == "src/odd.py"
 
 
 def test_code_that_says_it_comes_before_what_quotes_it_filled_in(repo: Repo) -> None:
@@ -123,7 +123,7 @@ def test_code_that_says_it_comes_before_what_quotes_it_filled_in(repo: Repo) -> 
         f"tests/test_{n}.py": f"def test_{n}():\n    assert failed({n}) == {quoted!r}\n" for n in range(80)
     }
     repo.commit(FILES | tests | {"docs/faq.md": f"# Faults\n\n{quoted}\n"})
-    assert answer(repo, quoted)[0].path == b"src/odd.py"
+    assert answer(repo, quoted)[0].path == "src/odd.py"
 
 
 def test_scores_far_away_are_numbers(repo: Repo) -> None:

@@ -40,7 +40,7 @@ def answer(repo: Repo, query: str, **options: Any) -> FileAnswer:
 
 
 def hit(found: FileAnswer, path: str) -> FileHit:
-    return next(one for one in found.hits if one.path.decode() == path)
+    return next(one for one in found.hits if one.path == path)
 
 
 def said(one: FileHit, kind: str) -> list[dict[str, Any]]:
@@ -161,7 +161,7 @@ def test_what_the_past_says_is_named(repo: Repo) -> None:
     past = f"past {repo.id().hex()[:12]}"
     history = {each.path: one for each in found.hits for one in said(each, "history")}
     assert {one["rankedWith"] for one in history.values()} == {past}
-    assert history[b"server/users.py"]["value"] == max(one["value"] for one in history.values()) > 0
+    assert history["server/users.py"]["value"] == max(one["value"] for one in history.values()) > 0
     assert found.about.ranked_with == (past,)
     for each in found.hits:
         assert sum(each.contributions.values()) == pytest.approx(each.margin, abs=1e-9)
@@ -194,7 +194,7 @@ def test_filters_restrict_files_and_change_no_score(repo: Repo) -> None:
     found = answer(repo, "session", paths=["nowhere"])
     assert found.hits == ()
     assert "nowhere" in (found.about.message or "")
-    assert [one.path for one in answer(repo, "session", content="docs").hits] == [b"docs/guide.md"]
+    assert [one.path for one in answer(repo, "session", content="docs").hits] == ["docs/guide.md"]
     with pytest.raises(ctx.errors.UsageError):
         answer(repo, " ")
 

@@ -50,7 +50,7 @@ def test_only_what_changed_the_lines_counts(project: Repo) -> None:
     walk = evolution(project)
     assert subjects(walk) == ["step 3", "step 1", "step 0"]
     assert (walk.complete, walk.uncommitted) == (True, False)
-    assert walk.commits[0].commit == project.id("HEAD")
+    assert walk.commits[0].commit == project.id("HEAD").hex()
     assert walk.commits[0].author == "Ada Tester"
     assert subjects(evolution(project, "eat_lunch")) == ["step 2", "step 0"]
     assert subjects(evolution(project, "eat_lunch", revision="HEAD~2")) == ["step 0"]
@@ -65,7 +65,7 @@ def test_uncommitted_lines_are_those_that_were_there(project: Repo) -> None:
     lunch = evolution(project, "eat_lunch_value_9")
     assert (subjects(lunch), lunch.uncommitted) == (["step 2", "step 0"], False)
     (project.path / "new.py").write_text(function("brand_new", 1))
-    assert evolution(project, "brand_new") == Evolution([], True, True)
+    assert evolution(project, "brand_new") == Evolution(commits=[], uncommitted=True, complete=True)
 
 
 def test_settings_and_places_change_nothing(project: Repo, tmp_path: Path) -> None:

@@ -39,6 +39,12 @@ def ask(repo: Repo) -> Answer:
         return index.search(QUERY, limit=50, overlay=COMMITTED)
 
 
+def behind(tree: bytes, commit: bytes | None, commits: int | None, files: int, ahead: int = 0) -> Behind:
+    """Return the distance of an indexed tree."""
+    name = commit.hex() if commit else None
+    return Behind(tree=tree.hex(), commit=name, commits=commits, files=files, ahead=ahead)
+
+
 def test_a_small_gap_is_closed_on_the_spot(make_repo: Callable[..., Repo]) -> None:
     answer = ask(grown(make_repo))
     assert answer.coverage.complete
@@ -56,11 +62,11 @@ def test_a_large_gap_is_answered_by_borrowed_rows(
     assert answer.message is not None
     assert "21 files of this tree are not indexed yet" in answer.message
     paths = {hit.path for hit in answer.hits}
-    assert b"gone.py" not in paths
-    assert any(path.startswith(b"new") for path in paths)
+    assert "gone.py" not in paths
+    assert any(path.startswith("new") for path in paths)
     with ctx.open(repo.path) as index:
-        assert all(hit.text in (repo.path / hit.path.decode()).read_text() for hit in answer.hits)
-        assert index.session.snapshots.covered(answer.tree) is None
+        assert all(hit.text in (repo.path / hit.path).read_text() for hit in answer.hits)
+        assert index.session.snapshots.covered(bytes.fromhex(answer.tree)) is None
 
 
 def test_what_is_not_even_looked_at_is_said(
@@ -94,11 +100,11 @@ def test_falling_back_on_a_snapshot_is_asked_for_and_said(make_repo: Callable[..
     repo.git("config", "ctx.fallback", "snapshot")
     answer = ask(repo)
     assert answer.resolved_by == "ctx.fallback"
-    assert answer.commit == repo.id("HEAD~1")
+    assert answer.commit == repo.id("HEAD~1").hex()
     assert answer.message is not None
     assert answer.message.startswith("WARNING: main is not indexed")
     assert "1 commit behind main, 22 files differ" in answer.message
-    assert answer.behind == Behind(repo.id("HEAD~1^{tree}"), repo.id("HEAD~1"), 1, 22)
+    assert answer.behind == behind(repo.id("HEAD~1^{tree}"), repo.id("HEAD~1"), 1, 22)
 
 
 def test_how_far_borrowed_rows_are_behind_is_said(make_repo: Callable[..., Repo]) -> None:
@@ -109,18 +115,18 @@ def test_how_far_borrowed_rows_are_behind_is_said(make_repo: Callable[..., Repo]
     repo.git("merge", "-q", "--no-edit", "main")
     answer = ask(repo)
     # The merge and both of its parents are new.
-    assert answer.behind == Behind(repo.id("main~1^{tree}"), repo.id("main~1"), 3, 23)
+    assert answer.behind == behind(repo.id("main~1^{tree}"), repo.id("main~1"), 3, 23)
     assert answer.message is not None
     assert f"{repo.id('main~1').hex()[:12]}, is 3 commits behind topic, 23 files differ" in answer.message
     repo.write({"untracked.py": source("untracked", 1)})
     with ctx.open(repo.path) as index:
         answer = index.search(QUERY)
-    assert answer.behind == Behind(repo.id("main~1^{tree}"), repo.id("main~1"), 3, 24)
+    assert answer.behind == behind(repo.id("main~1^{tree}"), repo.id("main~1"), 3, 24)
     with ctx.open(repo.path) as index:
         index.index()
         assert index.search(QUERY, overlay=COMMITTED).behind is None
         answer = index.search(QUERY)
-    assert answer.behind == Behind(repo.id("HEAD^{tree}"), repo.id(), 0, 1)
+    assert answer.behind == behind(repo.id("HEAD^{tree}"), repo.id(), 0, 1)
 
 
 def test_a_snapshot_of_another_history_or_of_none(make_repo: Callable[..., Repo]) -> None:
@@ -131,7 +137,7 @@ def test_a_snapshot_of_another_history_or_of_none(make_repo: Callable[..., Repo]
     with ctx.open(repo.path) as index:
         index.index(kept.hex())
     answer = ask(repo)
-    assert answer.behind == Behind(kept, None, None, 7)
+    assert answer.behind == behind(kept, None, None, 7)
     assert answer.message is not None
     assert f"{kept.hex()[:12]}, is not of its history, 7 files differ from main" in answer.message
     with ctx.open(repo.path) as index:
@@ -140,7 +146,7 @@ def test_a_snapshot_of_another_history_or_of_none(make_repo: Callable[..., Repo]
     repo.git("checkout", "-q", "--orphan", "fresh")
     repo.commit({"fresh.py": source("fresh", 1)})
     repo.git("branch", "-q", "-m", "main", "other")
-    assert ask(repo).behind == Behind(repo.id("other^{tree}"), main, 1, 1, 1)
+    assert ask(repo).behind == behind(repo.id("other^{tree}"), main, 1, 1, 1)
 
 
 def test_a_snapshot_that_is_ahead_is_not_called_behind(make_repo: Callable[..., Repo]) -> None:
@@ -152,13 +158,13 @@ def test_a_snapshot_that_is_ahead_is_not_called_behind(make_repo: Callable[..., 
     tip = repo.id()
     repo.branch("older", "HEAD~1")
     answer = ask(repo)
-    assert answer.behind == Behind(repo.id("main^{tree}"), tip, 0, 22, 1)
+    assert answer.behind == behind(repo.id("main^{tree}"), tip, 0, 22, 1)
     assert answer.message is not None
     assert f"{tip.hex()[:12]}, is 1 commit ahead of older, 22 files differ" in answer.message
     repo.commit({"topic.py": source("topic", 3)})
     repo.commit({"topic.py": source("topic", 4)})
     answer = ask(repo)
-    assert answer.behind == Behind(repo.id("main^{tree}"), tip, 2, 23, 1)
+    assert answer.behind == behind(repo.id("main^{tree}"), tip, 2, 23, 1)
     assert answer.message is not None
     assert "is 2 commits behind older and 1 ahead of it, 23 files differ" in answer.message
     repo.git("checkout", "-q", "main")
@@ -182,7 +188,7 @@ def test_a_revision_that_is_named_never_falls_back(make_repo: Callable[..., Repo
     repo = grown(make_repo)
     repo.git("config", "ctx.fallback", "snapshot")
     with ctx.open(repo.path) as index:
-        assert index.search(QUERY, revision="HEAD").commit == repo.id("HEAD")
+        assert index.search(QUERY, revision="HEAD").commit == repo.id("HEAD").hex()
 
 
 def test_a_blob_that_is_not_here_is_no_verdict_for_good(make_repo: Callable[..., Repo]) -> None:
@@ -193,16 +199,16 @@ def test_a_blob_that_is_not_here_is_no_verdict_for_good(make_repo: Callable[...,
     kept = stored.read_bytes()
     repo.delete_object(blob)
     answer = ask(repo)
-    assert {hit.path for hit in answer.hits} == {b"one.py", b"three.py"}
+    assert {hit.path for hit in answer.hits} == {"one.py", "three.py"}
     assert not answer.coverage.complete
     assert answer.coverage.skipped == {"missing": 1}
     assert answer.message is not None
     assert "1 file of this tree is not in this clone" in answer.message
     with ctx.open(repo.path) as index:
         assert index.index().skipped is None
-        assert index.session.snapshots.covered(answer.tree) is None
+        assert index.session.snapshots.covered(bytes.fromhex(answer.tree)) is None
     stored.write_bytes(kept)
     with ctx.open(repo.path) as index:
         assert index.index().skipped is None
-    assert {hit.path for hit in ask(repo).hits} == {b"one.py", b"two.py", b"three.py"}
+    assert {hit.path for hit in ask(repo).hits} == {"one.py", "two.py", "three.py"}
     assert ask(repo).coverage.complete

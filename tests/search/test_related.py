@@ -75,7 +75,7 @@ def kinds(answer: Answer) -> dict[bytes, str | None]:
 
 def test_copies_are_flagged_and_the_code_itself_is_no_answer(project: Repo) -> None:
     answer = ask(project, "time/parse.py:4")
-    assert kinds(answer) == {b"time/again.py": NEAR_DUPLICATE, b"time/method.py": NEAR_DUPLICATE}
+    assert kinds(answer) == {"time/again.py": NEAR_DUPLICATE, "time/method.py": NEAR_DUPLICATE}
     assert answer.message is None
     scores = [hit.score for hit in answer.hits]
     assert scores == sorted(scores, reverse=True)
@@ -85,31 +85,31 @@ def test_copies_are_flagged_and_the_code_itself_is_no_answer(project: Repo) -> N
 def test_a_citation_lines_and_text_ask_the_same(project: Repo) -> None:
     blob = project.id("HEAD:time/parse.py").hex()
     expected = kinds(ask(project, "time/parse.py:1-8"))
-    assert kinds(ask(project, f"{blob[:12]}:1-8"))[b"time/again.py"] == NEAR_DUPLICATE
-    assert expected[b"time/again.py"] == NEAR_DUPLICATE
+    assert kinds(ask(project, f"{blob[:12]}:1-8"))["time/again.py"] == NEAR_DUPLICATE
+    assert expected["time/again.py"] == NEAR_DUPLICATE
     text = kinds(ask(project, None, PARSE))
-    assert text[b"time/parse.py"] == IDENTICAL
+    assert text["time/parse.py"] == IDENTICAL
     # Indentation and blank lines are no difference.
-    assert kinds(ask(project, None, "\n\n" + PARSE.replace("\n", "\n\n")))[b"time/parse.py"] == IDENTICAL
+    assert kinds(ask(project, None, "\n\n" + PARSE.replace("\n", "\n\n")))["time/parse.py"] == IDENTICAL
 
 
 def test_a_citation_of_what_nobody_committed_and_one_of_nothing(project: Repo) -> None:
     """As a search prints them, of the work tree too; a file may have a name like an id."""
     project.write({"draft.py": PARSE.replace("return", "return not")})
     blob = project.git("hash-object", "draft.py").decode()
-    assert b"time/parse.py" in kinds(ask(project, f"{blob[:12]}:1-8"))
+    assert "time/parse.py" in kinds(ask(project, f"{blob[:12]}:1-8"))
     with pytest.raises(UnknownRevision, match=r"no blob deadbeefdead in .*git collected it"):
         ask(project, "deadbeefdead:1-8")
     project.commit({"deadbeefdead": PARSE})
-    assert kinds(ask(project, "deadbeefdead:1"))[b"time/parse.py"] == IDENTICAL
+    assert kinds(ask(project, "deadbeefdead:1"))["time/parse.py"] == IDENTICAL
 
 
 def test_a_copy_of_the_whole_file_is_told_by_its_path(project: Repo) -> None:
     project.commit({"copied/parse.py": PARSE})
     (first, *_) = ask(project, "time/parse.py:2").hits
-    assert (first.path, first.duplicate) == (b"copied/parse.py", IDENTICAL)
+    assert (first.path, first.duplicate) == ("copied/parse.py", IDENTICAL)
     (first, *_) = ask(project, "copied/parse.py:2").hits
-    assert (first.path, first.duplicate) == (b"time/parse.py", IDENTICAL)
+    assert (first.path, first.duplicate) == ("time/parse.py", IDENTICAL)
 
 
 def test_nothing_is_an_answer(project: Repo) -> None:
@@ -121,14 +121,14 @@ def test_nothing_is_an_answer(project: Repo) -> None:
 def test_in_another_revision(project: Repo) -> None:
     project.commit({"time/again.py": None, "time/method.py": None})
     assert kinds(ask(project, "time/parse.py:4")) == {}
-    assert b"time/again.py" in kinds(ask(project, "time/parse.py:4", revision="HEAD~1"))
+    assert "time/again.py" in kinds(ask(project, "time/parse.py:4", revision="HEAD~1"))
     # A path that only the revision has.
-    assert kinds(ask(project, "time/again.py:4", revision="HEAD~1"))[b"time/parse.py"] == NEAR_DUPLICATE
+    assert kinds(ask(project, "time/again.py:4", revision="HEAD~1"))["time/parse.py"] == NEAR_DUPLICATE
 
 
 def test_filters(project: Repo) -> None:
     assert kinds(ask(project, "time/parse.py:4", paths=["time/again.py"])) == {
-        b"time/again.py": NEAR_DUPLICATE
+        "time/again.py": NEAR_DUPLICATE
     }
     assert ask(project, "time/parse.py:4", languages=["rust"]).hits == []
     assert len(ask(project, "time/parse.py:4", limit=1).hits) == 1
@@ -141,8 +141,8 @@ def test_does_what_is_staged_exist_already(project: Repo, tmp_path: Path) -> Non
         project.git("add", "new.py", "graph.rs")
         _, found = index.related_changes("HEAD", staged=True)
         ((changed, hits),) = found
-        assert changed.path == b"new.py"
-        assert b"time/again.py" in {hit.path for hit in hits}
+        assert changed.path == "new.py"
+        assert "time/again.py" in {hit.path for hit in hits}
         assert hits[0].duplicate == NEAR_DUPLICATE
     # What is only moved exists nowhere else.
     project.git("reset", "-q", "--hard")

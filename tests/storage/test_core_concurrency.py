@@ -23,8 +23,8 @@ import ctx
 from ctx.indexing import workers
 from ctx.indexing.lock import IndexLock, TreeLock
 from ctx.maintenance.removal import remove_tree
+from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 from ctx.storage.store import Store
-from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
 FEW = (QUERIES[0], QUERIES[2])
 
@@ -168,7 +168,7 @@ def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., 
             assert {"type": "skipped", "reason": INDEXING_IN_PROGRESS}.items() <= said[-1].items()
             assert lock.requests() == [second]
             assert holder.session.snapshots.tree(second) is None
-        assert holder.index("HEAD~").tree == first
+        assert holder.index("HEAD~").tree == first.hex()
         assert holder.session.snapshots.tree(second) is not None
         assert lock.requests() == []
         assert [entry.trigger for entry in holder.session.snapshots.log(second)] == ["wish"]
@@ -362,7 +362,7 @@ def test_a_reader_sees_the_tree_of_its_question_while_commits_come_in(make_repo:
         for name in list(files)[:4]:
             repo.commit({name: source(seed, name.rpartition(".")[2])})
             answer = reader.search(FEW[0])
-            assert answer.tree == repo.id("HEAD^{tree}")
+            assert answer.tree == repo.id("HEAD^{tree}").hex()
             assert [answer.hits] == [reader.search(FEW[0], revision="HEAD").hits]
     assert store(repo.path).exists()
 

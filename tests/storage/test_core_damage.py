@@ -15,7 +15,7 @@ from ways import ask, program
 
 import ctx
 from ctx.errors import StoreUnusable
-from ctx.types import ALREADY_INDEXED
+from ctx.reports import ALREADY_INDEXED
 
 FEW = (QUERIES[0], QUERIES[2])
 FILTERS = ((), ("src",))

@@ -11,8 +11,8 @@ from repositories import Repo
 from ways import ask, payloads, program, store
 
 import ctx
+from ctx.reports import IndexReport
 from ctx.storage.document_index import AREA, DocumentIndex
-from ctx.types import IndexReport
 
 QUERY = ("where is the session renewed",)
 NOISE = bytes(range(256)) * 8

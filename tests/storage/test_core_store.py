@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from ctx.errors import Damaged, StoreFull, StoreUnusable
 from ctx.git.permissions import Permissions
 from ctx.indexing.lock import IndexLock
-from ctx.storage.snapshots import NodeRecord, Snapshots, Totals
+from ctx.storage.snapshots import NodeRecord, Provenance, Snapshots, Totals
 from ctx.storage.store import MAX_PAYLOAD, Store, decode_object, encode_object, unusable
-from ctx.types import Provenance
 
 NAME = "ab" * 20
 

@@ -50,8 +50,8 @@ def test_switching_between_branches_finds_their_views(make_repo: Callable[..., R
     with ctx.open(repo.path) as index:
         answer = index.search("quiet", overlay=COMMITTED)
         assert "indexer" not in vars(index)  # nothing was made
-    assert answer.hits[0].path == b"quiet.py"
-    assert answer.tree.hex() == tree(repo, "quiet")
+    assert answer.hits[0].path == "quiet.py"
+    assert answer.tree == tree(repo, "quiet")
 
 
 def test_views_of_deleted_branches_and_of_too_many_go(make_repo: Callable[..., Repo]) -> None:

@@ -69,7 +69,7 @@ def history_search(index: Index, given: dict[str, Any]) -> Reply:
     known = answer.coverage
     values: dict[str, Any] = {
         **revision_values(answer.revision, answer.commit, answer.tree),
-        "commit": answer.commit.hex()[:12],
+        "commit": answer.commit[:12],
         "commits": known.commits,
         "passedFilters": known.passed,
         "complete": not (known.edge or known.unread),
@@ -113,7 +113,7 @@ def _files(edges: Sequence[Edge], *, outgoing: bool) -> list[str]:
     return [_path(path) for path in list(paths)[:_MOST_FILES]]
 
 
-def _path(path: bytes) -> str:
+def _path(path: str | bytes) -> str:
     return escape_control(os.fsdecode(path))
 
 
@@ -141,7 +141,7 @@ def _code_forms(hit: Hit) -> Iterator[Form]:
 def _value(hit: Hit) -> dict[str, Any]:
     position = hit.position
     return {
-        "path": escape_control(os.fsdecode(hit.path)),
+        "path": escape_control(hit.path),
         "startLine": position.start_line,
         "endLine": position.end_line,
         "symbol": escape_control(hit.symbol),
@@ -171,7 +171,7 @@ def _commit_forms(index: Index, hit: CommitHit) -> Iterator[Form]:
     from ctx.history.answer import text_of
 
     value = {
-        "commit": hit.commit.hex()[:12],
+        "commit": hit.commit[:12],
         "date": date_of(hit.author_time),
         "author": escape_control(hit.author),
         "subject": escape_control(hit.subject),
@@ -179,7 +179,7 @@ def _commit_forms(index: Index, hit: CommitHit) -> Iterator[Form]:
     }
     changes = [
         {
-            "path": escape_control(os.fsdecode(place.path)),
+            "path": escape_control(place.path),
             "side": "removed" if place.is_removed else "added",
             "startLine": place.first,
             "endLine": place.last,
@@ -199,7 +199,7 @@ def _commit_forms(index: Index, hit: CommitHit) -> Iterator[Form]:
 
 def _changed(place: ChangedLines, text: str | None, most: int) -> Iterator[str]:
     sign = "-" if place.is_removed else "+"
-    yield f"{sign} {escape_control(os.fsdecode(place.path))}:{place.first}-{place.last}"
+    yield f"{sign} {escape_control(place.path)}:{place.first}-{place.last}"
     if text is None or not most:
         return
     lines = [harmless(line) for line in text.split("\n")]

@@ -23,7 +23,7 @@ def read_lines(index: Index, given: dict[str, Any]) -> Reply:
         raise UsageError("read_lines needs either path or citation")
     if "citation" in given:
         cited = index.cited(given["citation"])
-        name, first, lines = cited.blob.hex(), cited.first, cited.text.split("\n")
+        name, first, lines = cited.blob, cited.first, cited.text.split("\n")
         blob: str | None = name
     else:
         name = given["path"]

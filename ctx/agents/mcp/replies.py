@@ -24,9 +24,9 @@ class Reply(NamedTuple):
     values: dict[str, Any]
 
 
-def revision_values(name: str, commit: bytes | None, tree: bytes) -> dict[str, Any]:
+def revision_values(name: str, commit: str | None, tree: str) -> dict[str, Any]:
     """Return the fields that identify the revision of a reply, named as in the JSON output."""
-    return {"revision": (commit or tree).hex(), "revisionName": escape_control(name), "tree": tree.hex()}
+    return {"revision": commit or tree, "revisionName": escape_control(name), "tree": tree}
 
 
 class Form(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -84,7 +83,7 @@ def shared_fields(hit: Hit) -> dict[str, Any]:
     }
     return {
         "agreement": round(hit.agreement, 6),
-        "blob": hit.blob.hex(),
+        "blob": hit.blob,
         "citation": citation(hit.blob, hit.position.start_line, hit.position.end_line),
         **paths_fields("alsoAt", hit.also_at),
         **{name: value for name, value in optional.items() if value},
@@ -149,9 +148,9 @@ def tree_fields(answer: Answer) -> dict[str, Any]:
 def comparison_object(answer: Answer) -> dict[str, Any] | None:
     """Return the other tree of a comparison and the numbers of differences, null without one."""
     other = answer.comparison
-    return other and (
-        fields_of(other, text="range") | revision_fields(other.revision, other.commit, other.tree)
-    )
+    if other is None:
+        return None
+    return fields_of(other, text="range") | revision_fields(other.revision, other.commit, other.tree)
 
 
 def message_of(answer: Answer, hits: int) -> str | None:
@@ -180,7 +179,7 @@ def print_records(answer: Answer, prefix: bytes) -> None:
     for hit in answer.hits:
         change = (hit.change.state, hit.change.side) if hit.change is not None else ()
         fields = (
-            os.fsdecode(from_here(os.fsencode(hit.path), prefix)),
+            from_here(hit.path, prefix),
             str(hit.position.start_line),
             str(hit.position.end_line),
             hit.symbol.replace("\0", "\ufffd"),

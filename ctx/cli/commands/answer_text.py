@@ -11,7 +11,7 @@ from ctx.search.citations import SHORT, citation
 from ctx.text.escaping import escape_control, harmless
 from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import date_of
-from ctx.types import NEW, Answer, Change, Comparison, Evolution, Hit, Uncommitted
+from ctx.types import NEW, Answer, ChunkChange, Comparison, Evolution, Hit, Uncommitted
 
 _SUBJECT = 72
 """Maximum characters of a commit subject."""
@@ -56,7 +56,7 @@ def remarks(hit: Hit, prefix: bytes) -> Iterator[tuple[str, str]]:
 
 def no_text(hit: Hit) -> str:
     """Return the text shown for an unreadable hit. In a partial clone git fetches the blob on demand."""
-    return f"the text is missing or damaged; `git cat-file -p {hit.blob.hex()}` fetches it or shows the error"
+    return f"the text is missing or damaged; `git cat-file -p {hit.blob}` fetches it or shows the error"
 
 
 def place_of(hit: Hit, prefix: bytes) -> str:
@@ -85,10 +85,10 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
     """
     count = len(answer.hits) if shown is None else shown
     hits = pluralize(count, "hit") if count else "no hits"
-    commit = f" {answer.commit.hex()[:12]}" if answer.commit else ""
+    commit = f" {answer.commit[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
     changes = f" {uncommitted_in_words(uncommitted)}" if uncommitted and uncommitted.changed else ""
-    tree = f"tree {answer.tree.hex()[:12]} ({answer.resolved_by})"
+    tree = f"tree {answer.tree[:12]} ({answer.resolved_by})"
     parts = [
         f"{hits} in {answer.revision}{commit}{changes}",
         comparison_in_words(answer.comparison) if answer.comparison else tree,
@@ -123,7 +123,7 @@ def left_out_in_words(uncommitted: Uncommitted) -> str:
     return f"{pluralize(uncommitted.left_out, 'file')} of many untracked not searched"
 
 
-def change_in_words(change: Change) -> str:
+def change_in_words(change: ChunkChange) -> str:
     """Return text such as `modified, lines 12-14, 20` or `removed, lines 3-9 of the old text`."""
     ranges = [f"{a}" if a == b else f"{a}-{b}" for a, b in change.lines[:_MOST_RANGES]]
     left = len(change.lines) - len(ranges)
@@ -138,7 +138,7 @@ def evolution_lines(evolution: Evolution) -> Iterator[str]:
         yield "changed, not committed"
     for one in evolution.commits:
         subject = one.subject if len(one.subject) <= _SUBJECT else one.subject[:_SUBJECT] + "…"
-        yield escape_control(f"changed {date_of(one.time)} {one.commit.hex()[:12]} {one.author}: {subject}")
+        yield escape_control(f"changed {date_of(one.time)} {one.commit[:12]} {one.author}: {subject}")
     if not evolution.complete:
         yield "possibly changed before that too: `git log -L` shows more"
 
@@ -157,7 +157,7 @@ def sign_of(hit: Hit) -> str:
 
 def comparison_in_words(other: Comparison) -> str:
     """Return `against main 1a2b3c4d5e6f: 3 files differ, chunks: 4 added, 2 modified, 0 removed`."""
-    short = other.commit.hex()[:12] if other.commit else ""
+    short = other.commit[:12] if other.commit else ""
     name = other.revision if not short or short in other.revision else f"{other.revision} {short}"
     files = pluralize_with(other.files, "file", "differs", "differ")
     return (

@@ -93,7 +93,7 @@ def print_json_evaluation(found: Evaluation) -> None:
     print_json(
         {
             "type": "evaluation",
-            **revision_fields(found.asked.revision, found.asked.commit, found.asked.tree),
+            **revision_fields(found.asked.revision, found.asked.commit_id, found.asked.tree.hex()),
             "commits": found.commits,
             "lookedAt": found.looked_at,
             "leftOut": found.left_out,

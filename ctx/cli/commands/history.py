@@ -72,7 +72,7 @@ def command(
         )
         counter.close()
 
-        def content(commit: bytes, place: ChangedLines) -> str | None:
+        def content(commit: str, place: ChangedLines) -> str | None:
             return text_of(index.repository, commit, place)
 
         if as_json:

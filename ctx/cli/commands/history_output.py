@@ -18,7 +18,7 @@ from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, Month
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import date_of
 
-TextOf = Callable[[bytes, ChangedLines], str | None]
+TextOf = Callable[[str, ChangedLines], str | None]
 """Returns changed lines of a commit, None if they cannot be read."""
 SCHEMA = 1
 """Version of the JSON answer; raised by incompatible changes."""
@@ -33,7 +33,7 @@ def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, pref
     for hit in answer.hits:
         merge = " (merge)" if hit.is_merge else ""
         lines += [
-            f"{hit.commit.hex()[:12]} {date_of(hit.author_time)} {hit.author}{merge}",
+            f"{hit.commit[:12]} {date_of(hit.author_time)} {hit.author}{merge}",
             f"    {hit.subject}",
         ]
         for place in hit.places:
@@ -70,13 +70,13 @@ def closing_line(answer: HistoryAnswer) -> str:
     """Return the last line: number of commits found and searched, and the revision."""
     coverage, count = answer.coverage, len(answer.hits)
     commits = pluralize(count, "commit") if count else "no commits"
-    parts = [f"{commits} of {coverage.commits:,} in {answer.revision} {answer.commit.hex()[:12]}"]
+    parts = [f"{commits} of {coverage.commits:,} in {answer.revision} {answer.commit[:12]}"]
     if coverage.passed != coverage.commits:
         parts.append(f"{coverage.passed:,} pass the filters")
     if coverage.indexed:
         parts.append(f"{coverage.indexed:,} newly indexed")
-    if coverage.cut:
-        parts.append(f"{coverage.cut:,} large ones truncated")
+    if coverage.truncated:
+        parts.append(f"{coverage.truncated:,} large ones truncated")
     return f"-- {'; '.join(parts)}; {answer.seconds:.2f} s"
 
 
@@ -91,7 +91,7 @@ def print_json_answer(answer: HistoryAnswer, text_of: TextOf | None, timeline: b
             "type": "history",
             "schema": SCHEMA,
             **revision_fields(answer.revision, answer.commit, answer.tree),
-            "coverage": fields_of(answer.coverage),
+            "coverage": fields_of(answer.coverage, truncated="cut"),
             "message": message,
             **({"timeline": months} if timeline else {}),
             "hits": [hit_object(hit, text_of) for hit in answer.hits],

@@ -10,12 +10,12 @@ from ctx.cli.commands import options
 from ctx.cli.commands.answer_output import submodule_object
 from ctx.cli.commands.printing import print_json
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
+from ctx.reports import ALREADY_INDEXED, IndexReport
 from ctx.search.coverage import submodules_in_words
 from ctx.search.submodules import pinned_below
 from ctx.text.escaping import escape_control
 from ctx.text.paths import c_escape, quoted
 from ctx.text.pluralize import pluralize
-from ctx.types import ALREADY_INDEXED, IndexReport
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -149,7 +149,7 @@ def counts(report: IndexReport | None) -> dict[str, str | int | None]:
 
 def summary(report: IndexReport) -> str:
     """Return the result of a run as one line."""
-    where = f"{report.revision} (tree {report.tree.hex()[:12]})"
+    where = f"{report.revision} (tree {report.tree[:12]})"
     if report.skipped == ALREADY_INDEXED:
         return f"{where} is indexed already"
     if report.remote is not None and report.remote.elsewhere:
@@ -169,6 +169,6 @@ def summary(report: IndexReport) -> str:
         parts.append(f"{pluralize(left_out, 'file')} left out (`git ctx status` says why)")
     if report.remote is not None and (report.remote.embedded or report.remote.reused):
         remote = report.remote
-        cut = f", {remote.cut:,} too long and read in part" if remote.cut else ""
+        cut = f", {remote.truncated:,} too long and read in part" if remote.truncated else ""
         parts.append(f"{remote.embedded:,} embedded by {remote.model}, {remote.reused:,} reused{cut}")
     return f"indexed {where}: {'; '.join(parts)}; {report.seconds:.1f} s"

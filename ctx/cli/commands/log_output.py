@@ -6,9 +6,9 @@ from ctx.cli.commands.printing import fields_of, print_json, print_lines
 from ctx.maintenance import local_log
 from ctx.maintenance.background import log
 from ctx.maintenance.background.run_lock import current_run
+from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import when
-from ctx.types import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 
 SHOWN = 50
 """Maximum number of runs to show, the newest."""

@@ -12,7 +12,7 @@ from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
-    from ctx.types import Plan
+    from ctx.reports import IndexPlan
 
 
 @click.command
@@ -37,7 +37,7 @@ def command(revision: str | None, branch: str | None, as_json: bool) -> int:
     return 0
 
 
-def fields(plan: Plan) -> dict[str, object]:
+def fields(plan: IndexPlan) -> dict[str, object]:
     """Return a plan as JSON fields."""
     return {
         "type": "plan_result",
@@ -56,10 +56,10 @@ def fields(plan: Plan) -> dict[str, object]:
     }
 
 
-def text(plan: Plan) -> str:
+def text(plan: IndexPlan) -> str:
     """Return a plan as text."""
-    commit = f" {plan.commit.hex()[:12]}" if plan.commit else ""
-    where = escape_control(f"{plan.revision}{commit}, tree {plan.tree.hex()[:12]}")
+    commit = f" {plan.commit[:12]}" if plan.commit else ""
+    where = escape_control(f"{plan.revision}{commit}, tree {plan.tree[:12]}")
     if plan.covered:
         return f"{where} is indexed: nothing to do"
     lines = [

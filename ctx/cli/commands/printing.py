@@ -58,17 +58,17 @@ def plain(value: Any) -> Any:
     return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def revision_fields(name: str, commit: bytes | None, tree: bytes) -> dict[str, str | None]:
+def revision_fields(name: str, commit: str | None, tree: str) -> dict[str, str | None]:
     """Return the fields that identify a revision, the same in every object.
 
     `revision` is the id of the commit, or of the tree if no commit was named; `revisionName` is the requested
     name, or the branch of HEAD if none was given.
     """
     return {
-        "revision": (commit or tree).hex(),
+        "revision": commit or tree,
         "revisionName": name,
-        "commit": commit.hex() if commit else None,
-        "tree": tree.hex(),
+        "commit": commit,
+        "tree": tree,
     }
 
 
@@ -93,7 +93,7 @@ def paths_fields(name: str, paths: Iterable[str | bytes]) -> dict[str, list[str]
 
 def shown_path(path: str | bytes, prefix: bytes = b"") -> str:
     """Return a path of the repository for display: relative to the directory `prefix`, quoted as git does."""
-    return quoted(from_here(os.fsencode(path), prefix))
+    return quoted(from_here(os.fsdecode(path), prefix))
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -10,15 +10,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from ctx.cli.commands.printing import fields_of, print_json
+from ctx.reports import IndexReport, Progress
 from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
-from ctx.types import IndexReport, Progress
 
 if TYPE_CHECKING:
     import rich.progress
 
     from ctx.index import Index
-    from ctx.types import Plan
+    from ctx.reports import IndexPlan
 
 NOTICEABLE = 1.0
 """Seconds of work from which indexing is announced."""
@@ -65,7 +65,7 @@ def open_index(reporter: Reporter) -> Iterator[Index]:
         yield index
 
 
-def announce(plan: Plan) -> None:
+def announce(plan: IndexPlan) -> None:
     """Print the cost of indexing a revision before the search, if it is noticeable."""
     if plan.seconds >= NOTICEABLE:
         text = (
@@ -193,7 +193,7 @@ class JsonLines(Reporter):
             print_json({"type": "skipped", "reason": report.skipped})
             return
         self.rise(100)
-        remote = {"remote": fields_of(report.remote, elsewhere="")} if report.remote else {}
+        remote = {"remote": fields_of(report.remote, truncated="cut", elsewhere="")} if report.remote else {}
         print_json(
             {
                 "type": "finished",

@@ -13,7 +13,7 @@ from ctx.cli.commands.printing import paths_fields, print_json, print_lines, sho
 from ctx.cli.commands.snippet import numbered
 
 if TYPE_CHECKING:
-    from ctx.types import Cited
+    from ctx.types import CitedLines
 
 
 @click.command
@@ -43,13 +43,13 @@ def command(citations: tuple[str, ...], plain: bool, as_json: bool) -> int:
     return 0
 
 
-def fields(cited: Cited) -> dict[str, object]:
+def fields(cited: CitedLines) -> dict[str, object]:
     """Return cited lines as JSON fields."""
     from ctx.search.citations import citation
 
     return {
         "citation": citation(cited.blob, cited.first, cited.last),
-        "blob": cited.blob.hex(),
+        "blob": cited.blob,
         "contentStartLine": cited.first,
         "contentEndLine": cited.last,
         "content": cited.text,
@@ -57,7 +57,7 @@ def fields(cited: Cited) -> dict[str, object]:
     }
 
 
-def lines(cited: Cited, prefix: bytes) -> Iterator[str]:
+def lines(cited: CitedLines, prefix: bytes) -> Iterator[str]:
     """Yield the citation with the paths in HEAD, then the numbered lines."""
     from ctx.search.citations import SHORT, citation
 

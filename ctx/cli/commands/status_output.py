@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
+from ctx.maintenance.status import CatchUp, ModelStatus, SnapshotStatus, Status
 from ctx.storage.descriptor import Descriptor
+from ctx.storage.snapshots import Provenance
 from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import size, when
-from ctx.types import CatchUp, ModelStatus, Provenance, SnapshotStatus, Status
 
 
 def print_json_status(status: Status) -> None:
@@ -46,13 +47,13 @@ def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
 def model_object(one: ModelStatus) -> dict[str, Any]:
     """Return the stored data of one model service as an object."""
     head = {"clusters": one.clusters, "done": one.done, "complete": one.done == one.clusters}
-    return fields_of(one, trees="snapshots", clusters="", done="", cut="cutTexts", size="sizeBytes") | {
+    return fields_of(one, trees="snapshots", clusters="", done="", truncated="cutTexts", size="sizeBytes") | {
         "descriptorFields": Descriptor.parse(one.descriptor).as_dict(),
         "head": None if one.clusters is None else head,
     }
 
 
-def provenance_object(line: Provenance, tree: bytes) -> dict[str, Any]:
+def provenance_object(line: Provenance, tree: str) -> dict[str, Any]:
     """Return one entry of the provenance log as an object."""
     return fields_of(line, new_clusters="processedNewClusters") | revision_fields(
         line.revision, line.commit, tree
@@ -84,7 +85,7 @@ def model_lines(one: ModelStatus) -> list[str]:
     if one.clusters is not None and one.done == one.clusters:
         of_head = ": HEAD is complete"
     since = "configured" if one.configured else "configured before"
-    cut = f", {pluralize(one.cut, 'text')} truncated" if one.cut else ""
+    cut = f", {pluralize(one.truncated, 'text')} truncated" if one.truncated else ""
     drop = f"  `git ctx gc --drop-descriptor {one.descriptor}` removes it"
     return [
         f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}{cut}",
@@ -100,7 +101,7 @@ def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     shares = sorted(snapshot.languages.items(), key=lambda item: -item[1])[:6]
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in sorted(snapshot.skipped.items()))
     return [
-        f"tree {snapshot.tree.hex()[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
+        f"tree {snapshot.tree[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
         f"  {pluralize(snapshot.files, 'file')}, {size(snapshot.files_size)}, "
         + pluralize(snapshot.lines, "line"),
         f"  {chunks} in {pluralize(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
@@ -118,7 +119,7 @@ def short_name(revision: str) -> str:
 
 def origin(line: Provenance) -> str:
     """Return revision, version, trigger, user and numbers of chunks of a provenance entry as text."""
-    commit = f" ({line.commit.hex()[:12]})" if line.commit else ""
+    commit = f" ({line.commit[:12]})" if line.commit else ""
     user = f", by {line.user}" if line.user else ""
     counts = ""
     if line.embedded_chunks is not None and line.reused_chunks is not None:
@@ -131,9 +132,9 @@ def catch_up(head: CatchUp) -> str:
     if head.tree is None:
         return "no commit yet"
     if head.covered:
-        return f"tree {head.tree.hex()[:12]} is indexed"
+        return f"tree {head.tree[:12]} is indexed"
     if head.missing:
         missing = pluralize_with(head.missing, "file", "that is", "that are")
-        return f"tree {head.tree.hex()[:12]} is indexed except for {missing} not in this clone"
+        return f"tree {head.tree[:12]} is indexed except for {missing} not in this clone"
     cost = f"{pluralize(head.new_blobs, 'new blob')}, about {pluralize(head.chunks, 'chunk')}"
-    return f"tree {head.tree.hex()[:12]} is not indexed: {cost}"
+    return f"tree {head.tree[:12]} is not indexed: {cost}"

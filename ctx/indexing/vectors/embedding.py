@@ -21,9 +21,9 @@ from ctx.models.centre import Reference, centred
 from ctx.models.document_text import text_hash, texts_of
 from ctx.models.embedder import EmbeddingService, tokens_of
 from ctx.models.precision import encode_vectors
+from ctx.reports import EmbeddingReport, Progress
 from ctx.storage.clusters import Document, encode_cluster
 from ctx.storage.records import decode_record
-from ctx.types import EmbeddingReport, Progress
 
 if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel
@@ -99,7 +99,12 @@ class Embedding:
         if self._is_alone:
             self._model.journal.clear()
         reused = self._chunks - self._embedded
-        return EmbeddingReport(settings.model, self._embedded, reused, len(self._embedder.truncated))
+        return EmbeddingReport(
+            model=settings.model,
+            embedded=self._embedded,
+            reused=reused,
+            truncated=len(self._embedder.truncated),
+        )
 
     def _batches(self, missing: Sequence[Pair]) -> Iterator[PendingCluster | Batch]:
         """Yield every cluster, and full batches of new texts across clusters."""
@@ -152,8 +157,18 @@ class Embedding:
     def _report(self) -> None:
         cost = self._tokens * self._model.settings.price / 1e6
         share = min(1.0, self._worth / max(self._total, 1))
-        done, total = self._done, self._total
-        self._progress(Progress(done, total, self._embedded, done, total, self._tokens, cost, share))
+        self._progress(
+            Progress(
+                files_done=self._done,
+                files_total=self._total,
+                chunks=self._embedded,
+                clusters_done=self._done,
+                clusters_total=self._total,
+                tokens=self._tokens,
+                cost=cost,
+                share=share,
+            )
+        )
 
     def _finish(self, waiting: PendingCluster) -> None:
         """Write a cluster whose vectors are complete."""

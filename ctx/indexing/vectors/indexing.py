@@ -20,12 +20,12 @@ from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.document_text import text_hash, texts_of
 from ctx.models.embedding_model import EmbeddingModel
 from ctx.models.model_files import TRUNCATED_TEXTS
+from ctx.reports import EmbeddingReport, Progress
 from ctx.session import take_shared
 from ctx.storage.clusters import HASH_BYTES
 from ctx.storage.partition import Node
 from ctx.storage.snapshots import NodeRecord
 from ctx.storage.store import Store
-from ctx.types import EmbeddingReport, Progress
 
 if TYPE_CHECKING:
     from ctx.models.http import TimeBudget
@@ -44,12 +44,12 @@ def embed_tree(
     if model is None:
         return None
     if model.snapshots.covered(tree) is not None:
-        return EmbeddingReport(model.settings.model, 0, 0, 0)
+        return EmbeddingReport(model=model.settings.model)
     if not may_ask and VectorIndexer(session, model).pairs.lacking(tree):
         return None
     with alone(session.store) as mine:
         if not mine:
-            return EmbeddingReport(model.settings.model, 0, 0, 0, elsewhere=True) if may_ask else None
+            return EmbeddingReport(model=model.settings.model, elsewhere=True) if may_ask else None
         if may_ask:
             # Fetch vectors that others have shared before paying for them.
             take_shared(session, tree, indexing=True)
@@ -137,7 +137,7 @@ class VectorIndexer:
         With `budget`, a run of another process that holds the `alone` lock may be in progress.
         """
         if not missing:
-            return EmbeddingReport(self._model.settings.model, 0, 0, 0)
+            return EmbeddingReport(model=self._model.settings.model)
         embedder = self._model.embedder(budget=budget)
         try:
             return Embedding(

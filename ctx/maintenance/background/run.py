@@ -17,8 +17,8 @@ from ctx.maintenance.background import log
 from ctx.maintenance.background.detach import detach, forget_surroundings, settle
 from ctx.maintenance.background.run_lock import RunLock
 from ctx.maintenance.due import collect_if_due
+from ctx.reports import INDEXING_IN_PROGRESS
 from ctx.storage.store import Store
-from ctx.types import INDEXING_IN_PROGRESS
 
 WAITS = 600.0
 """Seconds to wait for another process that is indexing."""
@@ -118,7 +118,7 @@ def cover_heads(
                     time.sleep(PAUSE)
                     continue
                 covered[head.commit] = log.Covered(
-                    report.tree.hex(),
+                    report.tree,
                     report.revision,
                     report.skipped,
                     report.processed_new_clusters,

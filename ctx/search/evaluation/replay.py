@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -95,6 +96,4 @@ class Replay:
         filters = FileFilter(self._session.repository)
         tuning = setting.tuning._replace(text_of=texts_of_rows(self._parents.records, self._session.text))
         hits, _ = search_view(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
-        return [
-            Shown((hit.path, *hit.also_at), hit.position.start_line, hit.position.end_line) for hit in hits
-        ]
+        return [Shown(tuple(map(os.fsencode, (hit.path, *hit.also_at))), *hit.lines) for hit in hits]

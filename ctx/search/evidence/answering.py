@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -76,8 +77,8 @@ def search_files(session: SearchSession, request: Request, *, excerpts: bool = T
     answer = repairing(ask)
     lacking = lacks_in_words(answer.about, session.repository.settings.is_partial_clone)
     message = session.remark(answer.about.message or lacking)
-    about = answer.about._replace(message=message, seconds=time.monotonic() - started)
-    return answer._replace(about=about)
+    about = replace(answer.about, message=message, seconds=time.monotonic() - started)
+    return replace(answer, about=about)
 
 
 def answer_files(
@@ -95,7 +96,7 @@ def answer_files(
     """
     allowed, message = allowed_files(opened.view, filters)
     ranked_with = session.tuning.ranked_with
-    about = opened.about._replace(message=opened.about.message or message, ranked_with=ranked_with)
+    about = replace(opened.about, message=opened.about.message or message, ranked_with=ranked_with)
     case = case_of(session, opened, text, limit * _ROWS_PER_FILE, allowed, most_files=limit)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
     edges = edges_among(case, files[:_MOST_CONNECTED])
@@ -109,7 +110,7 @@ def answer_files(
         budget -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
     terms = query_terms(case.query) + similar_terms(case.query, similar_words_of(hits))
-    return FileAnswer(about, text, terms, TOKENIZER, tuple(hits))
+    return FileAnswer(about=about, query=text, terms=terms, tokenizer=TOKENIZER, hits=tuple(hits))
 
 
 def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:

@@ -27,11 +27,12 @@ Past = Mapping[bytes, Sequence[Mapping[str, Any]]]
 """Evidence of commits by path, best first."""
 
 
-def past_of(session: SearchSession, commit: bytes | None, text: str, paths: Sequence[bytes]) -> Past:
+def past_of(session: SearchSession, commit: str | None, text: str, paths: Sequence[bytes]) -> Past:
     """Return the commits reachable from `commit` that match a text, grouped by changed path."""
     view = None
     if commit is not None:
-        view = Views(session.store).find(view_name(commit, edges(session.repository)), commit)
+        tip = bytes.fromhex(commit)
+        view = Views(session.store).find(view_name(tip, edges(session.repository)), tip)
     if view is None or not view.commits:
         return {}
     scores = rank(view, text).commit

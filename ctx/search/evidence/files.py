@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -95,18 +96,18 @@ def file_hit(
     excerpts, left_out = _excerpts(record, chunks, texts, budget)
     blob, language = case.key(file)
     return FileHit(
-        case.corpus.view.path(file),
-        language or None,
-        blob,
-        is_test,
-        round(logistic(ranked[0].margin) / best_score, 6) if ranked and best_score else 0.0,
-        ranked[0].margin if ranked else 0.0,
-        parts,
-        reasons(case.corpus.view.path(file), evidence, parts),
-        tuple(evidence),
-        _listed(record, chunks),
-        excerpts,
-        left_out,
+        path=os.fsdecode(case.corpus.view.path(file)),
+        language=language or None,
+        blob=blob.hex(),
+        is_test=is_test,
+        score=round(logistic(ranked[0].margin) / best_score, 6) if ranked and best_score else 0.0,
+        margin=ranked[0].margin if ranked else 0.0,
+        contributions=parts,
+        reasons=reasons(case.corpus.view.path(file), evidence, parts),
+        evidence=tuple(evidence),
+        symbols=_listed(record, chunks),
+        excerpts=excerpts,
+        left_out=left_out,
     )
 
 

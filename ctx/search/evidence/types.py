@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ctx.ranking.query_terms import QueryTerm
@@ -30,7 +31,8 @@ class Excerpt(NamedTuple):
     text: str | None
 
 
-class FileHit(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileHit:
     """A file in a search result.
 
     `contributions` add up to `margin`, the ranker's sum for the best chunk of the file. `score` is in 0..1,
@@ -38,9 +40,9 @@ class FileHit(NamedTuple):
     `left_out` is the number of excerpts that did not fit.
     """
 
-    path: bytes
+    path: str
     language: str | None
-    blob: bytes
+    blob: str
     is_test: bool
     score: float
     margin: float
@@ -52,7 +54,8 @@ class FileHit(NamedTuple):
     left_out: int = 0
 
 
-class FileAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAnswer:
     """The files that match a question, best first; `about` is the answer without its hits."""
 
     about: Answer
@@ -62,7 +65,8 @@ class FileAnswer(NamedTuple):
     hits: tuple[FileHit, ...]
 
 
-class Explanation(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
     """The reasons why a file is or is not selected for a task.
 
     `indexing` is INDEXED, SKIPPED (with `reason`) or NOT_IN_TREE. `selection` is one of SELECTION of
@@ -72,7 +76,7 @@ class Explanation(NamedTuple):
     """
 
     about: Answer
-    path: bytes
+    path: str
     task: str
     terms: tuple[QueryTerm, ...]
     indexing: str

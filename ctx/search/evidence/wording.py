@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from ctx.search.citations import SHORT, citation
@@ -52,8 +53,8 @@ def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
     lines += _edges("uses", explanation.uses, prefix, outgoing=True)
     lines += _edges("used by", explanation.used_by, prefix, outgoing=False)
     about = explanation.about
-    commit = f" {about.commit.hex()[:12]}" if about.commit else ""
-    parts = [f"{about.revision}{commit}", f"tree {about.tree.hex()[:12]} ({about.resolved_by})"]
+    commit = f" {about.commit[:12]}" if about.commit else ""
+    parts = [f"{about.revision}{commit}", f"tree {about.tree[:12]} ({about.resolved_by})"]
     if about.ranked_with:
         parts.append(f"ranked with {', '.join(about.ranked_with)}")
     lines.append(escape_control(f"-- {'; '.join(parts)}"))
@@ -69,7 +70,7 @@ def _edges(title: str, edges: Sequence[Edge], prefix: bytes, *, outgoing: bool) 
     for path, own in list(files.items())[:_MOST_LISTED]:
         symbols = ", ".join(dict.fromkeys(edge.symbol for edge in own[:4]))
         more = f" and {len(own) - 4} more" if len(own) > 4 else ""
-        place = quoted(from_here(path, prefix))
+        place = quoted(from_here(os.fsdecode(path), prefix))
         lines.append(f"    {title} {place}: {own[0].relation} {escape_control(symbols)}{more}")
     if len(files) > _MOST_LISTED:
         lines.append(f"    {title} {pluralize(len(files) - _MOST_LISTED, 'more file')}")

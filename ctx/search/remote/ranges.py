@@ -7,6 +7,7 @@ ranking gives another list, and both are fused.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from ctx.search.changes import Changed, local_hits
 from ctx.search.hits import FileFilter, Mask, search_view
 from ctx.search.remote.choosing import Part, Searched
 from ctx.search.remote.searching import POOL, Find, ServiceSearch
-from ctx.types import Found, Hit, ModelOptions, Request, by_score
+from ctx.types import Hit, ModelOptions, RankedHits, Request, by_score
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -29,7 +30,7 @@ def search_ranges(
     sides: Sequence[Changed],
     request: Request,
     filters: FileFilter,
-) -> Found:
+) -> RankedHits:
     """Return the hits. Only chunks that differ are embedded."""
 
     def retrieve(text: str, most: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
@@ -41,7 +42,7 @@ def search_ranges(
         agreement = {identity_of(hit): max(0.0, hit.agreement) for hit in near}
         # If no word of the query occurs in the trees, the local order reflects only vector similarity.
         found = fuse_hits([near, local] if has_words else [near])
-        return [hit._replace(agreement=agreement.get(identity_of(hit), 0.0)) for hit in found[:most]], message
+        return [replace(hit, agreement=agreement.get(identity_of(hit), 0.0)) for hit in found[:most]], message
 
     searched = [
         Searched(side.view, [Part(session, side.view)], {side.view.cluster_of(file) for file in side.chunks})

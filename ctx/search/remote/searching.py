@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ from ctx.search.hits import FileFilter, Mask, search_view
 from ctx.search.remote.choosing import Searched, choose, name_beside
 from ctx.storage.views.view import View
 from ctx.text.pluralize import pluralize
-from ctx.types import Found, Hit, ModelOptions
+from ctx.types import Hit, ModelOptions, RankedHits
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -90,7 +91,7 @@ class ServiceSearch:
                 "a reranker, or ctx.embedder.precision int8, f16 or f32"
             )
 
-    def answer(self, query: str, limit: int) -> Found:
+    def answer(self, query: str, limit: int) -> RankedHits:
         """Return the hits.
 
         Raises CtxError if a threshold is given and no scores exist that it applies to.
@@ -118,7 +119,7 @@ class ServiceSearch:
         elif self._options.min_score is not None:
             hits = [hit for hit in hits if hit.agreement >= self._options.min_score]
         message = "; ".join(dict.fromkeys(filter(None, (message, *self._messages)))) or None
-        return Found(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
+        return RankedHits(hits[:limit], message, tuple(self._ranked_with), tuple(self._further_queries))
 
     def _query_vector(self, model: EmbeddingModel, query: str) -> npt.NDArray[np.float32] | None:
         try:
@@ -176,7 +177,7 @@ class ServiceSearch:
         asked = self._options.min_score
         least = settings.min_score if asked is None else asked
         scored = [
-            hit._replace(score=round(score, 6))
+            replace(hit, score=round(score, 6))
             for hit, score in zip(hits, scores, strict=True)
             if score is not None and score >= least
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,8 @@ def test_each_commit_is_asked_for_in_the_tree_before_it(project):
             view = parents.view(index.repository.commit_info(commit.parent).tree)
             hits, _ = search_view(view, parents.records(view), "revoke", 5, FileFilter(index.repository))
             text = b"".join(
-                index.repository.read_blob(hit.blob)[hit.position.start : hit.position.end] for hit in hits
+                index.repository.read_blob(bytes.fromhex(hit.blob))[hit.position.start : hit.position.end]
+                for hit in hits
             )
             assert (b"def revoke" in text) is (defined is not None)
         view = parents.view(index.repository.commit_info(newest.parent).tree)
@@ -68,7 +70,7 @@ def test_the_same_tree_gives_the_same_answer_as_a_search(project):
             view, parents.records(view), "expire the session", 5, FileFilter(index.repository)
         )
         found = index.search("expire the session", limit=5, revision="HEAD^").hits
-        assert hits == [hit._replace(reader=None) for hit in found]
+        assert hits == found
 
 
 def test_parents_leave_no_snapshot_no_log_and_no_view(project):
@@ -81,7 +83,7 @@ def test_parents_leave_no_snapshot_no_log_and_no_view(project):
         for revision in ("HEAD^", "HEAD^^"):
             parents.view(index.resolve(revision).tree)
         after = files(Path(index.session.store.path))
-        assert index.status()._replace(store_size=0) == status._replace(store_size=0)
+        assert replace(index.status(), store_size=0) == replace(status, store_size=0)
     assert {
         name for name in after.keys() - before.keys() if not name.startswith(("objects", "snapshots"))
     } == set()

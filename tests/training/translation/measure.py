@@ -22,8 +22,8 @@ render = ctx.ranking.query.render
 def reciprocal(index: ctx.Index, question: str, wanted: set[str]) -> float:
     files: list[str] = []
     for hit in index.search(question, limit=40, overlay="committed").hits:
-        if hit.path.decode() not in files:
-            files.append(hit.path.decode())
+        if hit.path not in files:
+            files.append(hit.path)
     ranks = [rank for rank, file in enumerate(files[:10], 1) if file in wanted]
     return 1.0 / ranks[0] if ranks else 0.0
 
