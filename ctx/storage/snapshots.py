@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgpack
 
@@ -25,6 +25,8 @@ from ctx.storage.store import Store, unusable
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
     from ctx.git.revisions import Resolution
+
+T = TypeVar("T")
 
 _KEY_BYTES = 20
 TREE_BYTES = 21
@@ -147,13 +149,13 @@ class Snapshots:
 
     def node(self, key: bytes) -> NodeRecord | None:
         """Return a node, or None if it is missing or damaged."""
-        payload = self._store.read(self._nodes, key.hex())
-        if payload is None:
-            return None
-        try:
-            return decode_node(payload)
-        except Damaged:
-            return None
+        return self._read(self._nodes, key, decode_node)
+
+    def _read(self, area: str, key: bytes, decode: Callable[[bytes], T]) -> T | None:
+        payload = self._store.read(area, key.hex())
+        with suppress(Damaged):
+            return None if payload is None else decode(payload)
+        return None
 
     def has_node(self, key: bytes) -> bool:
         """Return True if there is a readable node."""
@@ -180,12 +182,7 @@ class Snapshots:
 
     def partial(self, tree: bytes) -> Partial | None:
         """Return the stored state of a tree with missing blobs, or None."""
-        payload = self._store.read(self._partial, tree.hex())
-        if payload is None:
-            return None
-        with suppress(Damaged):
-            return decode_partial(payload)
-        return None
+        return self._read(self._partial, tree, decode_partial)
 
     def write_partial(self, tree: bytes, partial: Partial) -> None:
         """Store the state of a tree with missing blobs."""

@@ -44,8 +44,7 @@ class Catalog:
     def __init__(self, store: Store, descriptor: str, words_version: int) -> None:
         self._store = store
         self.group = f"{descriptor}-w{words_version}"
-        self._folder = os.path.join(store.path, "views", self.group)
-        self._alternates = [os.path.join(path, "views", self.group) for path in store.alternates]
+        self._folders = [os.path.join(path, "views", self.group) for path in (store.path, *store.alternates)]
         self._segments: dict[str, Segment] = {}
         self._views: dict[bytes, View] = {}
 
@@ -55,12 +54,10 @@ class Catalog:
             return self._keep(tree, open_)
         for name in (_VIEW + tree.hex(), _OVERLAY + tree.hex()):
             for path in self._files(name):
-                try:
+                with suppress(OSError, Damaged):
                     view = self._load(path, tree)
-                except (OSError, Damaged):
-                    continue
-                self._use(name)
-                return self._keep(tree, view)
+                    self._use(name)
+                    return self._keep(tree, view)
         return None
 
     def _keep(self, tree: bytes, view: View) -> View:
@@ -134,17 +131,17 @@ class Catalog:
             remove_file(self._file(prefix + tree.hex()))
 
     def close(self) -> None:
-        """Let go of what is kept in memory."""
+        """Release the views and segments in memory."""
         for view in self._views.values():
-            view.corpus = None  # which refers to its view: neither would go by itself
+            view.corpus = None  # breaks a reference cycle
         self._views.clear()
         self._segments.clear()
 
     def clear(self) -> None:
         """Remove all views and segments and stop reading from alternates, so that everything is rebuilt."""
         self.close()
-        self._alternates.clear()
-        for path in _by_age(self._folder, _VIEW, _OVERLAY, _SEGMENT):
+        del self._folders[1:]
+        for path in _by_age(self._folders[0], _VIEW, _OVERLAY, _SEGMENT):
             remove_file(path)
 
     def prune(self, are_tips: Tips) -> None:
@@ -154,17 +151,16 @@ class Catalog:
         """
         self._store.sweep()
         named: set[str] = set()
-        views, overlays = _by_age(self._folder, _VIEW), _by_age(self._folder, _OVERLAY)
+        folder = self._folders[0]
+        views, overlays = _by_age(folder, _VIEW), _by_age(folder, _OVERLAY)
         kept = {*views[:_KEPT_VIEWS], *overlays[:_KEPT_OVERLAYS], *_tips(views[_KEPT_VIEWS:], are_tips)}
         for path in (*views, *overlays):
-            try:
+            with suppress(OSError, Damaged):
                 if path in kept:
                     named.update(_names(map_file(path)[1]))
                     continue
-            except (OSError, Damaged):
-                pass
             remove_file(path)
-        for path in _by_age(self._folder, _SEGMENT):
+        for path in _by_age(folder, _SEGMENT):
             if os.path.basename(path) not in named and _age(path) > _GRACE:
                 remove_file(path)
 
@@ -176,29 +172,24 @@ class Catalog:
 
     def _use(self, name: str) -> bool:
         """Update the modification time of a used file. Return True if the file exists."""
-        try:
+        with suppress(OSError):
             os.utime(self._file(name))
-        except FileNotFoundError:
-            return any(map(os.path.exists, self._files(name)))
-        except OSError:
-            return True
-        return True
+        return any(map(os.path.exists, self._files(name)))
 
     def _write(self, name: str, data: bytes) -> None:
         with suppress(StoreUnusable):  # views are a cache; searching works on a read-only store
             self._store.write_file(self._file(name), data)
 
     def _file(self, name: str) -> str:
-        return os.path.join(self._folder, name)
+        return os.path.join(self._folders[0], name)
 
-    def _files(self, name: str) -> Iterator[str]:
-        """Yield the possible paths of a file: in this store, then in those of alternates."""
-        for folder in (self._folder, *self._alternates):
-            yield os.path.join(folder, name)
+    def _files(self, name: str) -> list[str]:
+        """Return the possible paths of a file: in this store, then in those of alternates."""
+        return [os.path.join(folder, name) for folder in self._folders]
 
     def _by_age(self, *prefixes: str) -> Iterator[str]:
         """Yield the paths of files, youngest first, this store before alternates."""
-        for folder in (self._folder, *self._alternates):
+        for folder in self._folders:
             yield from _by_age(folder, *prefixes)
 
 
