@@ -39,16 +39,23 @@ def find(text: str, sentinels: Sentinels) -> Found | None:
     """Return the block in a text, None if it has none. Raises Unreadable if its sentinels were edited."""
     lines, place = [], 0
     for line in text.splitlines(keepends=True):
-        if line.strip("\ufeff \t\r\n") in sentinels:
-            lines.append((place + line.index(line.strip("\ufeff \t\r\n")), place + len(line), line.strip()))
+        sign = line.strip("\ufeff \t\r\n")
+        if sign in sentinels:
+            lines.append((place + line.index(sign), place + len(line), sign))
         place += len(line)
     if not lines:
         return None
-    if [line.strip("\ufeff") for _, _, line in lines] != list(sentinels):
+    if [sign for _, _, sign in lines] != list(sentinels):
         raise Unreadable(f"the lines {sentinels.start} and {sentinels.end} of git-ctx were edited")
     (start, inner, _), (last, end, _) = lines
-    body = text[inner:last].replace("\r\n", "\n").rstrip("\n")
-    return Found(start, end, body)
+    return Found(start, end, text[inner:last].replace("\r\n", "\n").rstrip("\n"))
+
+
+def _existing(text: str, sentinels: Sentinels) -> Found:
+    found = find(text, sentinels)
+    if found is None:
+        raise Unreadable("the block of git-ctx is no longer there")
+    return found
 
 
 def put(text: str, sentinels: Sentinels, body: str) -> tuple[str, str]:
@@ -62,9 +69,7 @@ def put(text: str, sentinels: Sentinels, body: str) -> tuple[str, str]:
 
 def replace(text: str, sentinels: Sentinels, body: str) -> str:
     """Return a text with the body of its block replaced. Raises Unreadable."""
-    found = find(text, sentinels)
-    if found is None:
-        raise Unreadable("the block of git-ctx is no longer there")
+    found = _existing(text, sentinels)
     eol = "\r\n" if "\r\n" in text else "\n"
     lines = _lines(sentinels, body, eol)
     if not text[found.start : found.end].endswith("\n"):
@@ -74,9 +79,7 @@ def replace(text: str, sentinels: Sentinels, body: str) -> str:
 
 def take(text: str, sentinels: Sentinels, before: str | None) -> str:
     """Return a text without its block and without the line breaks put before it. Raises Unreadable."""
-    found = find(text, sentinels)
-    if found is None:
-        raise Unreadable("the block of git-ctx is no longer there")
+    found = _existing(text, sentinels)
     head, tail = text[: found.start], text[found.end :]
     if before is None:
         before = "\r\n" if head.endswith("\r\n\r\n") else "\n" if head.endswith("\n\n") else ""

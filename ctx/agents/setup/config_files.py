@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 from ctx.agents.setup.jsonc import Unreadable
 from ctx.storage.regular_files import atomic_write, open_regular
@@ -104,10 +105,8 @@ def write(path: str, content: bytes) -> None:
 
 def remove(path: str) -> None:
     """Remove a file if it exists. Raises OSError."""
-    try:
+    with suppress(FileNotFoundError):
         os.unlink(path)
-    except FileNotFoundError:
-        pass
 
 
 def remove_empty(directories: list[str]) -> list[str]:

@@ -65,7 +65,7 @@ def plan_setup(options: SetupOptions, record: Record) -> Plan:
         try:
             in_file = files.setdefault(config_files.real(path, inside), {})
         except Unreadable as error:
-            plan.steps.append(Step(path, [agent], piece.component, LEAVE, reason=str(error)))
+            plan.steps.append(_left_alone(path, [agent], piece, error))
             continue
         in_file.setdefault(piece.name, (piece, []))[1].append(agent)
     for path, in_file in files.items():
@@ -130,6 +130,10 @@ def _refused(path: str, error: OSError) -> CtxError:
     )
 
 
+def _left_alone(path: str, agents: list[str], piece: Piece, error: Unreadable) -> Step:
+    return Step(path, agents, piece.component, LEAVE, reason=str(error))
+
+
 def _plan_file(
     plan: Plan,
     options: SetupOptions,
@@ -144,11 +148,9 @@ def _plan_file(
         for piece, _ in requested:
             pieces.check(piece.form, text)
     except Unreadable as error:
-        plan.steps.extend(
-            Step(path, agents, piece.component, LEAVE, reason=str(error)) for piece, agents in requested
-        )
+        plan.steps.extend(_left_alone(path, agents, piece, error) for piece, agents in requested)
         return
-    written = {one.piece.name: one for one in known.written} if known else {}
+    written = {one.piece.name: one for one in known.pieces} if known else {}
     for piece, agents in requested:
         old = written.get(piece.name)
         users = sorted({*agents, *(old.agents if old else ())})
@@ -157,7 +159,7 @@ def _plan_file(
         try:
             text, action, trace = pieces.put(text, piece, old.piece if old else None)
         except Unreadable as error:
-            plan.steps.append(Step(path, agents, piece.component, LEAVE, reason=str(error)))
+            plan.steps.append(_left_alone(path, agents, piece, error))
             continue
         plan.steps.append(Step(path, agents, piece.component, action, made=before is None))
         if old is not None:
@@ -167,14 +169,14 @@ def _plan_file(
             written[piece.name] = Written(piece, users, trace)
     after = text.encode()
     entries = list(written.values())
-    if not entries or (known is not None and after == before and entries == known.written):
+    if not entries or (known is not None and after == before and entries == known.pieces):
         return
     if known is None or (before is None and known.made):
         first = FileRecord(before is None, None if before is None else digest(before), True, "", [])
     else:
         intact = known.intact and before is not None and digest(before) == known.after
         first = known._replace(intact=intact)
-    plan.changes.append(Change(path, before, after, first._replace(after=digest(after), written=entries)))
+    plan.changes.append(Change(path, before, after, first._replace(after=digest(after), pieces=entries)))
 
 
 def _instructions(options: SetupOptions, agents: Iterable[str]) -> str:
@@ -196,13 +198,12 @@ def plan_removal(scope: str, root: str, agents: Sequence[str], record: Record) -
 
 
 def _plan_recorded(plan: Plan, path: str, file: FileRecord, agents: Sequence[str], record: Record) -> None:
-    asked = [one for one in file.written if not {*one.agents}.isdisjoint(agents)]
-    going = [one for one in asked if {*one.agents} <= {*agents}]
-    if not asked:
+    going = [one for one in file.pieces if {*one.agents} <= {*agents}]
+    if all({*one.agents}.isdisjoint(agents) for one in file.pieces):
         return
     left = [
         one._replace(agents=[agent for agent in one.agents if agent not in agents])
-        for one in file.written
+        for one in file.pieces
         if one not in going
     ]
     try:
@@ -211,39 +212,35 @@ def _plan_recorded(plan: Plan, path: str, file: FileRecord, agents: Sequence[str
         if going and before is not None:
             config_files.check_writable(path)
     except Unreadable as error:
-        plan.steps.extend(
-            Step(path, one.agents, one.piece.component, LEAVE, reason=str(error)) for one in going
-        )
+        plan.steps.extend(_left_alone(path, one.agents, one.piece, error) for one in going)
         return
     if before is None:
         plan.changes.append(Change(path, None, None, None))
         return
     plan.steps.extend(Step(path, one.agents, one.piece.component, TAKE) for one in going)
     intact = file.intact and digest(before) == file.after
-    if not left and intact:
-        first = record.copy(file.before) if file.before is not None else None
-        if file.made or first is not None:
-            plan.changes.append(Change(path, before, first, None))
-            return
+    first = record.copy(file.before)
+    if not left and intact and (file.made or first is not None):
+        plan.changes.append(Change(path, before, first, None))
+        return
     for one in reversed(going):
         try:
             text = pieces.take(text, one.piece, one.trace)
         except Unreadable as error:
-            if _is_gone(text, one):
-                continue
+            if not _is_recognised(text, one.piece):
+                continue  # another program has removed it
             plan.steps.remove(Step(path, one.agents, one.piece.component, TAKE))
-            plan.steps.append(Step(path, one.agents, one.piece.component, LEAVE, reason=str(error)))
+            plan.steps.append(_left_alone(path, one.agents, one.piece, error))
             left.append(one)
     after: bytes | None = text.encode()
     if not left and _is_empty(text):
-        first = record.copy(file.before) if file.before is not None else None
         if file.made:
             after = None
         elif first is not None and not first.strip():
             after = first
     kept = None
     if left:
-        kept = file._replace(intact=intact, after=digest(text.encode()), written=left)
+        kept = file._replace(intact=intact, after=digest(text.encode()), pieces=left)
     plan.changes.append(Change(path, before, after, kept))
 
 
@@ -291,18 +288,17 @@ def _plan_recognised(plan: Plan, path: str, found: list[tuple[str, Piece]]) -> N
         except Unreadable as error:
             # Ignore unreadable files without any trace of git-ctx.
             if pieces.MARK in text or pieces.HOOK in text or pieces.SERVER in text:
-                steps.append(Step(path, [agent], piece.component, LEAVE, reason=str(error)))
+                steps.append(_left_alone(path, [agent], piece, error))
     plan.steps.extend(steps)
     if text.encode() != before:
         plan.changes.append(Change(path, before, None if _is_empty(text) else text.encode(), None))
 
 
-def _is_gone(text: str, one: Written) -> bool:
-    """Return True if a piece has already been removed by another program."""
+def _is_recognised(text: str, piece: Piece) -> bool:
     try:
-        return not pieces.recognised(text, one.piece)
+        return pieces.recognised(text, piece)
     except Unreadable:
-        return False
+        return True
 
 
 def _is_empty(text: str) -> bool:

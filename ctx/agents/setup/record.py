@@ -42,7 +42,7 @@ class FileRecord(NamedTuple):
     before: str | None
     intact: bool
     after: str
-    written: list[Written]
+    pieces: list[Written]
 
 
 class Record:
@@ -87,8 +87,10 @@ class Record:
             os.chmod(path, 0o600)
         return name
 
-    def copy(self, name: str) -> bytes | None:
+    def copy(self, name: str | None) -> bytes | None:
         """Return the content stored under a digest, None if missing or damaged."""
+        if name is None:
+            return None
         try:
             content = config_files.read(os.path.join(self.directory, _COPIES, name))
         except Unreadable:
@@ -99,9 +101,9 @@ class Record:
         """Return the recorded components of each agent."""
         found: dict[str, set[str]] = {}
         for file in self.files.values():
-            for written in file.written:
-                for agent in written.agents:
-                    found.setdefault(agent, set()).add(written.piece.component)
+            for one in file.pieces:
+                for agent in one.agents:
+                    found.setdefault(agent, set()).add(one.piece.component)
         return {agent: frozenset(components) for agent, components in found.items()}
 
     def save(self) -> None:
@@ -155,21 +157,12 @@ def digest(content: bytes) -> str:
 
 
 def _file_out(file: FileRecord) -> dict[str, Any]:
-    pieces = [
-        {**written.piece._asdict(), "agents": written.agents, "trace": written.trace}
-        for written in file.written
-    ]
-    return {
-        "made": file.made,
-        "before": file.before,
-        "intact": file.intact,
-        "after": file.after,
-        "pieces": pieces,
-    }
+    pieces = [{**one.piece._asdict(), "agents": one.agents, "trace": one.trace} for one in file.pieces]
+    return {**file._asdict(), "pieces": pieces}
 
 
 def _file_in(file: dict[str, Any]) -> FileRecord:
-    written = [
+    pieces = [
         Written(
             Piece(str(one["form"]), str(one["component"]), tuple(map(str, one["keys"])), one["value"]),
             [str(agent) for agent in one["agents"]],
@@ -177,6 +170,5 @@ def _file_in(file: dict[str, Any]) -> FileRecord:
         )
         for one in file["pieces"]
     ]
-    before = file["before"]
-    first = None if before is None else str(before)
-    return FileRecord(bool(file["made"]), first, bool(file["intact"]), str(file["after"]), written)
+    before = None if file["before"] is None else str(file["before"])
+    return FileRecord(bool(file["made"]), before, bool(file["intact"]), str(file["after"]), pieces)
