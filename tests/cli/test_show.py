@@ -101,7 +101,7 @@ def test_what_cannot_be_shown(
     assert json.loads(run.out)["exitCode"] == status
 
 
-def test_ids_that_begin_alike_are_told_apart(git_ctx: GitCtx, project: Project) -> None:
+def test_ids_with_equal_prefixes_are_distinguished(git_ctx: GitCtx, project: Project) -> None:
     seen: dict[str, str] = {}
     for number in range(1000):
         oid = project.repo.git("hash-object", "-w", "--stdin", stdin=b"%d\n" % number).decode()

@@ -1,11 +1,11 @@
-"""A program that ends a piece of work at point after point, as `kill -9` does, and looks at what is left.
+"""Kill work at many points, as `kill -9` does, and check the index after each.
 
     python killing.py REPOSITORY SEED POINTS WORK…
 
-Half of the points are steps of the work: each file that it opens, renames, removes or stamps with a time is
-one, and it ends itself there. The other half are moments, at which it is ended from outside. After each death
-nothing in the index may be damaged, nobody may hold it, every answer has to be that of an index from scratch,
-and the same work has to come to its end. Printed is one line for each kind of work.
+Half of the points are steps of the work: it exits when it opens, renames, removes or touches a certain file.
+The other half are moments at which it is killed. Afterwards nothing in the index may be damaged, no lock may
+be held, every answer must be that of an index from scratch, and the same work must succeed. One line is
+printed for each kind of work.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def gc(path: Path) -> None:
 
 
 def background(path: Path) -> None:
-    """Cover HEAD and collect, as after a commit."""
+    """Index HEAD and collect, as after a commit."""
     place = locate(str(path))
     run_one_at_a_time(Store(place.common_dir), place, "post-commit")
 
 
 def search(path: Path) -> None:
-    """Ask about a work tree that has changed."""
+    """Search a work tree with changes."""
     with ctx.open(path) as opened:
         opened.search(QUERIES[0])
 
@@ -83,14 +83,14 @@ WORK: dict[str, Callable[[Path], None]] = {
 
 
 def answers(path: Path) -> Answers:
-    """What is found, with everything but the time that it took."""
+    """Return the search results, except for durations."""
     with ctx.open(path) as opened:
         found = [opened.search(query, limit=30) for query in QUERIES]
     return [(answer.hits, answer.tree, answer.coverage) for answer in found]
 
 
 def in_child(work: Callable[[], object]) -> tuple[int, str]:
-    """Do something in a forked process; how it ended, and what it had to say."""
+    """Run a function in a forked process; return its status and output."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -108,7 +108,7 @@ def in_child(work: Callable[[], object]) -> tuple[int, str]:
 
 
 def counting(work: Callable[[Path], None], path: Path, end: int | None) -> int:
-    """Do the work and count its steps; this process ends itself at step `end`."""
+    """Do the work and count its steps; exit at step `end`."""
     steps = 0
 
     def step(event: str, _: object) -> None:
@@ -124,7 +124,7 @@ def counting(work: Callable[[Path], None], path: Path, end: int | None) -> int:
 
 
 def ended_after(work: Callable[[Path], None], path: Path, seconds: float) -> None:
-    """Do the work in a process that is ended from outside."""
+    """Do the work in a process that is killed."""
     child = os.fork()
     if not child:
         work(path)
@@ -135,7 +135,7 @@ def ended_after(work: Callable[[Path], None], path: Path, seconds: float) -> Non
 
 
 def complaint(work: Callable[[Path], None], path: Path, expected: Answers, kept: set[bytes]) -> str:
-    """What is wrong with an index after a death; empty if nothing is. `kept` are the trees it has to have."""
+    """Return the problems of an index after a kill, or an empty text. `kept` are trees it must have."""
     with ctx.open(path) as opened:
         if os.path.isdir(opened.session.store.path):
             findings = check(opened.session, dry_run=True).findings
@@ -160,7 +160,7 @@ def complaint(work: Callable[[Path], None], path: Path, expected: Answers, kept:
 
 
 def from_scratch(path: Path) -> Answers:
-    """The answers of a copy without an index."""
+    """Return the answers of a copy without an index."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch, path.name)
         shutil.copytree(path, copy, symlinks=True, ignore=shutil.ignore_patterns("ctx"))
@@ -168,7 +168,7 @@ def from_scratch(path: Path) -> Answers:
 
 
 def die(name: str, path: Path, seed: int, points: int) -> None:
-    """Let one kind of work die at so many points. Raises SystemExit where something is wrong after it."""
+    """Kill one kind of work at `points` points. Raises SystemExit if the index is faulty afterwards."""
     work = WORK[name]
     made = random.Random(f"{seed} {name}")
     store, kept = path / ".git" / "ctx", path / ".git" / "ctx-before"

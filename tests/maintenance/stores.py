@@ -1,4 +1,4 @@
-"""Indexes to tidy up: a project that is large enough for several nodes, and what lies in its store."""
+"""Stores for tests of maintenance: a project large enough for several nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUERIES = ("renew the session of a user", "parse_header_3", "where is the token 
 
 
 class Run(NamedTuple):
-    """What a process left."""
+    """Result of a process."""
 
     status: int
     out: str
@@ -29,12 +29,12 @@ class Run(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """The object that was printed last."""
+        """Return the last printed object."""
         return json.loads(self.out.splitlines()[-1])
 
 
 def start(path: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start the program and do not wait."""
+    """Start the program without waiting for it."""
     return subprocess.Popen(
         [sys.executable, "-m", "ctx", *arguments],
         cwd=path,
@@ -47,26 +47,26 @@ def start(path: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> Run:
-    """Wait for the end of a program that was started."""
+    """Wait for a started program."""
     out, err = process.communicate(timeout=120)
     return Run(process.returncode, out, err)
 
 
 def git_ctx(path: Path, *arguments: str) -> Run:
-    """Run the program to its end."""
+    """Run the program and wait for it."""
     found = forking.run_for_text(arguments, cwd=path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     return Run(found.returncode, found.stdout, found.stderr)
 
 
 def done(path: Path, *arguments: str) -> Any:
-    """The object that the program prints, which has to succeed."""
+    """Run the program, which must succeed, and return the object that it prints."""
     run = git_ctx(path, *arguments, "--json-output")
     assert (run.status, run.err) == (0, ""), run
     return run.json
 
 
 def source(folder: str, number: int) -> str:
-    """A file of its own."""
+    """Return the text of a distinct file."""
     verb = ("renew", "parse", "check", "close")[number % 4]
     noun = ("session", "header", "token", "socket")[number // 4 % 4]
     note = f"In {folder}: {verb} the {noun} of a user."
@@ -74,12 +74,12 @@ def source(folder: str, number: int) -> str:
 
 
 def files(*folders: str, many: int = 20) -> dict[str | bytes, str | bytes | None]:
-    """Folders of so many files that each has a node."""
+    """Return directories with enough files that each has a node."""
     return {f"{name}/f{i}.py": source(name, i) for name in folders for i in range(many)}
 
 
 def indexed(repo: Repo) -> Repo:
-    """A repository with an indexed `main`, and an indexed branch `other` that is three commits away."""
+    """Return a repository with an indexed `main`, and an indexed branch `other` three commits away."""
     repo.commit(files("src", "lib/deep", "docs"))
     assert git_ctx(repo.path, "index").status == 0
     repo.branch("other")
@@ -91,13 +91,13 @@ def indexed(repo: Repo) -> Repo:
 
 
 def forget(repo: Repo, *branches: str) -> None:
-    """Delete branches, and every trace of them in the reflogs."""
+    """Delete branches and their reflog entries."""
     repo.git("branch", "--quiet", "-D", *branches)
     repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
 
 
 def store(repo: Repo) -> Path:
-    """Where the index lies."""
+    """Return the directory of the index."""
     return repo.path / ".git" / "ctx"
 
 
@@ -110,7 +110,7 @@ def age(repo: Repo, seconds: float = 4 * WEEK) -> None:
 
 
 def named(path: Path, *areas: str) -> dict[str, bytes]:
-    """The files of an index that are named by what they hold, with their bytes."""
+    """Return the files of an index that are named by their content, with their bytes."""
     top = path / ".git" / "ctx"
     found = {}
     for area in areas or ("objects", "snapshots"):
@@ -121,7 +121,7 @@ def named(path: Path, *areas: str) -> dict[str, bytes]:
 
 
 def state(repo: Repo) -> dict[str, tuple[bytes, float]]:
-    """Everything in the index, with times."""
+    """Return all files of the index, with times."""
     return {
         str(path): (path.read_bytes(), path.stat().st_mtime)
         for path in store(repo).rglob("*")
@@ -130,14 +130,14 @@ def state(repo: Repo) -> dict[str, tuple[bytes, float]]:
 
 
 def trees(repo: Repo) -> set[str]:
-    """The trees that have a snapshot."""
+    """Return the trees that have a snapshot."""
     return {
         path.parent.name + path.name for path in store(repo).glob("snapshots/*/trees/*/*") if path.is_file()
     }
 
 
 def answers(path: Path, revision: str | None = None) -> list[object]:
-    """What is found: once as a program is told, then in this process, which is quicker."""
+    """Return the answers of the program for one query, and of this process for others, which is faster."""
     named = () if revision is None else ("--revision", revision)
     run = git_ctx(path, "search", QUERIES[0], "-z", "--no-overlay", *named)
     assert (run.status, run.err) == (0, ""), run
@@ -148,7 +148,7 @@ def answers(path: Path, revision: str | None = None) -> list[object]:
 
 
 def fresh(repo: Repo, tmp_path: Path, *revisions: str, name: str = "fresh") -> Path:
-    """A clone in which only these revisions were ever indexed."""
+    """Return a clone in which only these revisions were indexed."""
     subprocess.run(["git", "clone", "--quiet", str(repo.path), str(tmp_path / name)], check=True)
     for revision in revisions:
         assert git_ctx(tmp_path / name, "index", revision).status == 0
@@ -156,5 +156,5 @@ def fresh(repo: Repo, tmp_path: Path, *revisions: str, name: str = "fresh") -> P
 
 
 def now(repo: Repo) -> None:
-    """Let the next commits and reflog entries be of today."""
+    """Date the next commits and reflog entries today."""
     repo.clock = int(time.time())

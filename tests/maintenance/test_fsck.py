@@ -1,4 +1,4 @@
-"""`git ctx fsck`: every kind of damage is found and mended, and the next search answers as before."""
+"""`git ctx fsck`: every kind of damage is found and repaired, and searches answer as before."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def foreign(path: Path) -> None:
 
 
 def of_another_name(path: Path) -> None:
-    """The bytes of another file of its kind; for the only one of its kind, of another kind."""
+    """Return the bytes of another file of the same kind, or of another kind if there is none."""
     others = [other for other in path.parent.parent.rglob("*") if other.is_file() and other != path]
     path.write_bytes((others or [store_of(path) / "CACHEDIR.TAG"])[0].read_bytes())
 
@@ -56,7 +56,7 @@ PLACES = {
 
 @pytest.fixture
 def sound(repo: Repo) -> Repo:
-    """One indexed tree of several nodes, with a view."""
+    """Return a repository with one indexed tree of several nodes, and a view."""
     repo.commit(files("src", "lib/deep"))
     assert git_ctx(repo.path, "index").status == 0
     repo.git("config", "ctx.fit", "true")
@@ -66,7 +66,7 @@ def sound(repo: Repo) -> Repo:
 
 @pytest.mark.parametrize("damage", [cut, empty, flipped, foreign, of_another_name])
 @pytest.mark.parametrize("kind", list(PLACES))
-def test_damage_is_found_and_mended(sound: Repo, kind: str, damage: Callable[[Path], None]) -> None:
+def test_damage_is_found_and_repaired(sound: Repo, kind: str, damage: Callable[[Path], None]) -> None:
     before = answers(sound.path)
     path = sorted(store(sound).glob(PLACES[kind]))[0]
     good = path.read_bytes()
@@ -93,7 +93,7 @@ def test_damage_is_found_and_mended(sound: Repo, kind: str, damage: Callable[[Pa
 
 
 @pytest.mark.parametrize("kind", ["cluster", "node"])
-def test_what_names_something_that_is_missing(sound: Repo, kind: str) -> None:
+def test_references_to_missing_files(sound: Repo, kind: str) -> None:
     before = answers(sound.path)
     with ctx.open(sound.path) as index:
         root = index.session.snapshots.tree(sound.id("HEAD^{tree}"))
@@ -109,7 +109,7 @@ def test_what_names_something_that_is_missing(sound: Repo, kind: str) -> None:
     assert git_ctx(sound.path, "fsck", "--full").status == 0
 
 
-def test_foreign_files_are_told_and_left(sound: Repo) -> None:
+def test_foreign_files_are_reported_and_kept(sound: Repo) -> None:
     strange = (
         "notes.txt", "objects/readme", "objects/x/ab/not-hex", "snapshots/x/nodes/ab/cd", "views/x/y/z",
         "pins/v1", "strange/deep/file",
@@ -128,7 +128,7 @@ def test_foreign_files_are_told_and_left(sound: Repo) -> None:
     assert "not of git-ctx, left alone: notes.txt" in git_ctx(sound.path, "fsck").out
 
 
-def test_only_full_sees_a_node_that_leaves_something_out(sound: Repo) -> None:
+def test_only_full_detects_an_incomplete_node(sound: Repo) -> None:
     before = answers(sound.path)
     with ctx.open(sound.path) as index:
         root = index.session.snapshots.tree(sound.id("HEAD^{tree}"))
@@ -144,7 +144,7 @@ def test_only_full_sees_a_node_that_leaves_something_out(sound: Repo) -> None:
     assert git_ctx(sound.path, "fsck", "--full").status == 0
 
 
-def test_only_full_sees_a_record_of_another_blob(sound: Repo) -> None:
+def test_only_full_detects_a_record_of_another_blob(sound: Repo) -> None:
     sound.commit({f"src/f{i}.py": source("longer", i) + "# more\n" * i for i in range(20)})
     done(sound.path, "index")
     with ctx.open(sound.path) as index:
@@ -163,7 +163,7 @@ def test_only_full_sees_a_record_of_another_blob(sound: Repo) -> None:
     assert "cluster" in {found["kind"] for found in run.json["findings"]}
 
 
-def test_trees_that_are_gone_cannot_be_compared(repo: Repo) -> None:
+def test_missing_trees_cannot_be_compared(repo: Repo) -> None:
     indexed(repo)
     gone = repo.id("other^{tree}")
     forget(repo, "other")
@@ -173,7 +173,7 @@ def test_trees_that_are_gone_cannot_be_compared(repo: Repo) -> None:
     assert report["findings"] == []
 
 
-def test_layout_that_was_damaged(sound: Repo) -> None:
+def test_damaged_layout_file(sound: Repo) -> None:
     (store(sound) / "version").write_bytes(b"\0\0")
     assert git_ctx(sound.path, "fsck", "--dry-run").status == 1
     assert (store(sound) / "version").read_bytes() == b"\0\0"
@@ -181,7 +181,7 @@ def test_layout_that_was_damaged(sound: Repo) -> None:
     assert (store(sound) / "version").read_text() == "1\n"
 
 
-def test_nothing_is_there(repo: Repo) -> None:
+def test_empty_store(repo: Repo) -> None:
     repo.commit(files("src", many=2))
     assert git_ctx(repo.path, "fsck").out == "checked 0 files, no damage found\n"
     assert not store(repo).exists()

@@ -1,4 +1,4 @@
-"""`git ctx gc`: what nobody needs goes, what somebody needs stays."""
+"""`git ctx gc`: unneeded data is removed, needed data is kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tree(repo: Repo, revision: str) -> str:
     return repo.id(f"{revision}^{{tree}}").hex()
 
 
-def test_a_deleted_branch_leaves_nothing_behind(repo: Repo, tmp_path: Path) -> None:
+def test_data_of_a_deleted_branch_is_removed(repo: Repo, tmp_path: Path) -> None:
     indexed(repo)
     before = answers(repo.path)
     forget(repo, "other")
@@ -56,7 +56,7 @@ def test_a_deleted_branch_leaves_nothing_behind(repo: Repo, tmp_path: Path) -> N
     assert git_ctx(repo.path, "fsck", "--full").status == 0
 
 
-def test_what_went_is_made_again(repo: Repo) -> None:
+def test_removed_data_is_rebuilt(repo: Repo) -> None:
     indexed(repo)
     other = repo.id("other").hex()
     expected, held = answers(repo.path, other), named(repo.path)
@@ -86,7 +86,7 @@ def test_dry_run_changes_nothing(repo: Repo) -> None:
     }
 
 
-def test_what_is_said_to_people(repo: Repo) -> None:
+def test_text_output(repo: Repo) -> None:
     indexed(repo)
     forget(repo, "other")
     run = git_ctx(repo.path, "gc", "--grace=now", "--dry-run")
@@ -133,7 +133,7 @@ def test_grace_by_configuration(repo: Repo) -> None:
     assert "ctx.gcGrace" in run.err
 
 
-def test_use_makes_young(repo: Repo) -> None:
+def test_used_data_is_young(repo: Repo) -> None:
     indexed(repo)
     first, last = tree(repo, "other~1"), tree(repo, "other")
     forget(repo, "other")
@@ -159,7 +159,7 @@ def test_reflog_within_the_grace_period(repo: Repo) -> None:
 
 
 def nested_tag(repo: Repo) -> None:
-    """A tag of a tag of HEAD."""
+    """Make a tag of a tag of HEAD."""
     repo.git("tag", "-a", "-m", "inner", "inner")
     repo.git("tag", "-a", "-m", "outer", "outer", "inner")
     repo.git("tag", "-d", "inner")
@@ -268,7 +268,7 @@ def test_other_descriptors_and_other_words(repo: Repo) -> None:
     assert git_ctx(repo.path, "fsck").status == 0
 
 
-def test_scraps(repo: Repo) -> None:
+def test_temporary_files(repo: Repo) -> None:
     indexed(repo)
     old, young = store(repo) / "tmp" / "old", store(repo) / "tmp" / "young"
     old.write_bytes(b"half")
@@ -280,7 +280,7 @@ def test_scraps(repo: Repo) -> None:
     assert not (store(repo) / "objects" / "x").exists()
 
 
-def test_auto_is_seldom(repo: Repo) -> None:
+def test_auto_runs_rarely(repo: Repo) -> None:
     assert done(repo.path, "gc", "--auto") == {"type": "gc_result", "skipped": "NOT_DUE"}
     indexed(repo)
     forget(repo, "other")
@@ -296,7 +296,7 @@ def test_auto_is_seldom(repo: Repo) -> None:
     assert git_ctx(repo.path, "gc", "--auto", "--grace=now").status == 129
 
 
-def test_who_has_the_lock(repo: Repo) -> None:
+def test_lock_held_by_another_process(repo: Repo) -> None:
     indexed(repo)
     lock = IndexLock(Store(str(repo.path / ".git")))
     assert lock.acquire()
@@ -339,7 +339,7 @@ def test_store_without_permission(repo: Repo) -> None:
             folder.chmod(0o700)
 
 
-def test_damage_in_what_is_needed_spares_what_may_lie_below(repo: Repo) -> None:
+def test_damage_in_a_needed_node_keeps_everything_below(repo: Repo) -> None:
     indexed(repo)
     forget(repo, "other")
     age(repo)
@@ -381,7 +381,7 @@ def test_node_used_after_marking_is_kept_with_all_below(repo: Repo) -> None:
         assert session.clusters.absent(below) == []
 
 
-def test_removal_of_everything_forgets_the_pins_too(repo: Repo) -> None:
+def test_remove_index_removes_pins_too(repo: Repo) -> None:
     repo.commit(files("src"))
     done(repo.path, "pin", "HEAD")
     done(repo.path, "remove-index")

@@ -1,4 +1,4 @@
-"""Collections while others index and search, and collections that are killed: nothing is lost."""
+"""Collections during indexing and searches, and killed collections: no data is lost."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_killed_collections(repo: Repo, tmp_path: Path) -> None:
     assert git_ctx(repo.path, "fsck", "--full").status == 0
 
 
-def test_a_wish_that_came_while_it_collected(repo: Repo) -> None:
+def test_a_request_during_a_collection(repo: Repo) -> None:
     repo.commit(files("src"))
     done(repo.path, "index")
     repo.commit({"src/later.py": source("later", 1)})

@@ -1,4 +1,4 @@
-"""Work that dies at hundreds of points: whatever it was doing, the next one uses what it left."""
+"""Work killed at hundreds of points: the next run continues with the remaining data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stores import ROOT, age, files, forget, git_ctx, indexed, source
 
 @pytest.fixture
 def left_behind(repo: Repo) -> Repo:
-    """A repository with something to do of every kind: HEAD is new, much is idle, files have changed."""
+    """Return a repository with a new HEAD, unneeded data and uncommitted changes."""
     indexed(repo)
     forget(repo, "other")
     age(repo)

@@ -1,4 +1,4 @@
-"""`git ctx pin`: what is pinned stays, whatever becomes of its branch."""
+"""`git ctx pin`: pinned trees are kept, even without a branch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_pinned_trees_are_kept(repo: Repo) -> None:
     assert trees(repo) == {repo.id("main^{tree}").hex()}
 
 
-def test_what_is_pinned_is_indexed_first(repo: Repo) -> None:
+def test_pinning_indexes_first(repo: Repo) -> None:
     repo.commit(files("src"))
     repo.git("tag", "v1")
     repo.commit({"src/later.py": source("later", 1)})

@@ -1,4 +1,4 @@
-"""Settings of the property tests: no clocks, which a busy machine would let run out."""
+"""Settings of the property tests: no deadlines, which a busy machine would exceed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views and segments with damage anywhere: found by the checksum whatever the size, and harmless past it."""
+"""Damaged views and segments: detected by the checksum, and harmless if the checksum matches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = ("segment", "view")
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A repository whose view has two segments; never changed."""
+    """Return a repository whose view has two segments; never changed."""
     patch = pytest.MonkeyPatch()
     for who in ("AUTHOR", "COMMITTER"):
         patch.setenv(f"GIT_{who}_NAME", "Ada Tester")
@@ -48,7 +48,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def expected(indexed: Path) -> object:
-    """The answers before anything was damaged."""
+    """Return the answers before any damage."""
     return ask(indexed, FEW, FILTERS)
 
 
@@ -59,7 +59,7 @@ def copy(indexed: Path, tmp_path: Path) -> Path:
 
 
 def files(path: Path, kind: str) -> list[Path]:
-    """The array files of a kind in the index of a repository, by name."""
+    """Return the array files of a kind in the index of a repository, by name."""
     return sorted((path / ".git" / "ctx" / "views").glob(f"*/{kind}-*"))
 
 
@@ -79,7 +79,7 @@ def test_a_flipped_bit_anywhere_is_a_miss(copy: Path, expected: object, kind: st
             assert index.session.catalog.view(index.resolve().tree) is not None
 
 
-def test_a_large_file_is_checked_as_a_small_one_is(tmp_path: Path) -> None:
+def test_large_files_are_checked_too(tmp_path: Path) -> None:
     path = tmp_path / "large"
     data = bytearray(arrays.encode({"row_bits": np.zeros((1 << 16, 512), dtype=np.uint8)}, {}))
     assert len(data) > 32 << 20
@@ -96,17 +96,17 @@ def test_a_large_file_is_checked_as_a_small_one_is(tmp_path: Path) -> None:
 
 
 def scramble_bytes(made: random.Random, array: np.ndarray) -> None:
-    """Change some bytes of an array to anything."""
+    """Change some bytes of an array at random."""
     flat = array.reshape(-1).view(np.uint8)
     for _ in range(made.choice([1, 1, 40])):
         flat[made.randrange(len(flat))] = made.randrange(256)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_wrong_values_under_a_right_checksum_never_crash(
+def test_wrong_values_with_a_matching_checksum_never_crash(
     copy: Path, indexed: Path, expected: object, kind: str
 ) -> None:
-    """What nobody but a fault of this program or a stranger writes: the answer may be wrong, but it comes."""
+    """Only a bug or an attacker writes such files: the answer may be wrong, but there is one."""
     made = random.Random(kind)
     names = [file.name for file in files(indexed, kind)]
     group = files(indexed, kind)[0].parent.relative_to(indexed)
@@ -157,7 +157,7 @@ def breaks_kinds(content: dict[str, np.ndarray]) -> None:
     [breaks_postings, breaks_lengths, breaks_buckets, breaks_ends, breaks_kinds],
     ids=lambda way: way.__name__,
 )
-def test_a_segment_that_contradicts_itself_is_made_anew(
+def test_an_inconsistent_segment_is_rebuilt(
     copy: Path, expected: object, breaks: Callable[[dict[str, np.ndarray]], None]
 ) -> None:
     for file in files(copy, "segment"):

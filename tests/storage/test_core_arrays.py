@@ -1,4 +1,4 @@
-"""Array files: a round trip, and nothing but `Damaged` for whatever else lies there."""
+"""Array files: round trips, and `Damaged` for all other bytes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_every_flipped_bit_is_damaged() -> None:
                 arrays.decode(bytes(damaged))
 
 
-def test_where_the_checksum_fits_a_flipped_bit_is_damage_or_another_value_but_no_crash() -> None:
+def test_a_flipped_bit_with_a_matching_checksum_never_crashes() -> None:
     data = arrays.encode(ARRAYS, META)
     head = 16 + struct.unpack_from("<I", data, 4)[0]
     for place in range(head):
@@ -125,7 +125,7 @@ HEADERS = [
 
 
 @pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
-def test_a_description_that_lies_is_damaged(header: Any) -> None:
+def test_a_wrong_description_is_damaged(header: Any) -> None:
     packed = msgpack.packb(header)
     body = packed + bytes(64)
     data = struct.pack("<4sIII", b"CTXA", len(packed), zlib.crc32(body), 1) + body

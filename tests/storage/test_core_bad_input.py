@@ -1,4 +1,4 @@
-"""Bad input and bad places: one clear sentence with the way out, or an answer all the same."""
+"""Bad input and bad directories: an answer, or a clear error with the command that fixes it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ FEW = (QUERIES[0], QUERIES[2])
 
 
 def search(repo: Repo, query: str, **options: object) -> Answer:
-    """Ask one question."""
+    """Search once."""
     with ctx.open(repo.path) as index:
         return index.search(query, **options)  # type: ignore[arg-type]
 
 
 def texts(repo: Repo, query: str) -> dict[str, str]:
-    """The text of each hit by its path, as the library gives it."""
+    """Return the text of each hit by path, as the library returns it."""
     with ctx.open(repo.path) as index:
         return {os.fsdecode(hit.path): hit.text for hit in index.search(query).hits}
 
 
 def only_hit(repo: Repo, query: str, **options: object) -> Hit:
-    """The one hit of a question."""
+    """Return the only hit of a query."""
     (hit,) = search(repo, query, **options).hits
     return hit
 
@@ -42,7 +42,7 @@ def only_hit(repo: Repo, query: str, **options: object) -> Hit:
 # -- what is asked
 
 
-def test_places_and_names_that_are_none(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+def test_missing_directories_and_revisions(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     with pytest.raises(NotARepository, match="git init"):
         ctx.open(tmp_path)
     with pytest.raises(NotARepository, match="no directory"):
@@ -62,7 +62,7 @@ def test_places_and_names_that_are_none(make_repo: Callable[..., Repo], tmp_path
 
 
 @pytest.mark.parametrize("query", ["", " ", "\t\n"])
-def test_an_empty_query_is_told(make_repo: Callable[..., Repo], query: str) -> None:
+def test_an_empty_query_is_an_error(make_repo: Callable[..., Repo], query: str) -> None:
     repo = make_repo()
     repo.commit({"a.py": "x = 1\n"})
     with pytest.raises(UsageError, match="empty"):
@@ -128,7 +128,7 @@ def test_a_filter_that_matches_nothing_says_so(make_repo: Callable[..., Repo]) -
     assert program("search", "session", "-p", "no/such/place", cwd=repo.path).status == 1
 
 
-def test_filters_come_before_the_cut_and_change_no_score(make_repo: Callable[..., Repo]) -> None:
+def test_filters_apply_before_the_limit_and_change_no_score(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     many = {f"src/session_{i}.py": f"def renew_session_{i}():\n    return session\n" for i in range(200)}
     repo.commit(many | {"other/lonely.py": "def walk_the_dog():\n    return 'a session outside'\n"})
@@ -155,7 +155,7 @@ def test_filters_come_before_the_cut_and_change_no_score(make_repo: Callable[...
     ],
     ids=["nothing", "empty", "blank", "binary", "minified", "large"],
 )
-def test_trees_without_a_text(make_repo: Callable[..., Repo], files: Files, skipped: dict[str, int]) -> None:
+def test_trees_without_text(make_repo: Callable[..., Repo], files: Files, skipped: dict[str, int]) -> None:
     repo = make_repo()
     repo.commit(files)
     for _ in range(2):
@@ -169,7 +169,7 @@ def test_trees_without_a_text(make_repo: Callable[..., Repo], files: Files, skip
     assert (run.status, run.err) == (1, "")
 
 
-def test_a_line_of_nearly_a_megabyte_does_no_harm(make_repo: Callable[..., Repo]) -> None:
+def test_a_line_of_nearly_a_megabyte(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     prose = b"the session of a user is renewed whenever it is asked for "
     repo.commit(
@@ -213,7 +213,7 @@ def test_offsets_refer_to_the_blob_in_any_encoding(
         shutil.rmtree(repo.path / ".git/ctx/views")  # the words are read again from the stored structure
 
 
-def test_lines_count_from_one_and_hold_what_git_shows(make_repo: Callable[..., Repo]) -> None:
+def test_lines_count_from_one_and_equal_those_of_git(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     lines = [f"def number_{i}():\n    return {i}\n\n\n" for i in range(300)]
     repo.commit({"a.py": "".join(lines)})

@@ -1,4 +1,4 @@
-"""Records and clusters: round trips, and `Damaged` for all that does not fit together."""
+"""Records and clusters: round trips, and `Damaged` for inconsistent payloads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = st.text(st.sampled_from("abC_.é文 \udcff"), max_size=6)
 
 @st.composite
 def texts(draw: st.DrawFn) -> tuple[bytes, list[Chunk]]:
-    """A text and chunks in it that do not overlap."""
+    """Draw a text and chunks in it that do not overlap."""
     text = draw(st.text("ab\nñ", max_size=120)).encode()
     cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=12)))
     chunks = []
@@ -55,7 +55,7 @@ def test_records_round_trip(made: tuple[bytes, list[Chunk]]) -> None:
         decode_chunk(data, len(chunks))
 
 
-def test_a_record_holds_no_text() -> None:
+def test_records_contain_no_text() -> None:
     text = b"def renew_session(user):\n    secret_word = user\n"
     data = encode_record(
         text, [Chunk(0, len(text), "function", "renew_session", ("renew_session",), False)], 48
@@ -64,7 +64,7 @@ def test_a_record_holds_no_text() -> None:
 
 
 @given(texts(), st.data())
-def test_damaged_records_raise_nothing_else(made: tuple[bytes, list[Chunk]], data: st.DataObject) -> None:
+def test_damaged_records_raise_only_damaged(made: tuple[bytes, list[Chunk]], data: st.DataObject) -> None:
     whole = encode_record(made[0], made[1], len(made[0]))
     for length in range(len(whole)):
         with pytest.raises(Damaged):
@@ -93,7 +93,7 @@ WIDTH = 16
 
 
 def a_document(number: int, chunks: int) -> Document:
-    """A document with so many chunks."""
+    """Return a document with `chunks` chunks."""
     text = b"ab\n" * chunks
     record = encode_record(
         text, [Chunk(3 * i, 3 * i + 2, "block", "", (), False) for i in range(chunks)], len(text)
@@ -109,7 +109,7 @@ DOCUMENTS = {
 
 
 def encode() -> bytes:
-    """The payload of a cluster."""
+    """Return the payload of a cluster."""
     return encode_cluster("d", MEMBERS, SKIPS, DOCUMENTS)
 
 
@@ -121,7 +121,7 @@ def test_clusters_round_trip() -> None:
     assert document_key(MEMBERS[3]) == (b"\1" * 20, "")
 
 
-def test_documents_that_are_not_members_do_not_matter() -> None:
+def test_documents_of_no_member_are_ignored() -> None:
     more = DOCUMENTS | {(b"\7" * 20, "go"): a_document(7, 1)}
     assert encode_cluster("d", MEMBERS, SKIPS, dict(reversed(more.items()))) == encode()
 
@@ -160,7 +160,7 @@ def changed(place: int, value: Any) -> bytes:
     ],
     ids=range(15),
 )
-def test_what_does_not_fit_is_damaged(payload: bytes) -> None:
+def test_inconsistent_clusters_are_damaged(payload: bytes) -> None:
     with pytest.raises(Damaged):
         decode_cluster(payload, "d", KEY, WIDTH)
 

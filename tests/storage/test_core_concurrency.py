@@ -1,4 +1,4 @@
-"""Several processes in one repository, and processes that are killed: nothing is lost, nothing is held."""
+"""Concurrent and killed processes in one repository: no data is lost and no lock stays held."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ FEW = (QUERIES[0], QUERIES[2])
 
 
 def fresh(repo: Repo, tmp_path: Path, name: str = "fresh") -> object:
-    """The answers of an index that was made in one go."""
+    """Return the answers of an index that was built at once."""
     repo.git("clone", "--quiet", str(repo.path), str(tmp_path / name))
     return ask(tmp_path / name, FEW, [()])
 
 
 def is_held(repo: Repo) -> bool:
-    """Whether some process holds the lock."""
+    """Return True if a process holds the lock."""
     lock = IndexLock(Store(str(repo.path / ".git")))
     with lock:
         return not lock.acquire(5.0)
@@ -66,9 +66,9 @@ def test_many_processes_index_and_search_at_once(make_repo: Callable[..., Repo],
 
 
 def times_made(path: Path) -> float:
-    """How often a document of an index was cut and embedded on average, or a little more.
+    """Return how often a document of an index was chunked and embedded on average, or slightly more.
 
-    Each is noted when it is made. The first process to do so notes what others have stored by then as well.
+    Each is recorded when it is built. The first process to do so records those stored by others, too.
     """
     (notes,) = (path / ".git/ctx/documents").iterdir()
     content = notes.read_bytes()
@@ -108,9 +108,7 @@ def test_first_searches_of_a_work_tree_and_indexing_runs_share_one_run(
 
 
 @pytest.mark.long
-def test_searches_take_what_a_run_in_the_background_makes(
-    make_repo: Callable[..., Repo], tmp_path: Path
-) -> None:
+def test_searches_use_the_results_of_a_background_run(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     repo.commit(project(32, 600))
     expected = fresh(repo, tmp_path)
@@ -124,7 +122,7 @@ def test_searches_take_what_a_run_in_the_background_makes(
 
 
 @pytest.mark.long
-def test_another_search_takes_over_from_one_that_is_killed(
+def test_another_search_continues_after_one_was_killed(
     make_repo: Callable[..., Repo], tmp_path: Path
 ) -> None:
     repo = make_repo()
@@ -145,14 +143,14 @@ def test_another_search_takes_over_from_one_that_is_killed(
 
 
 @pytest.mark.long
-def test_a_search_does_not_wait_for_one_that_stands_still(make_repo: Callable[..., Repo]) -> None:
+def test_a_search_does_not_wait_for_a_stopped_one(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(24, 30))
     with ctx.open(repo.path) as index, TreeLock(index.session.store, repo.id("HEAD^{tree}")):
         assert program("search", FEW[0], "-z", cwd=repo.path).status == 0
 
 
-def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., Repo]) -> None:
+def test_a_request_is_served_by_the_process_that_indexes(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(23, 60))
     first = repo.id("HEAD^{tree}")
@@ -175,7 +173,7 @@ def test_a_wish_is_granted_by_the_process_that_indexes(make_repo: Callable[..., 
         assert holder.index().skipped == ALREADY_INDEXED
 
 
-def test_wishes_that_nobody_can_grant_are_dropped(make_repo: Callable[..., Repo]) -> None:
+def test_requests_that_cannot_be_served_are_dropped(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(23, 20))
     blob = repo.git("rev-parse", f"HEAD:{next(iter(project(23, 20)))}").decode()
@@ -188,7 +186,7 @@ def test_wishes_that_nobody_can_grant_are_dropped(make_repo: Callable[..., Repo]
     assert [file.name for file in wishes.iterdir()] == ["no tree at all"]
 
 
-def test_a_wish_that_cannot_be_removed_is_looked_at_once(make_repo: Callable[..., Repo]) -> None:
+def test_a_request_that_cannot_be_removed_is_read_once(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit({"a.py": "x = 1\n"})
     for name in (repo.id("HEAD^{tree}"), b"\x01" * 20):
@@ -198,7 +196,7 @@ def test_a_wish_that_cannot_be_removed_is_looked_at_once(make_repo: Callable[...
     assert ctx.open(repo.path).index().skipped == ALREADY_INDEXED
 
 
-def test_a_search_waits_for_the_holder_of_the_lock_only_a_moment(make_repo: Callable[..., Repo]) -> None:
+def test_a_search_waits_for_the_lock_only_briefly(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(24, 30))
     with ctx.open(repo.path) as holder:
@@ -210,9 +208,7 @@ def test_a_search_waits_for_the_holder_of_the_lock_only_a_moment(make_repo: Call
 
 
 @pytest.mark.long
-def test_killed_at_any_moment_it_goes_on_from_what_is_stored(
-    make_repo: Callable[..., Repo], tmp_path: Path
-) -> None:
+def test_indexing_continues_after_a_kill_at_any_point(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     repo.commit(project(25, 400))
     expected = fresh(repo, tmp_path)
@@ -239,7 +235,7 @@ def test_killed_at_any_moment_it_goes_on_from_what_is_stored(
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has started, by /proc."""
+    """Return the children of a process, from /proc."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -253,7 +249,7 @@ def children(pid: int) -> list[int]:
 
 
 def running(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
+    """Return True if a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -261,7 +257,7 @@ def running(pid: int) -> bool:
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came"
@@ -269,7 +265,7 @@ def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
 
 
 def busy(repo: Repo) -> tuple[object, list[int]]:
-    """An indexing run with worker processes at work, and these."""
+    """Return an indexing run with busy worker processes, and these."""
     process = start("index", "--jobs", "2", cwd=repo.path, start_new_session=True)
     wait_for(lambda: (repo.path / ".git/ctx/objects").exists() or process.poll() is not None)
     workers = [pid for pid in children(process.pid) if b"ctx" in Path(f"/proc/{pid}/cmdline").read_bytes()]
@@ -289,7 +285,7 @@ def test_workers_end_with_the_run_that_started_them(make_repo: Callable[..., Rep
     assert not is_held(repo)
 
 
-def test_a_worker_that_is_killed_is_told_and_the_next_run_goes_on(make_repo: Callable[..., Repo]) -> None:
+def test_a_killed_worker_is_reported_and_the_next_run_continues(make_repo: Callable[..., Repo]) -> None:
     if not Path("/proc/self/stat").exists():
         return
     repo = make_repo()
@@ -307,7 +303,7 @@ def test_a_worker_that_is_killed_is_told_and_the_next_run_goes_on(make_repo: Cal
     assert (again.status, again.err) == (0, "")
 
 
-def test_a_run_that_is_interrupted_says_one_thing(make_repo: Callable[..., Repo]) -> None:
+def test_an_interrupted_run_prints_one_message(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(28, 900))
     process, _ = busy(repo)
@@ -335,8 +331,8 @@ def test_removing_while_others_read_and_write(make_repo: Callable[..., Repo], tm
     assert ask(repo.path, FEW, [()]) == expected
 
 
-def test_removing_what_another_process_writes_in(tmp_path: Path) -> None:
-    """A search that makes its view puts files under `tmp` while the directory is taken away."""
+def test_removing_a_directory_that_another_process_writes_to(tmp_path: Path) -> None:
+    """A search writes files to `tmp` while the directory is removed."""
     folder = tmp_path / "tmp"
 
     def write() -> None:
@@ -353,7 +349,7 @@ def test_removing_what_another_process_writes_in(tmp_path: Path) -> None:
         assert not folder.exists()
 
 
-def test_a_reader_sees_the_tree_of_its_question_while_commits_come_in(make_repo: Callable[..., Repo]) -> None:
+def test_a_reader_sees_the_requested_tree_during_commits(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     files = project(30, 40)
     repo.commit(files)
@@ -367,8 +363,8 @@ def test_a_reader_sees_the_tree_of_its_question_while_commits_come_in(make_repo:
     assert store(repo.path).exists()
 
 
-def test_a_slow_worker_keeps_no_task_from_being_done() -> None:
-    """The others finish all that they may be ahead; then the slow one ends, and nobody is busy."""
+def test_a_slow_worker_delays_no_other_task() -> None:
+    """The others finish all tasks that they may take ahead; then the slow one finishes."""
     ends = [multiprocessing.Pipe() for _ in range(2)]
 
     def serve(connection: Connection) -> None:

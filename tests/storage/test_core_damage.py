@@ -1,4 +1,4 @@
-"""Derived data is expendable: whatever becomes of a file of the index, the answer stays what it was."""
+"""Derived data is expendable: damage to any file of the index does not change an answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A repository with two indexed revisions and the answers to some questions; never changed."""
+    """Return a repository with two indexed revisions; never changed."""
     patch = pytest.MonkeyPatch()
     for who in ("AUTHOR", "COMMITTER"):
         patch.setenv(f"GIT_{who}_NAME", "Ada Tester")
@@ -59,19 +59,19 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def expected(indexed: Path) -> object:
-    """The answers before anything was damaged."""
+    """Return the answers before any damage."""
     return ask(indexed, FEW, FILTERS)
 
 
 @pytest.fixture
 def copy(indexed: Path, tmp_path: Path) -> Path:
-    """A copy of that repository for one test, with its index."""
+    """Return a copy of that repository with its index, for one test."""
     shutil.copytree(indexed, tmp_path / "copy")
     return tmp_path / "copy"
 
 
 def files(path: Path, kind: str) -> list[Path]:
-    """The files of a kind in the index of a repository, by name."""
+    """Return the files of a kind in the index of a repository, by name."""
     return sorted((path / ".git" / "ctx").glob(KINDS[kind]))
 
 
@@ -88,7 +88,7 @@ def empty(file: Path, others: list[Path]) -> None:
 
 
 def flip(file: Path, others: list[Path]) -> None:
-    """Flip bits all over the file."""
+    """Flip bits throughout the file."""
     data = bytearray(file.read_bytes())
     for place in random.Random(len(data)).choices(range(len(data)), k=1 + len(data) // 50) if data else ():
         data[place] ^= 0x41
@@ -96,7 +96,7 @@ def flip(file: Path, others: list[Path]) -> None:
 
 
 def flip_one(file: Path, others: list[Path]) -> None:
-    """Flip one bit late in the file, where the content is."""
+    """Flip one bit in the content, late in the file."""
     data = bytearray(file.read_bytes())
     if data:
         data[len(data) * 2 // 3] ^= 0x10
@@ -104,14 +104,14 @@ def flip_one(file: Path, others: list[Path]) -> None:
 
 
 def swap(file: Path, others: list[Path]) -> None:
-    """Put another whole file of the same kind in its place."""
+    """Replace a file with another valid one of the same kind."""
     data = {other: other.read_bytes() for other in others if other != file}
     if data:
         file.write_bytes(data[min(data)])
 
 
 def rotate(_: Path, others: list[Path]) -> None:
-    """Exchange all files of the kind among each other."""
+    """Rotate the contents of all files of a kind."""
     data = [other.read_bytes() for other in others]
     for other, content in zip(others, data[1:] + data[:1], strict=True):
         other.write_bytes(content)
@@ -180,7 +180,7 @@ def test_small_files_of_the_directory_damaged(
     assert (copy / ".git/ctx/version").read_text() == "1\n"
 
 
-def test_everything_damaged_at_once_by_the_program(copy: Path) -> None:
+def test_everything_damaged_at_once(copy: Path) -> None:
     before = program("search", "renew the session", "-z", cwd=copy)
     assert before.status == 0
     for kind in KINDS:
@@ -190,20 +190,20 @@ def test_everything_damaged_at_once_by_the_program(copy: Path) -> None:
     assert (after.status, after.out, after.err) == (0, before.out, "")
 
 
-def test_directories_in_the_place_of_files(copy: Path, expected: object) -> None:
+def test_directories_instead_of_files(copy: Path, expected: object) -> None:
     for kind in ("segment", "view"):
         for file in files(copy, kind):
             directory(file, [])
     assert ask(copy, FEW, FILTERS) == expected
 
 
-def test_whole_areas_are_gone(copy: Path, expected: object) -> None:
+def test_whole_areas_are_missing(copy: Path, expected: object) -> None:
     for area in ("views", "snapshots", "objects", "tmp"):
         shutil.rmtree(copy / ".git" / "ctx" / area)
         assert ask(copy, FEW, FILTERS) == expected, area
 
 
-def test_a_damaged_log_is_no_obstacle_to_status(copy: Path) -> None:
+def test_status_reads_a_damaged_log(copy: Path) -> None:
     log = files(copy, "log")[0]
     whole = log.read_text()
     lines = [
@@ -226,7 +226,7 @@ def test_a_damaged_log_is_no_obstacle_to_status(copy: Path) -> None:
 @pytest.mark.parametrize(
     "command", [("search", "session"), ("index",), ("status",)], ids=lambda words: words[0]
 )
-def test_another_layout_is_told_and_left_alone(copy: Path, layout: str, command: tuple[str, ...]) -> None:
+def test_another_layout_is_an_error_and_left_alone(copy: Path, layout: str, command: tuple[str, ...]) -> None:
     (copy / ".git/ctx/version").write_text(f"{layout}\n")
     before = sorted(str(file) for file in (copy / ".git/ctx").rglob("*"))
     run = program(*command, cwd=copy)
@@ -238,7 +238,7 @@ def test_another_layout_is_told_and_left_alone(copy: Path, layout: str, command:
         ctx.open(copy)
 
 
-def test_scraps_of_killed_writers_are_swept(copy: Path) -> None:
+def test_temporary_files_of_killed_writers_are_removed(copy: Path) -> None:
     old, new = copy / ".git/ctx/tmp/old", copy / ".git/ctx/tmp/new"
     for file in (old, new):
         file.write_bytes(b"half a file")
@@ -248,8 +248,8 @@ def test_scraps_of_killed_writers_are_swept(copy: Path) -> None:
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_a_damaged_git_object_is_told_or_counted(copy: Path) -> None:
-    """A blob that git cannot read is a file left out; a tree is said to be gone, with the way out."""
+def test_a_damaged_git_object_is_an_error_or_counted(copy: Path) -> None:
+    """A file whose blob cannot be read is skipped; a damaged tree is an error that names the fix."""
     repo = Repo(copy)
     repo.commit(
         {"gone/blob.py": "def gone():\n    return 1\n", "gone/stays.py": "def stays():\n    return 2\n"}

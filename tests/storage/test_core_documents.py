@@ -1,4 +1,4 @@
-"""A blob that any tree had is not cut again, and what is known of it makes the same bytes."""
+"""A blob of any indexed tree is not chunked again, and reusing its document makes the same bytes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def index(repo: Repo) -> IndexReport:
 
 
 def known(repo: Repo) -> Path:
-    """The file of the index."""
+    """Return the path of the document index."""
     (found,) = (store(repo.path) / AREA).iterdir()
     return found
 
 
 @pytest.fixture
 def back(make_repo: Callable[..., Repo]) -> Repo:
-    """Two files have come back beside a third one, long after any tree that had them; HEAD is not indexed."""
+    """Return a repository where HEAD, not indexed, has two files of an older tree and a new one."""
     repo = make_repo()
     wanted = {"session.py": "def renew(session):\n    return session\n", "logo.bin": NOISE}
     repo.commit({"many.py": "def zero():\n    return 0\n", **wanted}, "Begin")
@@ -44,7 +44,7 @@ def back(make_repo: Callable[..., Repo]) -> Repo:
     return repo
 
 
-def test_what_comes_back_is_neither_cut_nor_looked_into_again(back: Repo, tmp_path: Path) -> None:
+def test_documents_of_older_trees_are_reused(back: Repo, tmp_path: Path) -> None:
     fresh = tmp_path / "fresh"
     back.git("clone", "--quiet", str(back.path), str(fresh))
     # Git no longer has the binary file: only who remembers why it was left out can make the cluster.
@@ -59,7 +59,7 @@ def test_what_comes_back_is_neither_cut_nor_looked_into_again(back: Repo, tmp_pa
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut short", "garbage", "of another release", "a pipe", "wrong"])
-def test_the_index_of_documents_is_made_again_and_never_believed(back: Repo, damage: str) -> None:
+def test_the_document_index_is_rebuilt_and_verified(back: Repo, damage: str) -> None:
     path = known(back)
     data = path.read_bytes()
     path.unlink()
@@ -87,13 +87,13 @@ def test_the_index_of_documents_is_made_again_and_never_believed(back: Repo, dam
 
 
 def has(repo: Repo, document: tuple[bytes, str]) -> bool:
-    """Whether the index leads to a cluster that has this document."""
+    """Return True if the index leads to a cluster with this document."""
     with ctx.open(repo.path) as opened:
         found = DocumentIndex(opened.session.store, str(opened.session.descriptor)).clusters_of([document])
         return document in found and document in opened.session.clusters.stored(found[document]).documents
 
 
-def test_a_collection_forgets_what_is_gone(back: Repo) -> None:
+def test_a_collection_removes_entries_of_deleted_clusters(back: Repo) -> None:
     index(back)
     before = known(back).stat().st_size
     for folder, _, files in os.walk(store(back.path)):

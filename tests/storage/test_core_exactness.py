@@ -1,4 +1,4 @@
-"""Exact, pure, proportional: whatever the history, the answer is that of a fresh index, for no more work."""
+"""Exactness: with any history, answers equal those of a fresh index; work is proportional to changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def index(path: Path, revision: str | None = None, jobs: int = 1) -> IndexReport
 
 
 class History:
-    """Random but repeatable changes to a repository, all made by git."""
+    """Random but repeatable changes to a repository, made by git."""
 
     def __init__(self, repo: Repo, number: int, files: int = 40) -> None:
         self.repo = repo
@@ -41,7 +41,7 @@ class History:
         return self.random.choice(self.files())
 
     def step(self) -> str:
-        """Do one thing, and say what."""
+        """Make one change, and return its description."""
         kinds = [self.edit] * 5 + [
             self.append,
             self.add,
@@ -115,7 +115,7 @@ class History:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_any_history_answers_as_a_fresh_index(
+def test_any_history_answers_like_a_fresh_index(
     make_repo: Callable[..., Repo], tmp_path: Path, number: int
 ) -> None:
     repo = make_repo()
@@ -132,9 +132,7 @@ def test_any_history_answers_as_a_fresh_index(
         shutil.rmtree(fresh)
 
 
-def test_the_store_is_a_function_of_the_tree_whatever_the_history(
-    make_repo: Callable[..., Repo], tmp_path: Path
-) -> None:
+def test_the_store_is_a_function_of_the_tree_alone(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     history = History(repo, 7, 300)
     index(repo.path, jobs=2)
@@ -241,7 +239,7 @@ def test_a_second_worktree_shares_the_store(make_repo: Callable[..., Repo], tmp_
     assert [b"only/here.py" in paths for paths in hits] == [True, False]
 
 
-def test_an_answer_is_of_the_revision_asked_for_whatever_is_checked_out(
+def test_answers_are_of_the_requested_revision(
     make_repo: Callable[..., Repo],
 ) -> None:
     repo = make_repo()

@@ -1,4 +1,4 @@
-"""An index on a disk that is really full: it is told, nothing is damaged, and room is all that is needed."""
+"""A full disk: an error says so, nothing is damaged, and freeing space is enough to continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others put into the directory of an index harms neither the user's files nor the programs."""
+"""Foreign files in the index directory harm neither the user's files nor the commands."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from ctx.storage.arrays import decode, encode
 from ctx.storage.store import decode_object, encode_object
 
 
-def test_an_index_that_is_a_link_is_removed_without_what_it_leads_to(
-    make_repo: Callable[..., Repo], tmp_path: Path
-) -> None:
+def test_removing_a_linked_index_keeps_the_target(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     repo.commit({"a.py": "x = 1\n"})
     kept = tmp_path / "kept" / "letter.txt"
@@ -37,7 +35,7 @@ def test_an_index_that_is_a_link_is_removed_without_what_it_leads_to(
     assert kept.read_text() == "dear\n"
 
 
-def test_only_the_view_that_is_searched_becomes_young(make_repo: Callable[..., Repo]) -> None:
+def test_only_the_searched_view_is_touched(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     for number in range(3):
         repo.commit({"a.py": f"def f{number}():\n    return {number}\n"})
@@ -55,7 +53,7 @@ def test_only_the_view_that_is_searched_becomes_young(make_repo: Callable[..., R
 
 
 def rewritten(repo: Repo, area: str, change: Callable[[Any], Any]) -> None:
-    """Change the payloads of an area and give them a digest that fits."""
+    """Change the payloads of an area, with matching digests."""
     files = [path for path in (repo.path / ".git/ctx").glob(f"{area}/*/*") if path.is_file()]
     assert files
     for path in files:
@@ -106,7 +104,7 @@ CLUSTERS = {
 
 @pytest.fixture
 def repo(make_repo: Callable[..., Repo]) -> Repo:
-    """A small repository with an index and no view."""
+    """Return a small repository with an index and no view."""
     made = make_repo()
     made.commit({f"src/{name}.py": f"def renew_{name}():\n    return 1\n" for name in "abc"})
     with ctx.open(made.path) as index:
@@ -116,7 +114,7 @@ def repo(make_repo: Callable[..., Repo]) -> Repo:
 
 
 def commands_answer(repo: Repo) -> None:
-    """Every command that reads the store does what it is for, in time and without a word about a fault."""
+    """Check that each command that reads the store succeeds in time and reports no bug."""
     for words in (("status",), ("fsck",), ("search", "renew", "a"), ("status", "--log"), ("gc",), ("fsck",)):
         done = forking.run(words, cwd=repo.path, env=environment(), timeout=20)
         assert done.returncode in ((0, 1) if words == ("fsck",) else (0,)), (words, done.stderr)
@@ -125,7 +123,7 @@ def commands_answer(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("change", NODES.values(), ids=NODES.keys())
-def test_nodes_that_are_none(repo: Repo, change: Callable[[Any], Any]) -> None:
+def test_invalid_nodes(repo: Repo, change: Callable[[Any], Any]) -> None:
     rewritten(repo, "snapshots/*/nodes", change)
     with ctx.open(repo.path) as index:
         assert [one.status for one in index.status().snapshots] == ["damaged"]
@@ -135,7 +133,7 @@ def test_nodes_that_are_none(repo: Repo, change: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.parametrize("change", CLUSTERS.values(), ids=CLUSTERS.keys())
-def test_clusters_that_are_none(repo: Repo, change: Callable[[Any], Any]) -> None:
+def test_invalid_clusters(repo: Repo, change: Callable[[Any], Any]) -> None:
     rewritten(repo, "objects/*", change)
     with ctx.open(repo.path) as index:
         assert index.search("renew a").hits
@@ -160,7 +158,7 @@ def test_files_with_other_names_and_pipes(repo: Repo) -> None:
     commands_answer(repo)
 
 
-def test_times_that_no_clock_tells(repo: Repo) -> None:
+def test_impossible_times(repo: Repo) -> None:
     (log,) = (repo.path / ".git/ctx").glob("snapshots/*/log/*")
     line = json.loads(log.read_text())
     for created in (1e30, -(10**15), 10**17):
@@ -185,7 +183,7 @@ def test_arrays_of_wrong_shapes(repo: Repo, kind: str) -> None:
         assert index.search("renew a").hits == expected
 
 
-def test_hits_whose_blob_is_gone_are_printed_without_text(repo: Repo) -> None:
+def test_hits_with_a_missing_blob_are_printed_without_text(repo: Repo) -> None:
     blob = repo.id("HEAD:src/a.py")
     with ctx.open(repo.path) as index:
         assert index.search("renew a").hits

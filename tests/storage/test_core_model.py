@@ -1,4 +1,4 @@
-"""The embedded model: the same bytes in every process, order, batch and number of threads."""
+"""The static embedding: the same bytes in every process, order, batch and number of threads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXTS = st.lists(st.text("abcdefgXYZ_09 .\nеёсия文字", max_size=80), min_
 
 
 def embed(texts: list[bytes]) -> np.ndarray:
-    """The stored vectors of texts, embedded as one batch."""
+    """Return the stored vectors of texts, embedded as one batch."""
     bounds, at = [], 0
     for text in texts:
         bounds.append((at, at + len(text)))
@@ -40,13 +40,13 @@ def embed(texts: list[bytes]) -> np.ndarray:
 
 
 def document_rows(text: str) -> dict[int, int]:
-    """How often a document has each row of the table."""
+    """Return the number of times that a document has each row of the table."""
     source = text.encode()
     rows = Vocabulary(static_embedding().row).read(source, [(0, len(source))]).rows
     return dict(zip(rows.word.tolist(), rows.times.tolist(), strict=True))
 
 
-def test_the_file_is_the_one_that_the_name_stands_for() -> None:
+def test_the_model_file_matches_its_name() -> None:
     data = files("ctx.models").joinpath(f"{MODEL_ID}.bin").read_bytes()
     assert hashlib.sha256(data).hexdigest() == FILE_SHA256, "another table needs another MODEL_ID"
 
@@ -90,7 +90,7 @@ def test_a_text_in_any_script_is_embedded_as_a_document(text: str) -> None:
         ("Datei löschen", "delete file"),
     ],
 )
-def test_words_of_other_languages_stand_near_what_they_mean(question: str, english: str) -> None:
+def test_words_of_other_languages_are_near_their_translations(question: str, english: str) -> None:
     others = ["parse the command line", "draw a window", "compress an image", "sort a list of numbers"]
     table = static_embedding()
     asked = table.embed_query(question)

@@ -1,4 +1,4 @@
-"""The partition: a pure function of names, modes, ids and rules, which one edit disturbs in one place."""
+"""The partition: a pure function of names, modes, ids and rules; an edit changes it in one place."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class NoRules:
 
 
 class Trees:
-    """Git trees in memory: paths with contents in, ids and entries out."""
+    """Git trees in memory, made from paths and contents."""
 
     def __init__(self) -> None:
         self.entries: dict[bytes, list[Entry]] = {}
 
     def add(self, files: dict[str, str]) -> bytes:
-        """The id of the tree with these files."""
+        """Return the id of the tree with these files."""
         below: dict[str, dict[str, str]] = {}
         made: list[Entry] = []
         for path, content in files.items():
@@ -67,12 +67,12 @@ class Trees:
         return oid
 
     def node(self, files: dict[str, str], descriptor: str = "d") -> Node:
-        """The root node of the tree with these files."""
+        """Return the root node of the tree with these files."""
         return root_node(descriptor, self.add(files), lambda entries: NoRules(), self.entries.__getitem__)
 
 
 class Whole(NamedTuple):
-    """A whole partition: nodes by path, clusters in the order of the manifest, files left out."""
+    """A complete partition: nodes by path, clusters in manifest order, skipped files."""
 
     nodes: dict[bytes, bytes]
     clusters: list[Cluster]
@@ -84,12 +84,12 @@ class Whole(NamedTuple):
 
     @property
     def shapes(self) -> list[tuple[bytes, ...]]:
-        """The paths of each cluster."""
+        """Return the paths of each cluster."""
         return [tuple(member.path for member in cluster.members) for cluster in self.clusters]
 
 
 def walk(root: Node) -> Whole:
-    """Read a partition to its end."""
+    """Read a complete partition."""
     nodes: dict[bytes, bytes] = {}
     clusters: list[Cluster] = []
     skipped: Counter[str] = Counter()
@@ -113,7 +113,7 @@ NESTED = st.dictionaries(
 
 @st.composite
 def trees(draw: st.DrawFn) -> dict[str, str]:
-    """Files of a random tree, without a name that is both a file and a directory."""
+    """Draw the files of a tree, without a name that is both a file and a directory."""
     found = draw(NESTED) | draw(WIDE)
     folders = {path[: path.rfind("/", 0, at)] for path in found for at in range(len(path)) if path[at] == "/"}
     folders |= {"/".join(path.split("/")[:n]) for path in found for n in range(1, path.count("/") + 1)}
@@ -121,7 +121,7 @@ def trees(draw: st.DrawFn) -> dict[str, str]:
 
 
 def check(files: dict[str, str], whole: Whole) -> None:
-    """What is true of every partition."""
+    """Check the properties of every partition."""
     members = [member.path.decode() for cluster in whole.clusters for member in cluster.members]
     assert sorted(members) == sorted(path for path in files if not path.endswith(".png"))
     assert whole.skipped.total() == sum(path.endswith(".png") for path in files)
@@ -131,7 +131,7 @@ def check(files: dict[str, str], whole: Whole) -> None:
 
 
 @given(trees())
-def test_every_file_let_in_is_in_one_cluster(files: dict[str, str]) -> None:
+def test_every_selected_file_is_in_one_cluster(files: dict[str, str]) -> None:
     check(files, walk(Trees().node(files)))
 
 
@@ -166,7 +166,7 @@ def test_editing_a_file_changes_one_key_and_no_boundary(files: dict[str, str], d
 
 
 @given(trees(), st.data())
-def test_adding_or_removing_a_file_disturbs_one_directory(files: dict[str, str], data: st.DataObject) -> None:
+def test_adding_or_removing_a_file_changes_one_directory(files: dict[str, str], data: st.DataObject) -> None:
     if not files:
         return
     path = data.draw(st.sampled_from(sorted(files)))
@@ -183,7 +183,7 @@ def test_adding_or_removing_a_file_disturbs_one_directory(files: dict[str, str],
         assert all(member.path.startswith(deepest.encode()) for member in cluster.members)
 
 
-def test_a_file_more_or_less_in_a_wide_directory_disturbs_few_runs() -> None:
+def test_adding_a_file_to_a_wide_directory_changes_few_runs() -> None:
     files = {f"src/module_{i:04}.py": f"text {i}" for i in range(2000)}
     before = walk(Trees().node(files))
     check(files, before)
@@ -207,7 +207,7 @@ def test_a_deep_chain_has_bounded_nodes_and_all_its_files() -> None:
     assert max(len(cluster.members) for cluster in whole.clusters) <= 24
 
 
-def test_what_lies_too_deep_for_nodes_is_cut_into_runs_as_well() -> None:
+def test_files_too_deep_for_nodes_are_split_into_runs_too() -> None:
     deep = "d/" * 110
     files = {f"{deep}{name}/f{number}.py": f"{name}{number}" for name in "abc" for number in range(500)}
     before = walk(Trees().node(files))
@@ -228,7 +228,7 @@ def test_many_small_directories_share_clusters() -> None:
         assert set(folders.values()) == {2}, "a small directory is never cut"
 
 
-def test_directories_that_two_trees_share_have_the_keys_of_both() -> None:
+def test_shared_directories_have_equal_keys_in_both_trees() -> None:
     shared = {f"lib/f{i}.py": str(i) for i in range(40)} | {f"lib/in/g{i}.py": str(i) for i in range(30)}
     one = walk(Trees().node(shared | {"main.py": "one", "src/a.py": "one"}))
     other = walk(Trees().node(shared | {"main.py": "other", "docs/b.md": "other"}))
@@ -250,7 +250,7 @@ def test_directories_that_two_trees_share_have_the_keys_of_both() -> None:
         Member(b"b.py", 0o100644, b"\1" * 20, "go"),
     ],
 )
-def test_a_key_tells_all_of_a_member(other: Member) -> None:
+def test_a_key_depends_on_every_field_of_a_member(other: Member) -> None:
     member = Member(b"b.py", 0o100644, b"\1" * 20, "python")
     assert cluster_key("d", [member]) != cluster_key("d", [other])
     assert cluster_key("d", [member]) != cluster_key("e", [member])
@@ -261,7 +261,7 @@ def test_a_key_tells_all_of_a_member(other: Member) -> None:
 
 
 def real(repo: Repo, revision: str = "HEAD") -> Whole:
-    """The partition of a revision under the rules in it."""
+    """Return the partition of a revision under its own rules."""
     with open_repository(repo.path) as repository:
         return walk(
             root_node(

@@ -1,4 +1,4 @@
-"""Postings: what is written is what is read, by term and as a whole."""
+"""Postings: round trips, by term and for a whole segment."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ TRIPLES = st.dictionaries(
 
 
 FREQUENCIES = (1, 2, 3, 6)
-"""What is written of how often a term stands in a row (docs/format.md)."""
+"""Stored frequencies of a term in a row (docs/format.md)."""
 
 
 def nearest(count: int) -> int:
-    """The frequency that stands for a count."""
+    """Return the stored frequency for a count."""
     return max(known for known in FREQUENCIES if known <= count)
 
 
 def packed(triples: dict[tuple[int, int], int]) -> np.ndarray:
-    """Sorted packed values of (term, row) and count."""
+    """Return sorted packed values for counts by (term, row)."""
     terms, rows = np.array([*triples], dtype=np.int64).reshape(-1, 2).T
     values = postings.pack(terms, rows, np.array([*triples.values()], dtype=np.int64))
     values.sort()
@@ -47,7 +47,7 @@ def find(encoded: Postings, term: int) -> tuple[np.ndarray, np.ndarray]:
 @example({(7, 0): 1})
 @example({(7, 65535): 1, (8, 0): 1})
 @example({(7, row): 1 for row in range(300)})
-def test_find_gives_back_what_was_packed(triples: dict[tuple[int, int], int]) -> None:
+def test_find_returns_the_packed_values(triples: dict[tuple[int, int], int]) -> None:
     arrays = postings.encode(packed(triples))
     encoded = Postings(arrays, MAX_ROWS)
     for term in {term for term, _ in triples}:
@@ -61,7 +61,7 @@ def test_find_gives_back_what_was_packed(triples: dict[tuple[int, int], int]) ->
 
 @given(TRIPLES)
 @example({})
-def test_the_whole_is_read_and_written_again_without_change(triples: dict[tuple[int, int], int]) -> None:
+def test_a_whole_segment_round_trips(triples: dict[tuple[int, int], int]) -> None:
     arrays = postings.encode(packed(triples))
     encoded = Postings(arrays, MAX_ROWS)
     whole = postings.decode_all(encoded)
@@ -86,7 +86,7 @@ def test_no_postings() -> None:
 
 
 def test_many_terms_and_long_ones() -> None:
-    """With this many terms the buckets are finer; lengths of 255 bytes and more are written apart."""
+    """With this many terms there are more buckets; lengths of 255 bytes or more are stored separately."""
     many = np.arange(40_000, dtype=np.int64) * 1_000_003 % 2**HASH_BITS
     every = np.arange(0, postings.MAX_ROWS, 3, dtype=np.int64)
     terms = np.concatenate([many, np.full(len(every), 12_345), np.full(len(every), 2**HASH_BITS - 1)])

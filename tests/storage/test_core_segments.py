@@ -1,4 +1,4 @@
-"""Segments and views: what goes in comes out, through merging, masking and files, and in every order."""
+"""Segments and views: round trips through merging, masking and files, in every order."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ WIDTH = 16
 
 
 def key(number: int, language: str = "python") -> Key:
-    """The key of a document."""
+    """Return the key of a document."""
     return number.to_bytes(20, "big"), language
 
 
 def part(documents: dict[Key, int], first: int = 0) -> SegmentPart:
-    """Documents with so many rows each; term t stands in every row whose number is a multiple of t."""
+    """Return documents with these numbers of rows; term t is in every row divisible by t."""
     rows = sum(documents.values())
     values = [(term, row) for term in (1, 2, 3, 7) for row in range(0, rows, term)]
     terms, places = np.array(values, dtype=np.int64).reshape(-1, 2).T
@@ -43,7 +43,7 @@ def part(documents: dict[Key, int], first: int = 0) -> SegmentPart:
 
 
 def contents(segment: Segment) -> dict[Key, list[tuple[bytes, int, int, frozenset[int]]]]:
-    """Everything that a segment says about each document, row by row."""
+    """Return the content of a segment for each document, row by row."""
     found = {}
     terms = {term: set(segment.postings.find(np.array([term]))[1].tolist()) for term in (1, 2, 3, 7)}
     for document in range(segment.documents):
@@ -81,7 +81,7 @@ def test_segments_find_their_documents_and_no_others(documents: dict[Key, int], 
     assert len(segment.find([])) == 0
 
 
-def test_ids_that_begin_alike_are_told_apart() -> None:
+def test_ids_with_equal_prefixes_are_distinguished() -> None:
     documents = {(b"\5" * 12 + bytes([i]) * 8, language): 1 for i in range(9) for language in ("", "go")}
     segment = Segment(*segments.build([part(documents)]))
     assert [segment.key(int(place)) for place in segment.find(list(documents))] == list(documents)
@@ -142,7 +142,7 @@ def test_a_segment_that_lacks_an_array_or_has_another_is_damaged(lost: str) -> N
 
 
 def group(number: int, files: dict[bytes, Key | None]) -> Group:
-    """The files of one cluster."""
+    """Return the files of one cluster."""
     return Group(
         bytes([number]) * 20,
         list(files),
@@ -160,7 +160,7 @@ GROUPS = [
 
 
 def places(found: list[Segment]) -> dict[Key, tuple[int, int]]:
-    """Where each document is; the first segment that has it counts."""
+    """Return the location of each document, in the first segment that has it."""
     return {
         segment.key(document): (number, document)
         for number, segment in reversed(list(enumerate(found)))
@@ -169,7 +169,7 @@ def places(found: list[Segment]) -> dict[Key, tuple[int, int]]:
 
 
 def made_view(groups: list[Group], found: list[Segment]) -> View:
-    """A view over some segments."""
+    """Return a view over some segments."""
     names = [f"segment-{number}" for number in range(len(found))]
     return View(*view.build(groups, places(found), names, b"tree", {"binary": 1}), found)
 

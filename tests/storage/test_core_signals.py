@@ -1,4 +1,4 @@
-"""Signals at every moment of a run: it ends at once and in order, and the next run goes on."""
+"""Signals at any point of a run: it exits at once and cleanly, and the next run continues."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for proce
 
 
 def in_session(session: int) -> list[str]:
-    """The processes of a session that have not ended, with their command lines."""
+    """Return the running processes of a session, with their command lines."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -49,7 +49,7 @@ def in_session(session: int) -> list[str]:
 
 
 def is_locked(path: Path) -> bool:
-    """True if a process holds the lock of an index."""
+    """Return True if a process holds the lock of an index."""
     try:
         with open(path / ".git/ctx/lock", "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,7 +61,7 @@ def is_locked(path: Path) -> bool:
 
 
 def comes(condition: Callable[[], bool]) -> bool:
-    """True as soon as the condition is, False if it does not become so in ten seconds."""
+    """Wait up to ten seconds for a condition; return True if it became true."""
     end = time.monotonic() + 10
     while not condition():
         if time.monotonic() > end:
@@ -73,7 +73,7 @@ def comes(condition: Callable[[], bool]) -> bool:
 def struck(
     path: Path, arguments: Sequence[str], number: signal.Signals, delay: float, *, everybody: bool
 ) -> str | None:
-    """Send a signal to a run after `delay` seconds; what is wrong with how it ends, None if nothing is."""
+    """Send a signal to a run after `delay` seconds; return the problem with its end, or None."""
     process = subprocess.Popen(
         [sys.executable, "-m", "ctx", *arguments],
         cwd=path,
@@ -107,7 +107,7 @@ def struck(
 
 @pytest.fixture
 def signalled(make_repo: Callable[..., Repo], tmp_path: Path) -> Callable[[Sequence[str], int, int], None]:
-    """A function that sends signals to that many runs of a command in a project with that many files."""
+    """Return a function that sends signals to runs of a command in a project."""
 
     def check(arguments: Sequence[str], runs: int, files: int) -> None:
         repo = make_repo()
@@ -145,17 +145,17 @@ Check = Callable[[Sequence[str], int, int], None]
 
 
 @pytest.mark.parametrize("arguments", [INDEX, SEARCH], ids=["index", "search"])
-def test_a_dozen_signals_end_runs_in_order(signalled: Check, arguments: Sequence[str]) -> None:
+def test_a_dozen_signals_end_runs_cleanly(signalled: Check, arguments: Sequence[str]) -> None:
     signalled(arguments, 6, 300)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("arguments", [INDEX, SEARCH], ids=["index", "search"])
-def test_hundreds_of_signals_end_runs_in_order(signalled: Check, arguments: Sequence[str]) -> None:
+def test_hundreds_of_signals_end_runs_cleanly(signalled: Check, arguments: Sequence[str]) -> None:
     signalled(arguments, 150, 400)
 
 
-def test_an_error_that_c_code_makes_of_a_signal_counts_as_the_signal() -> None:
+def test_an_error_of_c_code_after_a_signal_counts_as_the_signal() -> None:
     """The parser calls Python, and reports the exception of a signal handler as a SystemError."""
 
     def interrupted(error: type[Exception], number: int) -> None:

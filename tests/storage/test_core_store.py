@@ -1,4 +1,4 @@
-"""Objects, snapshots and the lock: whole or not there, and never what lies under another name."""
+"""Objects, snapshots and the lock: a file is complete or missing, and bound to its name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAME = "ab" * 20
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """A store in an empty directory."""
+    """Return a store in an empty directory."""
     return Store(str(tmp_path))
 
 
@@ -40,7 +40,7 @@ def test_objects_round_trip(payload: bytes) -> None:
 
 @pytest.mark.parametrize("less", [0, 1, 31, 32, 33])
 def test_the_largest_payload_is_read_back(store: Store, less: int) -> None:
-    """Random bytes are stored as they are, with a head in front of them."""
+    """Random bytes are stored uncompressed, after a header."""
     payload = np.random.default_rng(0).bytes(MAX_PAYLOAD - less)
     store.write("area", NAME, payload)
     assert store.read("area", NAME) == payload
@@ -69,7 +69,7 @@ def test_every_truncation_and_every_flipped_bit_is_damaged(payload: bytes) -> No
                 pass
 
 
-def test_a_payload_that_nobody_could_read_is_not_written() -> None:
+def test_a_payload_too_large_to_read_is_not_written() -> None:
     with pytest.raises(StoreUnusable, match="67,108,864"):
         encode_object(NAME, bytes(MAX_PAYLOAD + 1))
 
@@ -87,7 +87,7 @@ def test_anything_else_is_damaged(data: bytes) -> None:
         decode_object(NAME, data)
 
 
-def test_nothing_is_made_before_the_first_write(store: Store) -> None:
+def test_nothing_is_created_before_the_first_write(store: Store) -> None:
     assert store.read("objects", NAME) is None
     assert not store.has("objects", NAME)
     assert list(store.keys("objects")) == []
@@ -110,7 +110,7 @@ def test_write_read_list_remove(store: Store) -> None:
     assert store.read("objects/d", NAME) is None
 
 
-def test_files_have_the_rights_that_the_user_wants(store: Store) -> None:
+def test_files_have_the_permissions_of_the_umask(store: Store) -> None:
     before = os.umask(0o027)
     try:
         store.write("objects/d", NAME, b"one")
@@ -125,7 +125,7 @@ def test_the_directory_is_marked_for_backup_programs(store: Store) -> None:
     assert tag.startswith(b"Signature: 8a477f597d28d172789f06886806bc55\n")
 
 
-def test_what_cannot_be_written_is_kept_in_memory_if_that_is_allowed(tmp_path: Path) -> None:
+def test_unwritable_payloads_are_kept_in_memory_if_allowed(tmp_path: Path) -> None:
     (tmp_path / "ctx").write_text("in the way")
     store = Store(str(tmp_path))
     with pytest.raises(StoreUnusable, match="fix its permissions"):
@@ -143,7 +143,7 @@ def test_what_cannot_be_written_is_kept_in_memory_if_that_is_allowed(tmp_path: P
     assert Store(str(tmp_path)).read("objects/d", NAME) == b"one"
 
 
-def test_a_full_disk_is_told_as_such() -> None:
+def test_a_full_disk_has_its_own_error() -> None:
     import errno
 
     for number in (errno.ENOSPC, errno.EDQUOT):
@@ -175,7 +175,7 @@ def test_snapshots_round_trip(store: Store) -> None:
     assert list(Snapshots(store, "another").trees()) == []
 
 
-def test_payloads_that_are_no_nodes_are_misses(store: Store) -> None:
+def test_invalid_node_payloads_are_misses(store: Store) -> None:
     import msgpack
 
     snapshots = Snapshots(store, "d")
@@ -223,7 +223,7 @@ def test_the_log_has_each_commit_and_trigger_once(store: Store) -> None:
 # -- the lock
 
 
-def test_one_holds_the_lock_and_its_wishes_are_kept(store: Store) -> None:
+def test_one_process_holds_the_lock_and_requests_are_kept(store: Store) -> None:
     first, second = IndexLock(store), IndexLock(store)
     assert first.acquire()
     assert not second.acquire()

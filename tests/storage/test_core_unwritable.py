@@ -1,4 +1,4 @@
-"""Where nothing may be written: searching answers all the same, indexing says why it does not."""
+"""Read-only repositories: searching works, and indexing reports the reason why it does not."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW = (QUERIES[0], QUERIES[2])
 
 
 def without_privileges() -> None:
-    """Take from a child of root what lets root write everywhere (capabilities(7), CAP_DAC_OVERRIDE)."""
+    """Drop the capability of root to write everywhere (capabilities(7), CAP_DAC_OVERRIDE)."""
     if os.geteuid() == 0:
         drop, override = 24, 1
         if ctypes.CDLL(None).prctl(drop, override, 0, 0, 0):
@@ -32,7 +32,7 @@ def without_privileges() -> None:
 
 
 def may_be_shut_out(tmp_path: Path) -> bool:
-    """Whether a child can be kept from writing in a directory."""
+    """Return True if a child can be denied writing in a directory."""
     shut = tmp_path / "shut"
     shut.mkdir()
     shut.chmod(0o555)
@@ -47,7 +47,7 @@ def may_be_shut_out(tmp_path: Path) -> bool:
 
 
 def with_room(size: int) -> Callable[[], None]:
-    """No file may grow beyond so many bytes: a full disk for whatever is larger."""
+    """Limit the size of files, which acts like a full disk for larger ones."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -56,7 +56,7 @@ def with_room(size: int) -> Callable[[], None]:
 
 
 def outcome(repo: Repo, **more: object) -> tuple[Run, Run]:
-    """A search and an indexing run of the program."""
+    """Return the results of a search and of an indexing run."""
     return (
         program("search", FEW[0], "-z", cwd=repo.path, **more),  # type: ignore[arg-type]
         program("index", cwd=repo.path, **more),  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ def outcome(repo: Repo, **more: object) -> tuple[Run, Run]:
     [("file", 30), ("full", 30), ("nearly full", 30), ("read-only", 260), ("nearly full", 260)],
     ids=["file", "full", "nearly full", "read-only, many files", "nearly full, many files"],
 )
-def test_searching_works_where_nothing_can_be_written_and_indexing_says_why(
+def test_searching_works_read_only_and_indexing_reports_why_not(
     make_repo: Callable[..., Repo], tmp_path: Path, place: str, files: int
 ) -> None:
     repo = make_repo()
@@ -102,9 +102,7 @@ def test_searching_works_where_nothing_can_be_written_and_indexing_says_why(
     assert program("search", FEW[0], "-z", cwd=repo.path).out == expected
 
 
-def test_an_index_that_cannot_be_written_any_more_is_still_read(
-    make_repo: Callable[..., Repo], tmp_path: Path
-) -> None:
+def test_a_read_only_index_is_still_read(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     if not may_be_shut_out(tmp_path):
         pytest.skip("nothing keeps this user from writing")
     repo = make_repo()
@@ -120,7 +118,7 @@ def test_an_index_that_cannot_be_written_any_more_is_still_read(
     assert (run.status, run.out, run.err) == (0, expected, "")
 
 
-def test_a_pack_that_cannot_be_kept_is_printed(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+def test_a_pack_that_cannot_be_stored_is_printed(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     if not may_be_shut_out(tmp_path):
         pytest.skip("nothing keeps this user from writing")
     repo = make_repo()
@@ -160,7 +158,7 @@ def test_a_library_user_indexes_again_after_a_search_in_memory(make_repo: Callab
     assert ask(repo.path, FEW, [()])
 
 
-def test_removing_takes_away_whatever_lies_there(make_repo: Callable[..., Repo]) -> None:
+def test_removing_removes_any_file(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit(project(44, 20))
     (repo.path / ".git/ctx").write_text("in the way")

@@ -1,4 +1,4 @@
-"""Which views are kept: the last ones, and those of what branches and work trees have."""
+"""Kept views: the last ones, and those of branches and work trees."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctx.types import COMMITTED
 
 
 def views(repo: Repo) -> set[str]:
-    """The trees that have a view."""
+    """Return the trees that have a view."""
     found = (repo.path / ".git" / "ctx" / "views").glob("*/view-*")
     return {path.name.removeprefix("view-") for path in found}
 
@@ -22,14 +22,14 @@ def tree(repo: Repo, revision: str) -> str:
 
 
 def grow(repo: Repo, name: str, commits: int) -> None:
-    """Commit and index on the branch that is checked out."""
+    """Commit on the current branch and index."""
     for number in range(commits):
         repo.commit({f"{name}.py": f"def {name}_{number}():\n    return {number}\n"})
         with ctx.open(repo.path) as index:
             index.index()
 
 
-def test_switching_between_branches_finds_their_views(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+def test_switching_branches_finds_their_views(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     grow(repo, "common", 2)
     repo.branch("quiet")
@@ -54,7 +54,7 @@ def test_switching_between_branches_finds_their_views(make_repo: Callable[..., R
     assert answer.tree == tree(repo, "quiet")
 
 
-def test_views_of_deleted_branches_and_of_too_many_go(make_repo: Callable[..., Repo]) -> None:
+def test_views_of_deleted_or_too_many_branches_are_removed(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     grow(repo, "common", 1)
     for number in range(14):

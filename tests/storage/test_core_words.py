@@ -1,4 +1,4 @@
-"""Words: the bulk reader and the reader of queries cut alike, hash alike and meet in the same terms."""
+"""Words: texts in bulk and queries are split and hashed into the same terms."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ SCRIPTS = st.text(
 
 
 def read(text: str | bytes) -> Counts:
-    """The terms of one text as indexed."""
+    """Return the terms of one text as indexed."""
     source = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return Vocabulary(static_embedding().row).read(source, [(0, len(source))]).terms
 
 
 def indexed(text: str | bytes) -> set[int]:
-    """The hashes of the terms of one text as indexed."""
+    """Return the hashes of the terms of one text as indexed."""
     return set(read(text).word.tolist())
 
 
 @given(st.one_of(CODE, st.text(st.characters(max_codepoint=127), max_size=60)))
 @example("parseHTTPHeader_v2 XMLHttpRequest ABCd A1b2C3 __init__ _ 9to5")
 @example("getURLs APIs_v2 IPv4Address URLIsValid XSs XSsX ASs AsIs URLses IPvX s v ABv")
-def test_bulk_and_query_cut_ascii_alike(text: str) -> None:
+def test_texts_and_queries_split_ascii_alike(text: str) -> None:
     source = text.encode()
     found = runs.find(source)
     bulk = [
@@ -67,7 +67,7 @@ def test_bulk_and_query_cut_ascii_alike(text: str) -> None:
         ("IsAs", "is as"),
     ],
 )
-def test_identifiers_are_cut_into_the_words_a_reader_sees(name: str, words: str) -> None:
+def test_identifiers_are_split_into_words(name: str, words: str) -> None:
     assert ascii_words(name) == words.split()
 
 
@@ -99,7 +99,7 @@ NAME_BYTES = [byte for byte in range(256) if re.fullmatch(rb"[\w\x80-\xff]", byt
 
 
 @given(st.lists(st.lists(st.sampled_from(NAME_BYTES), min_size=1, max_size=40).map(bytes), max_size=20))
-def test_names_to_the_letter_hash_apart(names: list[bytes]) -> None:
+def test_exact_names_have_distinct_hashes(names: list[bytes]) -> None:
     _, hashes = runs.exact_runs(b"\n".join(names))
     assert len(set(hashes.tolist())) == len(set(names))
     assert (hashes == hashes[[names.index(name) for name in names]]).all()
@@ -107,8 +107,8 @@ def test_names_to_the_letter_hash_apart(names: list[bytes]) -> None:
 
 @given(SCRIPTS)
 @example("SessionStore обновляет сессию 期限切れの crée café cafe\u0301 “quoted”—dash")
-def test_what_a_text_says_finds_it(text: str) -> None:
-    """Every term of a query stands in a text of the same words, in whatever script."""
+def test_the_words_of_a_text_find_it(text: str) -> None:
+    """Every term of a query is in a text of the same words, in any script."""
     missing = [
         term.word for term in read_query(text) if term.weight >= 1.0 and term.hash not in indexed(text)
     ]
@@ -139,7 +139,7 @@ def test_what_a_text_says_finds_it(text: str) -> None:
         ("IPv6Address", "ipv"),
     ],
 )
-def test_scripts_cases_and_accents_meet(text: str, query: str) -> None:
+def test_scripts_cases_and_accents_are_normalized(text: str, query: str) -> None:
     terms = read_query(query)
     assert terms
     assert {term.hash for term in terms if term.weight >= 1.0} <= indexed(text)
@@ -200,7 +200,7 @@ def test_forms_of_a_word_have_one_stem(family: str) -> None:
         "test text",
     ],
 )
-def test_words_that_differ_stay_apart(words: str) -> None:
+def test_different_words_have_different_stems(words: str) -> None:
     assert len({stem(word) for word in words.split()}) == len(words.split())
 
 
@@ -243,7 +243,7 @@ def test_a_run_belongs_to_the_text_in_which_it_begins() -> None:
     assert reading.lengths.tolist() == [2, 1]
 
 
-def test_compounds_meet_whatever_their_spelling() -> None:
+def test_compounds_are_equal_in_all_spellings() -> None:
     spellings = ["SessionStore", "session_store", "sessionStore", "SESSION_STORE"]
     assert len(set(compound_hashes(spellings))) == 1
     for spelling in spellings:
@@ -273,7 +273,7 @@ def test_numbers_count_as_whole_numbers_only() -> None:
     assert term_hash("12") not in indexed("12")
 
 
-def test_a_vocabulary_that_starts_anew_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reset_vocabulary_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)} слово{i}" for i in range(300)).encode()
     expected = Vocabulary(static_embedding().row).read(text, [(0, len(text))])
     monkeypatch.setattr("ctx.text.vocabulary._MOST_WORDS", 20)

@@ -1,7 +1,7 @@
-"""Whatever bytes a decoder is given, it gives a value that holds together, or raises `Damaged`.
+"""Decoders return a consistent value or raise `Damaged`, for any bytes.
 
-Real payloads of every format are made from a real repository, then changed: values, types, sizes, nesting,
-single bytes, the end. A changed payload gets a digest that fits, as somebody who forges one would give it.
+Real payloads of every format are made from a real repository, then mutated: values, types, sizes, nesting,
+single bytes, the length. A mutated payload gets a matching digest, like a forged one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FEW, MANY = 250, 50_000
 
 
 class Decoder(NamedTuple):
-    """A payload as it was made, what reads it and looks at all of it, and how it is written."""
+    """A valid payload, a function that decodes and checks it, and its encoding."""
 
     data: bytes
     read: Callable[[bytes], object]
@@ -96,7 +96,7 @@ ODD_JSON: list[Callable[[], Any]] = [lambda: 10**400, lambda: -(10**30)]
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The ways to everything in a value."""
+    """Yield the paths to all parts of a value."""
     found = [way]
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
@@ -105,7 +105,7 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def changed(rng: random.Random, value: Any, odd: list[Callable[[], Any]]) -> Any:
-    """A value with one to three things in it replaced, taken away, doubled, swapped or moved a little."""
+    """Return a value with one to three parts replaced, removed, doubled, swapped or changed slightly."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         ways = places(value)
         way = rng.choice(ways)
@@ -135,7 +135,7 @@ def changed(rng: random.Random, value: Any, odd: list[Callable[[], Any]]) -> Any
 
 
 def bytes_changed(rng: random.Random, data: bytes) -> bytes:
-    """Bytes cut, extended, with some flipped, taken out or repeated."""
+    """Return bytes truncated, extended, or with some flipped, removed or repeated."""
     act = rng.randrange(5)
     at = rng.randrange(len(data) + 1)
     if act == 0:
@@ -156,7 +156,7 @@ def bytes_changed(rng: random.Random, data: bytes) -> bytes:
 
 
 def arrays_changed(rng: random.Random, data: bytes) -> bytes:
-    """An array file with a changed header, or changed numbers, and a checksum that fits."""
+    """Return an array file with a changed header or numbers, and a matching checksum."""
     magic, length, _, version = struct.unpack_from("<4sIII", data)
     header, body = data[16 : 16 + length], data[16 + length :]
     if rng.random() < 0.5:
@@ -174,7 +174,7 @@ def arrays_changed(rng: random.Random, data: bytes) -> bytes:
 
 
 def mutated(rng: random.Random, decoder: Decoder) -> bytes:
-    """The payload of a decoder, changed in a way that goes by how it is written."""
+    """Return the payload of a decoder, mutated according to its encoding."""
     data = decoder.data
     if decoder.form == "arrays" and rng.random() < 0.9:
         return arrays_changed(rng, data)
@@ -331,7 +331,7 @@ def test_a_long_prefix_before_many_names_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
-    """Every decoder with a payload that was made from a small repository."""
+    """Return every decoder with a payload from a small repository."""
     path = tmp_path_factory.mktemp("decoders")
     repo = Repo(path)
     repo.git("-c", "init.defaultBranch=main", "init", "--quiet")
@@ -477,7 +477,7 @@ NAMES = [
 
 
 def attack(decoder: Decoder, count: int, seed: str) -> int:
-    """Read `count` changed payloads; the number of those that were refused."""
+    """Decode `count` mutated payloads; return the number of refused ones."""
     decoder.read(decoder.data)
     refused = 0
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Files in the folder of an older version."""
+"""Files in the directory of an older version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = st.sampled_from([b"v1", b"v2", b"v10", b"v0", b"av3", b"v", b"v1beta1", 
 
 
 @given(st.lists(st.lists(NAMES, min_size=1, max_size=4).map(b"/".join), unique=True, max_size=12))
-def test_a_newer_version_stands_in_the_same_folder(paths: list[bytes]) -> None:
+def test_a_newer_version_is_in_the_same_directory(paths: list[bytes]) -> None:
     def versions(path: bytes) -> list[tuple[bytes, int]]:
         parts = path.split(b"/")
         return [

@@ -1,4 +1,4 @@
-"""Repositories whose hooks start the real program, or a script that writes down what it was started with."""
+"""Repositories whose hooks start the real program, or a script that records how it was started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from waiting import BOUND, ROOT, SCRIPT
 
 
 class Done(NamedTuple):
-    """What a process left."""
+    """Result of a process."""
 
     status: int
     out: str
@@ -29,7 +29,7 @@ class Done(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def this_checkout(isolated: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a hook starts is this checkout, and no other git-ctx is on the PATH."""
+    """Let hooks start the git-ctx of this checkout; no other one is on the PATH."""
     if not SCRIPT.exists():
         pytest.skip("git-ctx is not installed as a program")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -59,13 +59,13 @@ def git_ctx(repo: Repo) -> Callable[..., Done]:
 
 @pytest.fixture
 def calls(tmp_path: Path) -> Calls:
-    """A program that writes its calls down, in a directory with an awkward name."""
+    """Return a program that records its calls, in a directory with an awkward name."""
     return Calls(tmp_path / 'it\'s a "program" $HOME')
 
 
 @pytest.fixture(params=["files", "config"])
 def hooked(request: pytest.FixtureRequest, repo: Repo, calls: Calls, git_version: tuple[int, ...]) -> Repo:
-    """A repository with one commit, whose hooks call the recorder."""
+    """Return a repository with one commit, whose hooks call the recorder."""
     repo.commit({"a.txt": "one\n"})
     if request.param == "config":
         if git_version < (2, 54):

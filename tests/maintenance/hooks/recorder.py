@@ -1,4 +1,4 @@
-"""A script in the place of the program, which writes down how it was started, and hooks that start it."""
+"""A script that replaces the program and records how it was started, and hooks that start it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ mv {directory}/part-$$ {directory}/call-$$
 
 
 class Calls:
-    """The calls of the script that stands for the program."""
+    """The calls of the script that replaces the program."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -42,7 +42,7 @@ class Calls:
         self.program.chmod(0o755)
 
     def during(self, repo: Repo, command: list[str], **options: Any) -> list[dict[str, list[str]]]:
-        """Run a command in a repository and wait for everything that it started; what was recorded."""
+        """Run a command in a repository, wait for everything that it started, and return the record."""
         readable, writable = os.pipe()
         # Whatever the command starts holds this descriptor: the shim closes only what is below 10.
         os.dup2(writable, 60, inheritable=True)
@@ -59,11 +59,11 @@ class Calls:
         return self.take()
 
     def git(self, repo: Repo, *arguments: str, **options: Any) -> list[dict[str, list[str]]]:
-        """What git started."""
+        """Run git; return the calls that it started."""
         return self.during(repo, ["git", *arguments], **options)
 
     def take(self) -> list[dict[str, list[str]]]:
-        """The calls since the last time; each maps a word to the lines that begin with it."""
+        """Return the calls since the last time; each maps a word to the lines that start with it."""
         calls = []
         for path in sorted(self.directory.glob("call-*"), key=lambda path: path.stat().st_mtime_ns):
             call: dict[str, list[str]] = {}
@@ -76,7 +76,7 @@ class Calls:
 
 
 def put_shims(repo: Repo, program: Path) -> None:
-    """Install the shims as files, whatever git this is."""
+    """Install the shims as files, with any version of git."""
     repo.git("config", "ctx.program", str(program))
     hooks = Path(os.fsdecode(repo.git("rev-parse", "--git-path", "hooks")))
     for event in shims.EVENTS:

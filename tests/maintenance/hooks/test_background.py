@@ -1,4 +1,4 @@
-"""The real program behind the hooks: what is covered, what the log says, what happens when it goes wrong."""
+"""Background runs of the real program: indexed trees, the log, and failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ctx.storage.store import Store
 
 @pytest.fixture
 def alive(repo: Repo) -> Repo:
-    """A repository with one commit whose hooks start the installed program."""
+    """Return a repository with one commit whose hooks start the installed program."""
     repo.commit({"a.py": "def one():\n    return 1\n"})
     put_shims(repo, SCRIPT)
     return repo
@@ -92,7 +92,7 @@ def test_only_what_is_checked_out_is_covered(alive):
     assert not lock.has_events()
 
 
-def test_events_while_a_run_goes_on_are_answered_by_it(alive):
+def test_events_during_a_run_are_handled_by_it(alive):
     store = store_of(alive)
     store.mkdir()
     busy = RunLock(str(store))
@@ -132,7 +132,7 @@ def test_a_run_waits_for_a_process_that_indexes(alive):
     assert covered(alive, "HEAD")
 
 
-def test_a_run_that_was_killed_is_told(alive, git_ctx):
+def test_a_killed_run_is_reported(alive, git_ctx):
     store = store_of(alive)
     store.mkdir()
     program = "\n".join(
@@ -192,7 +192,7 @@ def test_an_unexpected_error_ends_in_the_log(alive, monkeypatch):
     assert current_run(str(store)) == (None, False)
 
 
-def test_without_a_store_to_write_to_nothing_is_said(alive, git_ctx):
+def test_without_a_writable_store_nothing_is_printed(alive, git_ctx):
     (alive.path / ".git" / "ctx").write_text("in the way\n")
     done = git_ctx("hook-run")
     assert (done.status, done.out, done.err) == (0, "", "")
@@ -200,7 +200,7 @@ def test_without_a_store_to_write_to_nothing_is_said(alive, git_ctx):
 
 
 @pytest.mark.parametrize("arguments", [["--help-me"], ["a", "b", "0"], ["-1"], [""]])
-def test_nothing_is_ever_said(alive, git_ctx, arguments, tmp_path):
+def test_nothing_is_ever_printed(alive, git_ctx, arguments, tmp_path):
     for place in (alive.path, tmp_path):
         done = git_ctx("hook-run", *arguments, cwd=place)
         assert (done.status, done.out, done.err) == (0, "", "")
@@ -221,7 +221,7 @@ def test_variables_of_the_surrounding_git_do_not_matter(alive, tmp_path):
     assert covered(alive, "HEAD")
 
 
-def test_the_line_for_hooks_of_ones_own(alive):
+def test_the_line_for_custom_hooks(alive):
     from ctx.maintenance.hooks.owners import LINE
 
     for event in ("post-commit", "post-checkout"):
@@ -278,7 +278,7 @@ def test_the_log_is_rotated(tmp_path):
     assert [one.time for one in runs] == list(range(1000 - len(runs), 1000))
 
 
-def test_lines_of_the_log_that_are_broken_are_left_out(tmp_path, repo, git_ctx):
+def test_broken_lines_of_the_log_are_skipped(tmp_path, repo, git_ctx):
     entry = log.Run(1, 0.5, "post-commit", 1, log.DONE, [log.Covered("ab", "main", None, 1, 2, 3)], None)
     log.write(str(tmp_path), entry)
     with open(tmp_path / log.LOG, "ab") as file:
@@ -311,8 +311,8 @@ def test_errors_are_one_line():
     assert run.one_line(MemoryError()) == "MemoryError: "
 
 
-def test_what_follows_a_commit_does_not_fail_because_a_hook_indexes_it(alive, git_ctx, tmp_path):
-    """Whether the run of a hook has begun, holds the lock or has ended, the command does its work."""
+def test_commands_after_a_commit_work_while_a_hook_indexes(alive, git_ctx, tmp_path):
+    """The command works whether the run of a hook has just started, holds the lock or has ended."""
     alive.commit({f"src/file{i}.py": f"def number_{i}():\n    return {i}\n" for i in range(100)})
     settled(alive)
     alive.git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote.git"))

@@ -1,4 +1,4 @@
-"""Hooks in git's configuration, where the git on the PATH takes them from there."""
+"""Hooks in git's configuration, if the git on the PATH supports them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_installed_beside_all_others(repo, git_ctx):
     assert (repo.path / ".git" / "config").read_bytes() == config
 
 
-def test_takes_the_place_of_files_and_of_older_settings(repo, git_ctx):
+def test_replaces_files_and_older_settings(repo, git_ctx):
     put(hooks_of(repo) / "post-commit", shims.shim("post-commit"))
     put(hooks_of(repo) / "post-merge", shims.with_block(b"#!/bin/sh\n:\n"))
     repo.git("config", "hook.ctx.command", "git-ctx index")

@@ -1,4 +1,4 @@
-"""Which git commands start a run, and how often: real git, and a program that only writes down its calls."""
+"""Runs started by git commands, and their number: real git, and a program that records its calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHELLS = [
 
 
 def arguments(calls: list[dict[str, list[str]]]) -> list[str]:
-    """The arguments of each call, ids left out."""
+    """Return the arguments of each call, without ids."""
     return [" ".join(word for word in call["arguments"][0].split() if len(word) < 40) for call in calls]
 
 
@@ -32,7 +32,7 @@ NO_HOOKS = ("-c", "core.hooksPath=/dev/null", "-c", "hook.ctx.enabled=false")
 
 
 def chain(repo: Repo, branch: str, count: int) -> None:
-    """A branch with some commits on it, made without a hook."""
+    """Make a branch with some commits, without hooks."""
     repo.git(*NO_HOOKS, "checkout", "-q", "-b", branch)
     for number in range(count):
         repo.write({f"{branch}{number}.txt": f"{number}\n"})
@@ -41,7 +41,7 @@ def chain(repo: Repo, branch: str, count: int) -> None:
 
 
 def switch(repo: Repo, branch: str) -> None:
-    """Go to a branch without a hook."""
+    """Switch to a branch without hooks."""
     repo.git(*NO_HOOKS, "checkout", "-q", branch)
 
 
@@ -99,7 +99,7 @@ def test_merge(hooked, calls):
 
 
 @pytest.mark.parametrize("backend", ["--merge", "--interactive"])
-def test_rebase_of_twenty_commits_counts_once(hooked, calls, backend):
+def test_rebase_of_twenty_commits_starts_one_run(hooked, calls, backend):
     chain(hooked, "topic", 20)
     switch(hooked, "main")
     chain(hooked, "base", 1)
@@ -110,7 +110,7 @@ def test_rebase_of_twenty_commits_counts_once(hooked, calls, backend):
     assert hooked.git("rev-list", "--count", "base..topic") == b"20"
 
 
-def test_rebase_that_stops_counts_at_its_end(hooked, calls):
+def test_rebase_that_stops_starts_a_run_at_its_end(hooked, calls):
     hooked.branch("topic")
     calls.take()
     switch(hooked, "main")
@@ -128,7 +128,7 @@ def test_rebase_that_stops_counts_at_its_end(hooked, calls):
 
 
 @pytest.mark.parametrize("command", [["cherry-pick"], ["revert", "--no-edit"]])
-def test_several_picks_count_once(hooked, calls, command):
+def test_several_picks_start_one_run(hooked, calls, command):
     chain(hooked, "topic", 5)
     hooked.git("tag", "tip")
     if command == ["cherry-pick"]:
@@ -179,7 +179,7 @@ def test_clone_with_a_template(repo, calls, tmp_path):
     assert call["arguments"][0].split()[1] == ZEROS
 
 
-def test_program_that_is_gone_or_moved(hooked, calls, tmp_path):
+def test_program_that_was_removed_or_moved(hooked, calls, tmp_path):
     gone = tmp_path / "gone"
     hooked.git("config", "ctx.program", str(gone))
     done = hooked.run("commit", "--allow-empty", "-q", "-m", "gone")

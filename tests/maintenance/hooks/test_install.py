@@ -1,4 +1,4 @@
-"""`git ctx init` and `git ctx deinit` in repositories that have hooks already."""
+"""`git ctx init` and `git ctx deinit` in repositories with existing hooks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _files_only(git_version: tuple[int, ...]) -> None:
 
 
 def state(directory: Path) -> dict[str, tuple[bytes, int]]:
-    """Everything below a directory: content and mode of each file, mode of each directory."""
+    """Return the content and mode of each file below a directory, and the mode of each directory."""
     return {
         str(path.relative_to(directory)): (
             b"" if path.is_dir() else path.read_bytes(),
@@ -51,7 +51,7 @@ def put(path: Path, content: bytes, mode: int = 0o755) -> None:
 
 
 def actions(done) -> dict[str, str]:
-    """The event and the action of each hook."""
+    """Return the action for each hook by event."""
     return {hook["event"]: hook["action"] for hook in done.json_lines[0]["hooks"]}
 
 
@@ -61,7 +61,7 @@ def plan(git_ctx: Callable, *options: str, **where):
     return done
 
 
-def test_where_there_is_none(repo, git_ctx):
+def test_without_hooks(repo, git_ctx):
     before, config = state(hooks_of(repo)), (repo.path / ".git" / "config").read_bytes()
     done = plan(git_ctx)
     assert set(actions(done).values()) == {"install"}
@@ -94,7 +94,7 @@ def test_dry_runs_change_nothing(repo, git_ctx):
     assert state(repo.path / ".git") == before
 
 
-def test_hooks_that_are_there_go_on_running(repo, git_ctx):
+def test_existing_hooks_still_run(repo, git_ctx):
     for name, (content, mode) in EXISTING.items():
         put(hooks_of(repo) / name, content, mode)
     before = state(hooks_of(repo))
@@ -218,7 +218,7 @@ def test_directories_of_others_are_left_alone(repo, git_ctx, tmp_path, where):
     assert state(directory) == before
 
 
-def test_older_installation_is_brought_up_to_date(repo, git_ctx):
+def test_older_installation_is_updated(repo, git_ctx):
     older = b"# >>> git-ctx 0 >>>\n(git-ctx index &) </dev/null >/dev/null 2>&1\n# <<< git-ctx <<<\n"
     put(hooks_of(repo) / "post-commit", b"#!/bin/sh\n# Made by `git ctx init`.\n" + older)
     put(hooks_of(repo) / "post-merge", b"#!/bin/bash\n" + older + b"echo mine\n", 0o700)
@@ -230,7 +230,7 @@ def test_older_installation_is_brought_up_to_date(repo, git_ctx):
     assert (hooks_of(repo) / "post-merge").read_bytes() == b"#!/bin/bash\necho mine\n"
 
 
-def test_lines_that_were_added_since_stay(repo, git_ctx):
+def test_lines_added_since_are_kept(repo, git_ctx):
     plan(git_ctx)
     with open(hooks_of(repo) / "post-commit", "ab") as file:
         file.write(b"echo mine\n")
@@ -239,7 +239,7 @@ def test_lines_that_were_added_since_stay(repo, git_ctx):
     assert not shims.has_block((hooks_of(repo) / "post-commit").read_bytes())
 
 
-def test_edited_marks_are_told(repo, git_ctx):
+def test_edited_marks_are_reported(repo, git_ctx):
     put(hooks_of(repo) / "post-commit", b"#!/bin/sh\n# >>> git-ctx 1 >>>\necho mine\n")
     assert actions(plan(git_ctx))["post-commit"] == "leave"
     done = git_ctx("deinit")
@@ -247,7 +247,7 @@ def test_edited_marks_are_told(repo, git_ctx):
     assert (hooks_of(repo) / "post-commit").read_bytes().endswith(b"echo mine\n")
 
 
-def test_directory_that_was_not_there(make_repo, git_ctx, tmp_path):
+def test_missing_hook_directory(make_repo, git_ctx, tmp_path):
     (tmp_path / "empty").mkdir()
     repo = make_repo("bare one", "--bare", f"--template={tmp_path / 'empty'}")
     before = state(repo.path)

@@ -1,4 +1,4 @@
-"""What is built carries the hooks of the checkout."""
+"""A built package contains the hooks of the checkout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from waiting import ROOT
 from ctx.maintenance.hooks import shims
 
 
-def test_a_built_package_has_the_same_bytes(tmp_path):
+def test_a_built_package_has_the_same_hooks(tmp_path):
     pytest.importorskip("setuptools")
     source, built = tmp_path / "source", tmp_path / "built"
     for name in ("ctx", "hooks"):
@@ -42,8 +42,8 @@ def test_a_built_package_has_the_same_bytes(tmp_path):
     assert text == shims.shim("post-merge").decode() + "\n"
 
 
-def test_what_is_imported_is_declared():
-    """A package that only comes along with another one may go with its next release."""
+def test_imported_packages_are_declared():
+    """A package that is installed only as a dependency of another may disappear with its next release."""
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
     extras = config["options.extras_require"]
@@ -63,7 +63,7 @@ def test_what_is_imported_is_declared():
 
 
 def declared(text: str) -> set[str]:
-    """The modules of requirements, one a line; an extra of this package is none."""
+    """Return the modules of requirements, one per line, except extras of this package."""
     names = [re.match(r"[A-Za-z0-9_-]+", line) for line in text.splitlines()]
     found = {name[0].replace("-", "_").lower() for name in names if name}
     return found - {"git_ctx"}

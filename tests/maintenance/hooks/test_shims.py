@@ -1,4 +1,4 @@
-"""The block in and out of any hook, without git."""
+"""Insertion and removal of the block in any hook, without git."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINES = st.lists(
 
 
 @given(lines=LINES, last_newline=st.booleans())
-def test_in_and_out_is_what_was_there(lines, last_newline):
+def test_insertion_and_removal_restore_the_hook(lines, last_newline):
     hook = b"\n".join(lines) + (b"\n" if last_newline and lines else b"")
     inside = shims.with_block(hook)
     assert shims.has_block(inside)
@@ -39,7 +39,7 @@ def test_older_blocks_are_replaced():
     assert not shims.is_ours(hook)
 
 
-def test_nothing_between_two_beginnings_is_taken_away():
+def test_nothing_between_two_start_marks_is_removed():
     hook = b"#!/bin/sh\n# >>> git-ctx 0 >>>\necho mine\n" + shims.block() + b"\n"
     assert shims.without_block(hook) == b"#!/bin/sh\n# >>> git-ctx 0 >>>\necho mine\n"
     assert shims.is_torn(hook)
@@ -60,7 +60,7 @@ def test_nothing_between_two_beginnings_is_taken_away():
         "echo no interpreter",
     ],
 )
-def test_hooks_that_take_a_block(first):
+def test_hooks_that_accept_a_block(first):
     assert shims.obstacle(f"{first}\necho x\n".encode()) is None
 
 
@@ -77,7 +77,7 @@ def test_hooks_that_take_a_block(first):
         (b"\xef\xbb\xbf#!/bin/sh\n", "byte order mark"),
     ],
 )
-def test_hooks_that_take_none(hook, word):
+def test_hooks_that_accept_no_block(hook, word):
     assert word in (shims.obstacle(hook) or "")
 
 
@@ -93,5 +93,5 @@ def test_hooks_that_take_none(hook, word):
         (["amend"], "post-rewrite"),
     ],
 )
-def test_arguments_tell_the_event(arguments, event):
+def test_arguments_determine_the_event(arguments, event):
     assert event_of(arguments) == event

@@ -1,4 +1,4 @@
-"""Waiting for what goes on in the background, with a bound."""
+"""Waiting for background processes, with a time limit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ BOUND = 60.0
 
 
 def store_of(repo: Repo) -> Path:
-    """The directory of the index."""
+    """Return the directory of the index."""
     common = os.fsdecode(repo.git("rev-parse", "--git-common-dir"))
     return (repo.path / common / "ctx").resolve()
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    """The first true value of a condition."""
+    """Wait for a condition and return its first true value."""
     end = time.monotonic() + BOUND
     while not (value := condition()):
         assert time.monotonic() < end, f"{what} did not come about"
@@ -35,7 +35,7 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 
 
 def settled(repo: Repo, runs: int = 1) -> list[log.Run]:
-    """The log, once it has that many lines and nothing is going on."""
+    """Wait until the log has `runs` lines and no run is going on; return the log."""
     store = store_of(repo)
 
     def quiet() -> bool:
