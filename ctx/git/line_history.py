@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import selectors
 import subprocess
 import time
 from collections.abc import Sequence
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from ctx.git import process
 from ctx.git.formats import seconds
@@ -19,6 +17,10 @@ _FORMAT = "--format=%H%x00%ct%x00%an%x00%s%x01"
 # Disable settings that would print more, or walk another history.
 _SETTINGS = ("-c", "log.showSignature=false", "-c", "log.follow=false", "-c", "log.mailmap=false")
 _OPTIONS = ("--no-patch", "--no-color", "--no-ext-diff", "--no-textconv", "--no-decorate", "--no-notes")
+
+
+_LEAST = 0.05
+"""Seconds for reading a history after the time has run out, enough for one that is complete."""
 
 
 class Question(NamedTuple):
@@ -37,52 +39,34 @@ def line_histories(
 
     The histories are read in parallel, since git may have to walk all of a history for each.
     """
+    deadline = time.monotonic() + seconds
     running: list[subprocess.Popen[bytes]] = []
-    outputs: list[IO[bytes]] = []
     try:
         for question in questions:
-            git, stdout = _start(repository.location, question, most)
-            running.append(git)
-            outputs.append(stdout)
-        collected, ended = _read(outputs, seconds)
-        statuses = [git.wait() if done else None for git, done in zip(running, ended, strict=True)]
+            running.append(_start(repository.location, question, most))
+        return [_read(git, most, deadline) for git in running]
     finally:
         for git in running:
             process.end(git)
-    found = []
-    for output, status in zip(collected, statuses, strict=True):
-        commits = [_changed(entry) for entry in output.split(b"\1\n")[:-1]]
-        found.append(
-            Evolution(commits=commits, uncommitted=False, complete=status == 0 and len(commits) < most)
-        )
-    return found
 
 
-def _read(outputs: Sequence[IO[bytes]], seconds: float) -> tuple[list[bytes], list[bool]]:
-    """Read each output within `seconds`; the second list is True for those that ended."""
-    collected = [b""] * len(outputs)
-    ended = [False] * len(outputs)
-    until = time.monotonic() + seconds
-    with selectors.DefaultSelector() as waiting:
-        for number, output in enumerate(outputs):
-            waiting.register(output, selectors.EVENT_READ, number)
-        while waiting.get_map() and (left := until - time.monotonic()) > 0:
-            for key, _ in waiting.select(left):
-                piece = os.read(key.fd, 1 << 16)
-                collected[key.data] += piece
-                if not piece:
-                    ended[key.data] = True
-                    waiting.unregister(key.fileobj)
-    return collected, ended
+def _read(git: subprocess.Popen[bytes], most: int, deadline: float) -> Evolution:
+    try:
+        output, _ = git.communicate(timeout=max(deadline - time.monotonic(), _LEAST))
+    except subprocess.TimeoutExpired as error:
+        output = error.output or b""
+    commits = [_changed(entry) for entry in output.split(b"\1\n")[:-1]]
+    complete = git.returncode == 0 and len(commits) < most
+    return Evolution(commits=commits, uncommitted=False, complete=complete)
 
 
-def _start(location: Location, question: Question, most: int) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+def _start(location: Location, question: Question, most: int) -> subprocess.Popen[bytes]:
     lines = b"-L%d,%d:%s" % (question.first, question.last, question.path)
     # In the git directory: a path of -L is relative to where git runs.
     arguments: list[str | bytes] = [*_SETTINGS, "log", *_OPTIONS, _FORMAT, f"--max-count={most}"]
     arguments += [lines, question.commit.hex()]
     elsewhere = {"GIT_DIR": location.git_dir, "GIT_WORK_TREE": None, "GIT_PREFIX": None}
-    return process.start(location.common_dir, arguments, location.variables | elsewhere)
+    return process.start(location.common_dir, arguments, location.variables | elsewhere)[0]
 
 
 def _changed(entry: bytes) -> LineChange:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from ctx.errors import Damaged
 from ctx.git.repository import Repository
 from ctx.indexing.batch import Batch, BatchResult, Worker, WorkerSetup, cluster_totals, missing_blobs
-from ctx.indexing.lock import at_work
 from ctx.reports import Progress
 from ctx.storage.cluster_key import Member
 from ctx.storage.cluster_store import ClusterStore
@@ -85,7 +84,6 @@ class Coverer:
         ]
         return directories, clusters
 
-    @at_work
     def cover(
         self,
         tree: bytes,

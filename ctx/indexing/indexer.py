@@ -106,14 +106,7 @@ class Indexer:
         progress: Report,
     ) -> Covered:
         try:
-            covered = self._coverer.cover(
-                asked.tree,
-                root,
-                jobs=jobs,
-                background=background,
-                committed=self._committed,
-                progress=progress,
-            )
+            covered = self._build(asked.tree, root, jobs, background, progress)
         except Damaged:
             covered = self._repair_beside_others(asked.tree, jobs, progress)
         if covered.missing:
@@ -138,10 +131,21 @@ class Indexer:
 
     def repair(self, tree: bytes, jobs: int = 1, progress: Report = lambda _: None) -> Covered:
         """Check every stored object of a tree, and rebuild those that do not match their key."""
-        root = self.trees.root(tree)
-        return self._coverer.cover(
-            tree, root, jobs=jobs, progress=progress, committed=self._committed, trust=False
-        )
+        return self._build(tree, self.trees.root(tree), jobs, False, progress, trust=False)
+
+    def _build(
+        self, tree: bytes, root: Node, jobs: int, background: bool, progress: Report, trust: bool = True
+    ) -> Covered:
+        with at_work(self._store):
+            return self._coverer.cover(
+                tree,
+                root,
+                jobs=jobs,
+                background=background,
+                trust=trust,
+                committed=self._committed,
+                progress=progress,
+            )
 
     def _repair_beside_others(self, tree: bytes, jobs: int, progress: Report) -> Covered:
         """Repair a tree; start over if another process removes the index meanwhile."""
@@ -244,26 +248,26 @@ class Indexer:
             return True
         return self._snapshots.still_lacks(tree, self._repository) is not None
 
-    @at_work
     def _prepared(self, tree: bytes, root: Node | None) -> View:
-        key = self._root_key(tree, root)
-        record = key and self._snapshots.node(key)
-        if key and record:
-            keys, skipped = self._snapshots.cluster_keys(key), record.totals.skipped
-        elif partial := self._snapshots.still_lacks(tree, self._repository):
-            keys, skipped = partial.clusters, partial.skipped
-        else:
-            raise Damaged("there is no snapshot")
-        return prepare_view(
-            tree,
-            keys,
-            skipped,
-            self._clusters,
-            self._catalog,
-            self.builder,
-            self._are_tips,
-            self._committed,
-        )
+        with at_work(self._store):
+            key = self._root_key(tree, root)
+            record = key and self._snapshots.node(key)
+            if key and record:
+                keys, skipped = self._snapshots.cluster_keys(key), record.totals.skipped
+            elif partial := self._snapshots.still_lacks(tree, self._repository):
+                keys, skipped = partial.clusters, partial.skipped
+            else:
+                raise Damaged("there is no snapshot")
+            return prepare_view(
+                tree,
+                keys,
+                skipped,
+                self._clusters,
+                self._catalog,
+                self.builder,
+                self._are_tips,
+                self._committed,
+            )
 
     def _are_tips(self, trees: Sequence[bytes]) -> set[bytes]:
         """Return the trees that were indexed for the current tip of a branch or the checked-out commit."""

@@ -10,16 +10,12 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ctx.errors import StoreUnusable
 from ctx.storage.regular_files import remove_file
 from ctx.storage.store import Store, unusable
-
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
 
 _TREE = re.compile("(?:[0-9a-f]{2})+")
 _AT_WORK = "at-work"
@@ -156,40 +152,27 @@ class TreeLock:
         return self._handle >= 0
 
 
-class _HasStore(Protocol):
-    _store: Store
-
-
-_Self = TypeVar("_Self", bound=_HasStore)
-
-
-def at_work(
-    method: Callable[Concatenate[_Self, _Parameters], _Result],
-) -> Callable[Concatenate[_Self, _Parameters], _Result]:
-    """Decorate a method that builds from stored objects, so that no garbage collection runs meanwhile.
+@contextmanager
+def at_work(store: Store) -> Iterator[None]:
+    """Prevent garbage collection while something is built from stored objects.
 
     A search may build without the index lock, and its objects are not yet referred to by anything.
     """
-
-    @wraps(method)
-    def wrapper(self: _Self, /, *arguments: _Parameters.args, **named: _Parameters.kwargs) -> _Result:
-        handle = -1
-        try:
-            handle = open_lock(self._store, _AT_WORK)
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        except (OSError, StoreUnusable):
-            pass  # a store that is not writable is not collected either
-        try:
-            return method(self, *arguments, **named)
-        finally:
-            if handle >= 0:
-                os.close(handle)
-
-    return wrapper
+    handle = -1
+    try:
+        handle = open_lock(store, _AT_WORK)
+        fcntl.flock(handle, fcntl.LOCK_SH)
+    except (OSError, StoreUnusable):
+        pass  # a store that is not writable is not collected either
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
 
 def nobody_is_at_work(store: Store, wait: float) -> bool:
-    """Return True if within `wait` seconds no `at_work` method is running. Raises `StoreUnusable`."""
+    """Return True if within `wait` seconds nothing is `at_work`. Raises `StoreUnusable`."""
     handle = open_lock(store, _AT_WORK)
     try:
         return lock_file(handle, fcntl.LOCK_EX, wait)

@@ -27,6 +27,10 @@ class Document(NamedTuple):
     hashes: bytes
     vectors: bytes
 
+    def text_hashes(self) -> list[bytes]:
+        """Return the hash of each chunk's text."""
+        return [self.hashes[at : at + HASH_BYTES] for at in range(0, len(self.hashes), HASH_BYTES)]
+
 
 class StoredCluster(NamedTuple):
     """A decoded cluster. `skips` has for each member the reason to skip it by its content, or None.

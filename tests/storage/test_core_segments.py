@@ -230,7 +230,7 @@ def test_merging_never_makes_more_rows_than_a_segment_holds(tmp_path: Path, size
         used.append((name, catalog.segment(name)))
         wanted += documents
     located = prepare.Located.among(wanted, used)
-    assert not len(located.lacking())
+    assert not len(located.missing())
     merged = prepare._merged(located, catalog).used
     assert len(merged) < len(used)
     assert all(segment.rows <= postings.MAX_ROWS for _, segment in merged)

@@ -30,17 +30,12 @@ class ClusterMap:
         self._session = session
         self._model = model
 
-    def roots(self, tree: bytes) -> tuple[Node, Node]:
-        """Return the root nodes of a tree under both descriptors."""
-        repository = self._session.reader
-        return (
-            TreeReader(repository, str(self._session.descriptor)).root(tree),
-            TreeReader(repository, str(self._model.descriptor)).root(tree),
-        )
-
     def directories(self, tree: bytes) -> Iterator[tuple[tuple[Node, Node], list[Pair]]]:
         """Yield the nodes and clusters of each directory under both descriptors, parents first."""
-        nodes = (root.walk() for root in self.roots(tree))
+        nodes = (
+            TreeReader(self._session.reader, str(descriptor)).root(tree).walk()
+            for descriptor in (self._session.descriptor, self._model.descriptor)
+        )
         for (local, one), (remote, other) in zip(*nodes, strict=True):
             pairs = zip(one.clusters, other.clusters, strict=True)
             yield (local, remote), [Pair(mine.key, theirs.key) for mine, theirs in pairs]
@@ -48,10 +43,6 @@ class ClusterMap:
     def every(self, tree: bytes) -> list[Pair]:
         """Return all clusters of a tree."""
         return [pair for _, pairs in self.directories(tree) for pair in pairs]
-
-    def lacking(self, tree: bytes) -> list[Pair]:
-        """Return the clusters of a tree without vectors of the model."""
-        return self.absent(self.every(tree))
 
     def absent(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Return the given clusters without vectors of the model."""

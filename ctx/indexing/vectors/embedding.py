@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ctx.indexing.vectors.cluster_map import Pair
-from ctx.indexing.vectors.pending import Batch, PendingCluster, SentTexts
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.centre import Reference, centred
 from ctx.models.document_text import text_hash, texts_of
 from ctx.models.embedder import EmbeddingService, tokens_of
 from ctx.models.precision import encode_vectors
 from ctx.reports import EmbeddingReport, Progress
-from ctx.storage.clusters import Document, encode_cluster
+from ctx.storage.clusters import Document, StoredCluster, encode_cluster
 from ctx.storage.records import decode_record
 
 if TYPE_CHECKING:
@@ -36,7 +35,30 @@ _THREADS = 2
 _AHEAD = 4
 """Queued batches for each concurrent request, so that none waits for texts."""
 
+_KEPT_BYTES = 32 << 20
+"""Bytes of vectors of this run that are kept for equal texts in other clusters."""
+
 Vectors = npt.NDArray[np.uint8]
+
+
+class PendingCluster:
+    """A cluster that waits for vectors; `missing` is their number."""
+
+    def __init__(
+        self, pair: Pair, stored: StoredCluster, hashes: list[bytes], vectors: list[bytes | None]
+    ) -> None:
+        self.pair = pair
+        self.stored = stored
+        self.hashes = hashes
+        self.vectors = vectors
+        self.missing = vectors.count(None)
+
+
+class Text(NamedTuple):
+    """A text to embed, and its hash."""
+
+    text: str
+    hashed: bytes
 
 
 class Embedding:
@@ -50,16 +72,19 @@ class Embedding:
         tree: bytes,
         progress: Callable[[Progress], None],
         *,
-        is_alone: bool,
+        is_exclusive: bool,
     ) -> None:
-        """Initialize; `is_alone` is True if this process may write the journal (`ctx.models.model_files`)."""
+        """Initialize; an `is_exclusive` run writes the journal (`ctx.models.model_files`)."""
         self._session = session
         self._model = model
         self._embedder = embedder
         self._progress = progress
         self._known = KnownVectors(session, model, tree)
-        self._is_alone = is_alone
-        self._sent = SentTexts(model.journal.read(repair=is_alone))
+        self._is_exclusive = is_exclusive
+        # Equal texts are sent once: the clusters that wait for each, with the index of the chunk.
+        self._pending: dict[bytes, list[tuple[PendingCluster, int]]] = {}
+        self._received = model.journal.read(repair=is_exclusive)
+        self._received_bytes = sum(map(len, self._received.values()))
         self._ready: dict[bytes, Vectors] = {}
         self._total = self._done = self._chunks = self._embedded = self._tokens = 0
         self._worth = 0.0
@@ -69,24 +94,24 @@ class Embedding:
         settings = self._model.settings
         self._total = len(missing)
         self._report()
-        under_way: deque[tuple[Batch, Future[Vectors]]] = deque()
+        under_way: deque[tuple[list[Text], Future[Vectors]]] = deque()
         reference: Reference | None = None
         with ThreadPoolExecutor(_THREADS * settings.concurrency) as pool:
             try:
                 for item in self._batches(missing):
                     if isinstance(item, PendingCluster):
                         self._chunks += len(item.vectors)
-                        self._worth += 1 - item.lacking / max(len(item.vectors), 1)
-                        if not item.lacking:
+                        self._worth += 1 - item.missing / max(len(item.vectors), 1)
+                        if not item.missing:
                             self._finish(item)
                         continue
                     if reference is None:
                         reference = self._model.check(self._embedder)
                     while len(under_way) >= _AHEAD * settings.concurrency:
-                        self._take(*under_way.popleft())
-                    under_way.append((item, pool.submit(self._ask, item, reference)))
+                        self._receive(*under_way.popleft())
+                    under_way.append((item, pool.submit(self._send, item, reference)))
                 while under_way:
-                    self._take(*under_way.popleft())
+                    self._receive(*under_way.popleft())
             except BaseException:
                 # Pending answers are already paid for and kept; nothing else is sent.
                 self._embedder.stop()
@@ -96,7 +121,7 @@ class Embedding:
             finally:
                 self._model.files.add(self._ready)
                 self._model.truncated.add(self._embedder.truncated)
-        if self._is_alone:
+        if self._is_exclusive:
             self._model.journal.clear()
         reused = self._chunks - self._embedded
         return EmbeddingReport(
@@ -106,52 +131,54 @@ class Embedding:
             truncated=len(self._embedder.truncated),
         )
 
-    def _batches(self, missing: Sequence[Pair]) -> Iterator[PendingCluster | Batch]:
+    def _batches(self, missing: Sequence[Pair]) -> Iterator[PendingCluster | list[Text]]:
         """Yield every cluster, and full batches of new texts across clusters."""
-        sent = self._sent
-        batch = Batch([], [], [])
+        batch: list[Text] = []
         for pair in missing:
             stored = self._session.clusters.stored(pair.local)
-            found = texts_of(stored, self._session.reader, self._model.settings)
-            hashes = list(map(text_hash, found))
+            texts = texts_of(stored, self._session.reader, self._model.settings)
+            hashes = list(map(text_hash, texts))
             known = self._known.of(stored, hashes)
-            waiting = PendingCluster(
-                pair, stored, hashes, [known.get(one) or sent.vector(one) for one in hashes]
-            )
-            yield waiting
-            for place, vector in enumerate(waiting.vectors):
-                if vector is not None or sent.join_pending(hashes[place], (waiting, place)):
+            vectors = [known.get(one) or self._received.get(one) for one in hashes]
+            cluster = PendingCluster(pair, stored, hashes, vectors)
+            yield cluster
+            for place, vector in enumerate(vectors):
+                if vector is not None:
                     continue
-                batch.texts.append(found[place])
-                batch.hashes.append(hashes[place])
-                batch.owners.append(sent.add_pending(hashes[place], (waiting, place)))
-                if len(batch.texts) == self._model.settings.batch:
+                owners = self._pending.setdefault(hashes[place], [])
+                owners.append((cluster, place))
+                if len(owners) == 1:
+                    batch.append(Text(texts[place], hashes[place]))
+                if len(batch) == self._model.settings.batch:
                     yield batch
-                    batch = Batch([], [], [])
-        if batch.texts:
+                    batch = []
+        if batch:
             yield batch
 
-    def _ask(self, batch: Batch, reference: Reference) -> Vectors:
+    def _send(self, batch: Sequence[Text], reference: Reference) -> Vectors:
         """Return the vectors of a batch; runs in a thread. An exclusive run journals them first."""
         precision = self._model.settings.precision
-        found = centred(self._embedder.embed_documents(batch.texts), reference, precision)
-        vectors = encode_vectors(found, precision)
-        if self._is_alone:
-            self._model.journal.add(batch.hashes, vectors)
+        found = self._embedder.embed_documents([one.text for one in batch])
+        vectors = encode_vectors(centred(found, reference, precision), precision)
+        if self._is_exclusive:
+            self._model.journal.add([one.hashed for one in batch], vectors)
         return vectors
 
-    def _take(self, batch: Batch, future: Future[Vectors]) -> None:
-        """Assign the vectors of a batch to the waiting clusters."""
-        for hashed, owners, vector in zip(batch.hashes, batch.owners, future.result(), strict=True):
-            self._sent.store(hashed, vector.tobytes())
-            for waiting, place in owners:
-                waiting.vectors[place] = vector.tobytes()
-                waiting.lacking -= 1
-                self._worth += 1 / len(waiting.vectors)
-                if not waiting.lacking:
-                    self._finish(waiting)
-        self._embedded += len(batch.texts)
-        self._tokens += tokens_of(batch.texts)
+    def _receive(self, batch: Sequence[Text], future: Future[Vectors]) -> None:
+        """Assign the vectors of a batch to the clusters that wait for them."""
+        for (_, hashed), row in zip(batch, future.result(), strict=True):
+            vector = row.tobytes()
+            if self._received_bytes < _KEPT_BYTES:
+                self._received[hashed] = vector
+                self._received_bytes += len(vector)
+            for cluster, place in self._pending.pop(hashed):
+                cluster.vectors[place] = vector
+                cluster.missing -= 1
+                self._worth += 1 / len(cluster.vectors)
+                if not cluster.missing:
+                    self._finish(cluster)
+        self._embedded += len(batch)
+        self._tokens += tokens_of([one.text for one in batch])
         self._report()
 
     def _report(self) -> None:
@@ -170,23 +197,23 @@ class Embedding:
             )
         )
 
-    def _finish(self, waiting: PendingCluster) -> None:
+    def _finish(self, cluster: PendingCluster) -> None:
         """Write a cluster whose vectors are complete."""
         width = self._model.vector_bytes
-        every = b"".join(vector or bytes(width) for vector in waiting.vectors)
+        every = b"".join(vector or bytes(width) for vector in cluster.vectors)
         kept: list[Document] = []
         at = 0
-        for document in waiting.stored.of_members:
+        for document in cluster.stored.of_members:
             if document is None:
                 continue
             end = at + len(decode_record(document.record).positions)
-            hashes = b"".join(waiting.hashes[at:end])
+            hashes = b"".join(cluster.hashes[at:end])
             kept.append(Document(document.record, hashes, every[at * width : end * width]))
             at = end
-        stored = waiting.stored
+        stored = cluster.stored
         payload = encode_cluster(str(self._model.descriptor), stored.members, stored.skips, kept)
-        self._model.clusters.write(waiting.pair.remote, payload)
-        self._ready[waiting.pair.local] = np.frombuffer(every, dtype=np.uint8).reshape(-1, width)
+        self._model.clusters.write(cluster.pair.remote, payload)
+        self._ready[cluster.pair.local] = np.frombuffer(every, dtype=np.uint8).reshape(-1, width)
         self._done += 1
         if len(self._ready) >= _UNIT:
             self._model.files.add(self._ready)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, ServiceFailed
@@ -22,7 +22,6 @@ from ctx.models.embedding_model import EmbeddingModel
 from ctx.models.model_files import TRUNCATED_TEXTS
 from ctx.reports import EmbeddingReport, Progress
 from ctx.session import take_shared
-from ctx.storage.clusters import HASH_BYTES
 from ctx.storage.partition import Node
 from ctx.storage.snapshots import NodeRecord
 from ctx.storage.store import Store
@@ -45,9 +44,9 @@ def embed_tree(
         return None
     if model.snapshots.covered(tree) is not None:
         return EmbeddingReport(model=model.settings.model)
-    if not may_ask and VectorIndexer(session, model).pairs.lacking(tree):
+    if not may_ask and (pairs := ClusterMap(session, model)).absent(pairs.every(tree)):
         return None
-    with alone(session.store) as mine:
+    with exclusive(session.store) as mine:
         if not mine:
             return EmbeddingReport(model=model.settings.model, elsewhere=True) if may_ask else None
         if may_ask:
@@ -61,7 +60,7 @@ def embed_tree(
 
 
 @contextmanager
-def alone(store: Store) -> Iterator[bool]:
+def exclusive(store: Store) -> Iterator[bool]:
     """Yield True if this process holds the lock for embedding; two processes would pay twice."""
     handle = open_lock(store, "remote.lock")
     try:
@@ -87,9 +86,7 @@ class VectorIndexer:
         asked: set[bytes] = set()
         for pair in pairs:
             stored = self._session.clusters.stored(pair.local)
-            hashes = [
-                text_hash(text) for text in texts_of(stored, self._session.reader, self._model.settings)
-            ]
+            hashes = list(map(text_hash, texts_of(stored, self._session.reader, self._model.settings)))
             vectors = known.of(stored, hashes)
             asked.update(one for one in hashes if one not in vectors)
             if len(asked) > most:
@@ -113,10 +110,10 @@ class VectorIndexer:
         covered = self.embed(tree, missing, progress, budget=budget)
         if self._session.snapshots.tree(tree) is not None:
             # A tree of uncommitted files has no snapshot, but its clusters are kept.
-            cut = self._model.truncated.read()
+            truncated = self._model.truncated.read()
             for node, pairs in reversed(directories):
-                self._write_node(node, pairs, cut)
-            _, remote = self.pairs.roots(tree)
+                self._write_node(node, pairs, truncated)
+            (_, remote), _ = directories[0]
             self._model.snapshots.write_tree(tree, remote.key)
         keys = [pair.local for pair in every]
         found = self._model.files.find(keys)
@@ -134,7 +131,7 @@ class VectorIndexer:
     ) -> EmbeddingReport:
         """Embed these clusters of a tree. Raises `ServiceFailed`; finished clusters are kept.
 
-        With `budget`, a run of another process that holds the `alone` lock may be in progress.
+        With `budget`, a run of another process that holds the `exclusive` lock may be in progress.
         """
         if not missing:
             return EmbeddingReport(model=self._model.settings.model)
@@ -146,7 +143,7 @@ class VectorIndexer:
                 embedder,
                 tree,
                 progress or (lambda _: None),
-                is_alone=budget is None,
+                is_exclusive=budget is None,
             ).run(missing)
         finally:
             embedder.close()
@@ -155,13 +152,11 @@ class VectorIndexer:
         """Write the stored vectors of these clusters into vector files again."""
         found: dict[bytes, Vectors] = {}
         for pair in pairs:
-            try:
+            with suppress(Damaged):
                 found[pair.local] = self._model.rows_of(self._model.clusters.stored(pair.remote))
-            except Damaged:
-                continue
         self._model.files.add(found)
 
-    def _write_node(self, nodes: tuple[Node, Node], pairs: Sequence[Pair], cut: set[bytes]) -> None:
+    def _write_node(self, nodes: tuple[Node, Node], pairs: Sequence[Pair], truncated: set[bytes]) -> None:
         local, remote = nodes
         record = self._session.snapshots.node(local.key)
         if record is None:
@@ -169,16 +164,11 @@ class VectorIndexer:
         content = remote.read()
         below = [node.key for node in content.nodes], [cluster.key for cluster in content.clusters]
         totals = record.totals
-        if cut:
-            hashes = (one for pair in pairs for one in self._hashes(pair))
+        if truncated:
+            stored = (self._model.clusters.stored(pair.remote) for pair in pairs)
+            documents = (document for one in stored for document in one.of_members if document is not None)
+            count = sum(one in truncated for document in documents for one in document.text_hashes())
             inner = (self._model.snapshots.node(key) for key in below[0])
-            count = sum(one in cut for one in hashes)
             count += sum(one.totals.skipped.get(TRUNCATED_TEXTS, 0) for one in inner if one is not None)
             totals = totals._replace(skipped=totals.skipped | ({TRUNCATED_TEXTS: count} if count else {}))
         self._model.snapshots.write_node(remote.key, NodeRecord(*below, totals))
-
-    def _hashes(self, pair: Pair) -> list[bytes]:
-        """Return the hashes of the texts of a stored cluster."""
-        documents = filter(None, self._model.clusters.stored(pair.remote).of_members)
-        found = b"".join(document.hashes for document in documents)
-        return [found[at : at + HASH_BYTES] for at in range(0, len(found), HASH_BYTES)]

@@ -58,10 +58,8 @@ class KnownVectors:
             except Damaged:
                 continue
             for document in filter(None, remote.of_members):
-                for at in range(len(document.hashes) // 8):
-                    known[document.hashes[at * 8 : at * 8 + 8]] = document.vectors[
-                        at * width : (at + 1) * width
-                    ]
+                for number, hashed in enumerate(document.text_hashes()):
+                    known[hashed] = document.vectors[number * width : (number + 1) * width]
         return known
 
     def _earlier(self, stored: StoredCluster, base: View) -> set[bytes]:
