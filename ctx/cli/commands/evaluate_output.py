@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
-from ctx.search.evaluation.evaluate import Evaluation, Fitted, Part
+from ctx.search.evaluation.evaluate import Evaluation, Fitted
 from ctx.search.evaluation.fit import FEWEST
 from ctx.search.evaluation.grades import CUTS, Difference, Grade
 from ctx.text.pluralize import pluralize
@@ -26,29 +26,33 @@ def print_evaluation(found: Evaluation, fitting: bool) -> None:
 
 
 def _lines(found: Evaluation, fitting: bool) -> list[str]:
-    where = f"{found.asked.revision} ({found.asked.commit.hex()[:12]})" if found.asked.commit else ""
+    where = (
+        f"{found.resolution.revision} ({found.resolution.commit.hex()[:12]})"
+        if found.resolution.commit
+        else ""
+    )
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
     lines = ["interrupted; the report covers the commits graded until then"] if found.interrupted else []
-    if found.whole is None:
+    if not found.grades:
         why = left_out or "none has exactly one parent"
-        return [*lines, f"none of {pluralize(found.looked_at, 'commit')} could be replayed: {why}"]
-    best = found.whole.grades[0]
+        return [*lines, f"none of {pluralize(found.examined, 'commit')} could be replayed: {why}"]
+    best = found.grades[0]
     sentence = (
         f"for {best.found:,} of {pluralize(best.commits, 'commit')} that lead to {where} a changed file was "
         f"among the first ten hits, for {best.first:,} it was the first"
     )
     but = f"; left out: {left_out}" if left_out else ""
-    lines += [sentence, f"{pluralize(found.looked_at, 'commit')} looked at{but}", ""]
-    parts = [found.whole]
-    for category, of_category in found.groups.items():
-        shown = of_category[:_MOST_DIRECTORIES] if category == "directory" else of_category
-        parts += [Part(f"{category}: {part.name}", part.grades) for part in shown]
-    lines += _table([(part.name, part.grades[0]) for part in parts])
-    if len(found.ways) > 1:
-        lines += ["", *_table(list(zip(found.ways, found.whole.grades, strict=True)))]
+    lines += [sentence, f"{pluralize(found.examined, 'commit')} looked at{but}", ""]
+    rows = [("all", best)]
+    for category, parts in found.groups.items():
+        most = _MOST_DIRECTORIES if category == "directory" else None
+        rows += [(f"{category}: {name}", grades[0]) for name, grades in list(parts.items())[:most]]
+    lines += _table(rows)
+    if len(found.settings) > 1:
+        lines += ["", *_table(list(zip(found.settings, found.grades, strict=True)))]
         lines += [
             f"{way}: NDCG@10 {_difference(one)}"
-            for way, one in zip(found.ways[1:], found.differences, strict=True)
+            for way, one in zip(found.settings[1:], found.differences, strict=True)
         ]
     lines += ["", *_LEGEND.split("\n")]
     if fitting:
@@ -93,24 +97,26 @@ def print_json_evaluation(found: Evaluation) -> None:
     print_json(
         {
             "type": "evaluation",
-            **revision_fields(found.asked.revision, found.asked.commit_id, found.asked.tree.hex()),
+            **revision_fields(
+                found.resolution.revision, found.resolution.commit_id, found.resolution.tree.hex()
+            ),
             "commits": found.commits,
-            "lookedAt": found.looked_at,
+            "lookedAt": found.examined,
             "leftOut": found.left_out,
             "interrupted": found.interrupted,
             "settings": [
                 {
                     "name": way,
-                    "all": _grade_object(found.whole.grades[number]) if found.whole else None,
+                    "all": _grade_object(found.grades[number]) if found.grades else None,
                     "groups": {
-                        category: {part.name: _grade_object(part.grades[number]) for part in parts}
+                        category: {name: _grade_object(grades[number]) for name, grades in parts.items()}
                         for category, parts in found.groups.items()
                     },
                     "difference": _difference_object(found.differences[number - 1])
                     if number and found.differences
                     else None,
                 }
-                for number, way in enumerate(found.ways)
+                for number, way in enumerate(found.settings)
             ],
             "fit": found.fitted and _fitted_object(found.fitted),
         }

@@ -125,16 +125,7 @@ class Dependencies:
                 for own in (uses.names, uses.members)
             )
             uses = uses._replace(names=names, members=members)
-        if uses is None:
-            return []
-        language = self._files.language(path)
-        resolve = LANGUAGES[language].resolve
-        if path not in self._targets:
-            self._targets[path] = [(one, resolve(self._files, path, one)) for one in uses.imports]
-        targets = self._targets[path]
-        package = Import(uses.package, "*", 0)
-        own = resolve(self._files, path, package) if uses.package and language in _BY_PACKAGE else NOWHERE
-        return self._resolved(path, language, uses, targets, own)[:MOST_EDGES]
+        return [] if uses is None else self._resolved(path, uses)[:MOST_EDGES]
 
     def _uses(self, path: str) -> Uses | None:
         """Return the uses of a file, or None if it is not in the tree, not indexed, or not supported."""
@@ -144,14 +135,12 @@ class Dependencies:
             self._read[path] = None if text is None else read_uses(text, language, self._parse)
         return self._read[path]
 
-    def _resolved(
-        self,
-        path: str,
-        language: str,
-        uses: Uses,
-        targets: Sequence[tuple[Import, Target]],
-        own_package: Target,
-    ) -> list[Edge]:
+    def _resolved(self, path: str, uses: Uses) -> list[Edge]:
+        language = self._files.language(path)
+        resolve = LANGUAGES[language].resolve
+        if path not in self._targets:
+            self._targets[path] = [(one, resolve(self._files, path, one)) for one in uses.imports]
+        targets = self._targets[path]
         imported_names = {one.name for one, _ in targets} - {"", "*"}
         names = _names_of(uses)
         self._look_up(names)
@@ -177,7 +166,9 @@ class Dependencies:
         files = {file for _, target in targets for file in target.files}
         folders = tuple({folder for _, target in targets for folder in target.folders})
         if language in _BY_PACKAGE:
-            folders = (*folders, posixpath.dirname(path), *own_package.folders)
+            package = Import(uses.package, "*", 0)
+            own = resolve(self._files, path, package) if uses.package else NOWHERE
+            folders = (*folders, posixpath.dirname(path), *own.folders)
         for name, line in sorted({**uses.members, **uses.names}.items(), key=lambda pair: (pair[1], pair[0])):
             candidates = defined.get(name)
             if not candidates or name in external or (name.startswith("__") and name.endswith("__")):

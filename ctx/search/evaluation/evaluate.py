@@ -22,13 +22,6 @@ Step = Callable[[str, int, int], None]
 """Progress callback: what is being done, how much is done, and the maximum."""
 
 
-class Part(NamedTuple):
-    """Grades of a group of commits, one for each setting."""
-
-    name: str
-    grades: list[Grade]
-
-
 class Fitted(NamedTuple):
     """Result of fitting: the numbers of commits for learning and testing, and the grades of the test."""
 
@@ -42,19 +35,20 @@ class Fitted(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The whole report. `ways` are the names of the settings; `groups` are parts by category.
+    """The whole report. `settings` are their names.
 
-    `differences` compare each setting after the first with the first. `interrupted` is True if the user
-    stopped the evaluation.
+    `grades` of all commits, empty without any, and `groups` of them by category and name have one grade for
+    each setting. `differences` compare each setting after the first with the first. `interrupted` is True if
+    the user stopped the evaluation.
     """
 
-    asked: Resolution
+    resolution: Resolution
     commits: int
-    looked_at: int
+    examined: int
     left_out: dict[str, int]
-    ways: list[str]
-    whole: Part | None
-    groups: dict[str, list[Part]]
+    settings: list[str]
+    grades: list[Grade]
+    groups: dict[str, dict[str, list[Grade]]]
     differences: list[Difference]
     fitted: Fitted | None
     interrupted: bool
@@ -75,14 +69,16 @@ def evaluate(
     interrupt ends the evaluation early with the grades so far. Raises UsageError, and CtxError if the
     history for fitting cannot be read.
     """
-    asked = session.resolve(revision)
-    if asked.commit is None:
-        raise UsageError(f"'{asked.revision}' is a tree and has no history: name a commit or a branch")
+    resolution = session.resolve(revision)
+    if resolution.commit is None:
+        raise UsageError(f"'{resolution.revision}' is a tree and has no history: name a commit or a branch")
     path = fit_path(session.store.path)
     recorder = fit.Recorder() if fitting else None
     first = Setting(DEFAULT, PLAIN._replace(correct=recorder))
     settings = [first, *(parse(text, path) for text in compare)]
-    replay = Replay(session, asked.commit, most, settings, lambda done: step("commits replayed", done, most))
+    replay = Replay(
+        session, resolution.commit, most, settings, lambda done: step("commits replayed", done, most)
+    )
     graded: list[Graded] = []
     samples: list[fit.Sample] = []
     fitted: Fitted | None = None
@@ -93,29 +89,25 @@ def evaluate(
             if recorder is not None and recorder.last is not None:
                 samples.append(fit.Sample(one.task, *recorder.last))
         if fitting:
-            fitted = _fit(session, asked.commit, replay, graded, samples, path)
+            fitted = _fit(session, resolution.commit, replay, graded, samples, path)
     except KeyboardInterrupt:
         interrupted = True
-    ways = range(len(settings))
+    numbers = range(len(settings))
     return Evaluation(
-        asked,
+        resolution,
         len(graded),
-        replay.looked_at,
+        replay.examined,
         dict(replay.left_out.most_common()),
         [setting.name for setting in settings],
-        _part("all", graded, ways) if graded else None,
+        [grade(graded, number) for number in numbers] if graded else [],
         {
-            category: [_part(name, own, ways) for name, own in parts.items()]
+            category: {name: [grade(own, number) for number in numbers] for name, own in parts.items()}
             for category, parts in groups(graded).items()
         },
-        [difference(graded, 0, way) for way in ways[1:]] if graded else [],
+        [difference(graded, 0, number) for number in numbers[1:]] if graded else [],
         fitted,
         interrupted,
     )
-
-
-def _part(name: str, graded: Sequence[Graded], ways: range) -> Part:
-    return Part(name, [grade(graded, way) for way in ways])
 
 
 def _fit(

@@ -46,11 +46,11 @@ class Difference(NamedTuple):
     high: float
 
 
-def grade(graded: Sequence[Graded], way: int = 0) -> Grade:
+def grade(graded: Sequence[Graded], setting: int = 0) -> Grade:
     """Return the grade of one setting over at least one commit."""
-    files = [measures.ranks(one.shown[way], one.task.files) for one in graded]
-    places = [measures.ranks(one.shown[way], one.task.places) for one in graded if one.task.places]
-    right = [measures.right_place_first(one.shown[way], one.task.places) for one in graded]
+    files = [measures.ranks(one.shown[setting], one.task.files) for one in graded]
+    places = [measures.ranks(one.shown[setting], one.task.places) for one in graded if one.task.places]
+    right = [measures.right_place_first(one.shown[setting], one.task.places) for one in graded]
     known = [value for value in right if value is not None]
     return Grade(
         len(graded),
@@ -66,13 +66,13 @@ def grade(graded: Sequence[Graded], way: int = 0) -> Grade:
 
 def difference(graded: Sequence[Graded], one: int, other: int) -> Difference:
     """Return the gain of setting `other` over setting `one` (indices) on the same commits."""
-    values = np.array(
-        [
-            measures.ndcg(measures.ranks(each.shown[other], each.task.files), CUT)
-            - measures.ndcg(measures.ranks(each.shown[one], each.task.files), CUT)
-            for each in graded
-        ]
+    before, after = (
+        np.array(
+            [measures.ndcg(measures.ranks(each.shown[setting], each.task.files), CUT) for each in graded]
+        )
+        for setting in (one, other)
     )
+    values = after - before
     chosen = np.random.default_rng(_SEED).integers(0, len(values), (_RESAMPLES, len(values)))
     low, high = np.percentile(values[chosen].mean(axis=1), [2.5, 97.5])
     return Difference(float(values.mean()), float(low), float(high))

@@ -19,7 +19,7 @@ from ctx.storage.views.view import View
 
 DEPTH = 12
 """Number of results that are graded; agents read about a dozen."""
-LOOKED_AT = 20
+MOST_EXAMINED = 20
 """Maximum number of commits examined per requested task."""
 TWICE = "asks what another commit asked"
 
@@ -48,17 +48,17 @@ class Replay:
         self._settings = settings
         self._progress = progress
         self._parents = Parents(session)
-        self.looked_at = 0
+        self.examined = 0
         self.left_out: Counter[str] = Counter()
 
     def run(self) -> Iterator[Graded]:
         """Yield each task with its results lazily; no work is done ahead of the consumer."""
         asked: set[str] = set()
         done = 0
-        for commit in commits(self._session.repository, self._start, self._most * LOOKED_AT):
+        for commit in commits(self._session.repository, self._start, self._most * MOST_EXAMINED):
             if done == self._most:
                 break
-            self.looked_at += 1
+            self.examined += 1
             if commit.left_out is not None:
                 self.left_out[commit.left_out] += 1
                 continue

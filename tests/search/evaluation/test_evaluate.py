@@ -64,15 +64,15 @@ def test_changed_files_and_chunks_are_found(project):
     with ctx.open(project.path) as index:
         found = evaluate(index.session, most=12)
     assert found.commits == 12
-    assert found.looked_at == 12
-    grade = found.whole.grades[0]
+    assert found.examined == 12
+    grade = found.grades[0]
     assert grade.commits == 12
     assert 9 <= grade.found <= 12
     assert grade.first >= 8
     assert grade.recall == tuple(sorted(grade.recall))
     assert grade.right_place == 1.0
-    assert [part.name for part in found.groups["directory"]] == ["src"]
-    assert {part.name: part.grades[0].commits for part in found.groups["kind"]} == {"sources": 12}
+    assert list(found.groups["directory"]) == ["src"]
+    assert {name: grades[0].commits for name, grades in found.groups["kind"].items()} == {"sources": 12}
 
 
 def test_a_question_that_was_asked_before_counts_once(project):
@@ -85,11 +85,11 @@ def test_a_question_that_was_asked_before_counts_once(project):
 def test_ways_to_search_are_compared(project):
     with ctx.open(project.path) as index:
         found = evaluate(index.session, most=12, compare=["vectors=on", "words=off,vectors=off,names=off"])
-    assert found.ways == ["as shipped", "vectors=on", "words=off,vectors=off,names=off"]
+    assert found.settings == ["as shipped", "vectors=on", "words=off,vectors=off,names=off"]
     same, nothing = found.differences
     assert same == (0.0, 0.0, 0.0)
     assert nothing.high < 0
-    assert found.whole.grades[2].found == 0
+    assert found.grades[2].found == 0
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_an_interrupt_keeps_what_was_graded(project):
     with ctx.open(project.path) as index:
         found = evaluate(index.session, most=12, step=stop)
     assert found.interrupted
-    assert found.commits == found.whole.grades[0].commits == 4
+    assert found.commits == found.grades[0].commits == 4
 
 
 def test_the_past_ends_before_the_commits_that_are_searched(project):
