@@ -89,8 +89,7 @@ class RecordCache:
         """Return a document's key and record. Raises `Damaged`."""
         known = self._records.get(document)
         if known is None:
-            segment, place = self.corpus.place(document)
-            key = segment.key(place)
+            key = self.corpus.key(document)
             record = decode_record(self.record_of(self.corpus.view.cluster_of(file), key))
             known = self._records[document] = (key, record)
         return known
@@ -107,7 +106,7 @@ class RecordCache:
         corpus = self.corpus
         document = int(corpus.document_of[row])
         (blob, language), record = self.record(document, file)
-        chunk = row - int(corpus.document_start[document])
+        chunk = corpus.chunk(row)
         return Candidate(
             row,
             file,
@@ -195,7 +194,7 @@ def _log_odds(records: RecordCache, query: Query, explained: Sequence[Explained]
         row, file = one.hit.row, one.hit.file
         document = int(corpus.document_of[row])
         record = records.record(document, file)[1]
-        chunk = row - int(corpus.document_start[document])
+        chunk = corpus.chunk(row)
         position = record.positions[chunk]
         flags = int(corpus.view.file_flags[file]) & ~query.requested
         beside = flags & _BESIDE or record.kinds[chunk] == "imports"
@@ -242,11 +241,10 @@ def _boosts(
         document = int(corpus.file_document[file])
         if document < 0:
             continue
-        start = int(corpus.document_start[document])
         for hint in named:
             said = {"kind": "named", "origin": hint.origin, "path": hint.path}
             part = _IN_EXAMPLE if hint.origin == EXAMPLE else 1.0
-            for row in range(start, start + int(corpus.document_rows[document])):
+            for row in corpus.rows_of(document):
                 add(row, "named file", part * _NAMED_FILE, said)
             if hint.line is not None and (at := records.row_at(file, hint.line)) is not None:
                 add(at, "named line", part * _NAMED_LINE, {**said, "line": hint.line})

@@ -137,8 +137,7 @@ def _blobs(ranking: RankedTree) -> dict[bytes, str]:
     for file, path in enumerate(corpus.view.paths):
         document = int(corpus.file_document[file])
         if document >= 0:
-            segment, place = corpus.place(document)
-            found[path] = segment.key(place)[0].hex()
+            found[path] = corpus.key(document)[0].hex()
     return found
 
 
@@ -259,8 +258,4 @@ def _rows(ranking: RankedTree, path: bytes) -> list[Candidate]:
     corpus = ranking.records.corpus
     file = corpus.view.paths.index(path)
     document = int(corpus.file_document[file])
-    start = int(corpus.document_start[document])
-    return [
-        ranking.records.candidate(row, file, _SHOWN_BEFORE, {}, [])
-        for row in range(start, start + int(corpus.document_rows[document]))
-    ]
+    return [ranking.records.candidate(row, file, _SHOWN_BEFORE, {}, []) for row in corpus.rows_of(document)]

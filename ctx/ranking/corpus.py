@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ctx.ranking.path_words import PathWords
 from ctx.storage.arrays import Floats, Ints, begins
-from ctx.storage.views.segments import Segment
+from ctx.storage.views.segments import Key
 from ctx.storage.views.view import NO_SEGMENT, View
 
 
@@ -138,10 +138,19 @@ class Corpus:
         share: Floats = counts[language] / max(1, self.live_document_count)
         return share
 
-    def place(self, document: int) -> tuple[Segment, int]:
-        """Return the segment of a document and its number there."""
+    def key(self, document: int) -> Key:
+        """Return the blob id and the language of a document."""
         number = bisect_right(self.document_offset, document) - 1
-        return self.view.segments[number], document - int(self.document_offset[number])
+        return self.view.segments[number].key(document - int(self.document_offset[number]))
+
+    def rows_of(self, document: int) -> range:
+        """Return the rows of a document."""
+        start = int(self.document_start[document])
+        return range(start, start + int(self.document_rows[document]))
+
+    def chunk(self, row: int) -> int:
+        """Return the number of a row's chunk in its document."""
+        return row - int(self.document_start[self.document_of[row]])
 
     @cached_property
     def _blob(self) -> npt.NDArray[np.uint64]:
@@ -152,13 +161,8 @@ class Corpus:
         """Return the files whose content is the blob of a live document, in whichever language it is read."""
         same = np.flatnonzero(self.live_documents & (self._blob == self._blob[document]))
         if len(same) > 1:
-            oid = self._oid(document)
-            same = same[[self._oid(one) == oid for one in same.tolist()]]
+            same = same[[self.key(one)[0] == self.key(document)[0] for one in same.tolist()]]
         return np.flatnonzero(np.isin(self.file_document, same))
-
-    def _oid(self, document: int) -> bytes:
-        segment, place = self.place(document)
-        return segment.key(place)[0]
 
     @cached_property
     def shown(self) -> Ints:

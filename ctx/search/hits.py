@@ -116,7 +116,7 @@ def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
 
 def _in_scope(corpus: Corpus, scope: Scope, ranked: RankedRow) -> RankedRow:
     """Return the same row under a file whose chunk is in the scope; several files may have one blob."""
-    chunk = _chunk(corpus, ranked)
+    chunk = corpus.chunk(ranked.row)
     if chunk in scope.get(ranked.file, ()):
         return ranked
     document = int(corpus.document_of[ranked.row])
@@ -124,11 +124,6 @@ def _in_scope(corpus: Corpus, scope: Scope, ranked: RankedRow) -> RankedRow:
         file for file, chunks in scope.items() if corpus.file_document[file] == document and chunk in chunks
     ]
     return ranked._replace(file=min(others, key=corpus.view.path))
-
-
-def _chunk(corpus: Corpus, ranked: RankedRow) -> int:
-    """Return the number of a row's chunk in its document."""
-    return ranked.row - int(corpus.document_start[corpus.document_of[ranked.row]])
 
 
 def corpus_of(view: View) -> Corpus:
@@ -196,7 +191,7 @@ def _hits(
         for one in ranked:
             hit = hit_of(corpus, records, one)
             if scope is not None:
-                hit = replace(hit, change=scope[one.file][_chunk(corpus, one)])
+                hit = replace(hit, change=scope[one.file][corpus.chunk(one.row)])
             if not any(_same_text(kept, hit) for kept in hits):
                 hits.append(hit)
         if len(hits) >= limit or len(ranked) < most:
@@ -229,10 +224,9 @@ def hit_of(corpus: Corpus, records: Records, ranked: RankedRow) -> Hit:
     """Return the hit of a ranked row."""
     view = corpus.view
     document = int(corpus.document_of[ranked.row])
-    segment, place = corpus.place(document)
-    oid, language = segment.key(place)
+    oid, language = corpus.key(document)
     record = records(view.cluster_of(ranked.file), (oid, language))
-    position, symbol, kind, is_test = decode_chunk(record, _chunk(corpus, ranked))
+    position, symbol, kind, is_test = decode_chunk(record, corpus.chunk(ranked.row))
     others = corpus.files_of_blob(document)
     return Hit(
         path=os.fsdecode(view.path(ranked.file)),

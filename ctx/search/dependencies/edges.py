@@ -95,9 +95,8 @@ class Dependencies:
         document = self._files.document(as_text(path))
         if document < 0:
             return []
-        segment, place = self._corpus.place(document)
         cluster = self._corpus.view.cluster_of(self._files.number[as_text(path)])
-        record = decode_record(self._records(cluster, segment.key(place)))
+        record = decode_record(self._records(cluster, self._corpus.key(document)))
         return list(dict.fromkeys(name for own in record.names for name in own))
 
     def _within_bytes(self, lists: Sequence[Sequence[str]]) -> list[str]:

@@ -86,9 +86,8 @@ class Files:
         """Return the representative path of a document, and its language."""
         found = self._places.get(document)
         if found is None:
-            segment, place = self.corpus.place(document)
             path = as_text(self.corpus.view.path(int(self.corpus.shown[document])))
-            found = self._places[document] = (path, segment.key(place)[1])
+            found = self._places[document] = (path, self.corpus.key(document)[1])
         return found
 
     def is_test(self, path: str) -> bool:
@@ -104,8 +103,8 @@ class Files:
         document = self.document(path)
         if document < 0 or self.language(path) in _INLINE_TESTS:
             return False
-        start = int(self.corpus.document_start[document])
-        kinds = self.corpus.kinds[start : start + int(self.corpus.document_rows[document])]
+        rows = self.corpus.rows_of(document)
+        kinds = self.corpus.kinds[rows.start : rows.stop]
         return bool(2 * np.count_nonzero(kinds & TEST) > len(kinds))
 
     def text(self, path: str) -> bytes | None:
@@ -118,9 +117,8 @@ class Files:
         document = self.document(path)
         if document < 0:
             return None
-        segment, place = self.corpus.place(document)
         try:
-            return decode(self._read(segment.key(place)[0]))[0]
+            return decode(self._read(self.corpus.key(document)[0]))[0]
         except (KeyError, Damaged):
             return None
 

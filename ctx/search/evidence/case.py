@@ -51,16 +51,11 @@ class Case:
 
     def key(self, file: int) -> Key:
         """Return the blob id and language of an indexed file."""
-        segment, place = self.corpus.place(int(self.corpus.file_document[file]))
-        return segment.key(place)
+        return self.corpus.key(int(self.corpus.file_document[file]))
 
     def record(self, file: int) -> Record:
         """Return the record (chunks) of a file. Raises `Damaged`."""
         return decode_record(self._records(self.corpus.view.cluster_of(file), self.key(file)))
-
-    def chunk(self, row: int) -> int:
-        """Return the index of a row's chunk within its file."""
-        return row - int(self.corpus.document_start[self.corpus.document_of[row]])
 
     def text_of(self, file: int, start: int, end: int) -> str | None:
         """Return the text between two offsets, or None if the blob is missing or damaged."""

@@ -56,7 +56,7 @@ def file_hit(
     ranked = case.by_file.get(file, [])
     record = case.record(file)
     rows = [one.hit.row for one in ranked][:_ROWS] or _best_rows(case, file)
-    chunks = [case.chunk(row) for row in rows]
+    chunks = [case.corpus.chunk(row) for row in rows]
     positions = [record.positions[chunk] for chunk in chunks]
     texts = [case.text_of(file, position.start, position.end) for position in positions]
     known = [
@@ -127,9 +127,7 @@ def best_score(case: Case) -> float:
 
 def _best_rows(case: Case, file: int) -> list[int]:
     """Return the rows of an unranked file with the most evidence."""
-    document = int(case.corpus.file_document[file])
-    start = int(case.corpus.document_start[document])
-    rows = np.arange(start, start + int(case.corpus.document_rows[document]))
+    rows = np.array(case.corpus.rows_of(int(case.corpus.file_document[file])))
     value = case.signals.row_words[rows] + case.signals.row_names[rows]
     order = np.lexsort((rows, -case.signals.row_agreement[rows], -value))
     best: list[int] = rows[order][:_ROWS].tolist()

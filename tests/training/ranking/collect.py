@@ -104,10 +104,8 @@ class Project:
 
     def record(self, file: int) -> Record:
         """What is stored of the chunks of a file."""
-        segment, place = self.corpus.place(int(self.corpus.file_document[file]))
-        return decode_record(
-            self.index.session.record(self.view, self.view.cluster_of(file), segment.key(place))
-        )
+        key = self.corpus.key(int(self.corpus.file_document[file]))
+        return decode_record(self.index.session.record(self.view, self.view.cluster_of(file), key))
 
     def asked(self) -> list[Asked]:
         """All queries; half of them leave tests and the like out, questions are asked in both ways."""
