@@ -62,8 +62,16 @@ def program(*arguments: str, cwd: Path, env: dict[str, str] | None = None, **mor
 
 
 def plain(answer: Answer) -> tuple[Any, ...]:
-    """Everything in an answer but the time that it took, in the order of the hits."""
-    return (*answer[1:7], tuple(answer.hits))
+    """Return the hits of an answer with the tree that was searched, without durations."""
+    return (
+        answer.revision,
+        answer.commit,
+        answer.tree,
+        answer.resolved_by,
+        answer.coverage,
+        answer.uncommitted,
+        tuple(answer.hits),
+    )
 
 
 def ask(
