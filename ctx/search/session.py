@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from ctx.git.repository import Repository
 from ctx.git.revisions import BRANCH, REVISION, Resolution, resolve
-from ctx.reports import IndexReport
 from ctx.search.overlay import Uncommitted
 from ctx.session import Session, take_shared
 from ctx.text.contents import MISSING
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from ctx.indexing.indexer import Indexer
     from ctx.ranking.correction import RepositoryCorrection
     from ctx.ranking.tuning import Tuning
+    from ctx.reports import IndexReport
     from ctx.search.dependencies.edges import Dependencies
     from ctx.search.opening import OpenedTree
     from ctx.search.submodules import Joined

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,6 @@ from ctx.git.formats import DIRECTORY_MODE, SUBMODULE_MODE
 from ctx.git.path_rules import SUBMODULE, PathRules
 from ctx.git.repository import Repository
 from ctx.git.revisions import HEAD, Resolution
-from ctx.reports import Progress
 from ctx.search.coverage import coverage_of, submodules_in_words
 from ctx.search.opening import OpenedTree, Reader, open_resolved
 from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, WORK_TREE, Answer, CitedLines, Submodule
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 PINNED = "submodule"
 """The rule that chose the tree of a submodule, see ctx.git.revisions."""
-
-Report = Callable[[Progress], None]
 
 
 class Part(NamedTuple):

@@ -245,9 +245,7 @@ def mapped(
     trees: Trees, view: View, text: str, wanted: list[Target], count: Callable[[str], int]
 ) -> dict[str, Any]:
     """A map of the repository."""
-    files = [
-        File(path, *trees.file(bytes.fromhex(blob), language)) for path, blob, language in trees.sources(view)
-    ]
+    files = [File(path, *trees.file(blob, language)) for path, blob, language in trees.sources(view)]
     return {str(budget): grade(wanted, repository_map(files, text, budget, count)) for budget in BUDGETS}
 
 

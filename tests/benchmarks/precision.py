@@ -56,7 +56,7 @@ def texts_of(checkout: Path) -> list[str]:
         )
         with ctx.open(scratch) as index:
             tree = index.index().tree
-            for cluster in index.session.indexer.trees.root(tree).clusters():
+            for cluster in index.session.indexer.trees.root(bytes.fromhex(tree)).clusters():
                 stored = index.session.clusters.stored(cluster.key)
                 for member, document in zip(stored.members, stored.of_members, strict=True):
                     if document is None:

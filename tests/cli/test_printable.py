@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 import unicodedata
+from dataclasses import replace
 
 import pytest
 
@@ -20,8 +22,8 @@ UNSAFE += "\u00ad\u200b\u200c\u200d\u2060\u2064\ufeff\ufffb\U000e0001\U000e0041\
 @pytest.mark.parametrize("character", UNSAFE)
 def test_no_unsafe_character_is_printed(character):
     assert character not in escape_control(f"a{character}b")
-    assert character not in quoted(f"a{character}b".encode())
-    assert quoted(f"a{character}b".encode()).startswith('"a\\')
+    assert character not in quoted(f"a{character}b")
+    assert quoted(f"a{character}b").startswith('"a\\')
 
 
 def test_no_format_character_of_unicode_is_printed():
@@ -52,8 +54,8 @@ def test_joiners_stay_in_text_where_a_script_needs_them():
 
 def test_what_is_safe_stays():
     assert escape_control("größe 日本 عربي\tx") == "größe 日本 عربي\tx"
-    assert quoted("größe 日本 عربي".encode()) == "größe 日本 عربي"
-    assert quoted("a\u202eb".encode()) == '"a\\342\\200\\256b"'
+    assert quoted("größe 日本 عربي") == "größe 日本 عربي"
+    assert quoted("a\u202eb") == '"a\\342\\200\\256b"'
 
 
 def test_branches_and_paths_of_a_repository(git_ctx, project):
@@ -68,14 +70,32 @@ def test_branches_and_paths_of_a_repository(git_ctx, project):
 
 def test_odd_fields_of_a_hit(capsys):
     also = (b"a/b.py", b"a/\xff.py")
-    hit = Hit(b"x.py", Position(0, 1, 1, 1), "a\0b", "function", False, None, b"\1" * 20, 0.5, 0.5, also)
-    answer = Answer([hit], "main", None, b"\2" * 20, "HEAD", Coverage(True, 1, 1, {}), None, None, None, 0.1)
+    hit = Hit(
+        path="x.py",
+        position=Position(0, 1, 1, 1),
+        symbol="a\0b",
+        kind="function",
+        is_test=False,
+        language=None,
+        blob="01" * 20,
+        score=0.5,
+        agreement=0.5,
+        also_at=tuple(map(os.fsdecode, also)),
+    )
+    answer = Answer(
+        hits=[hit],
+        revision="main",
+        commit=None,
+        tree="02" * 20,
+        resolved_by="HEAD",
+        coverage=Coverage(complete=True, files=1, chunks=1, skipped={}),
+    )
     print_records(answer, b"")
     assert capsys.readouterr().out.split("\0") == ["x.py", "1", "1", "a\ufffdb", "0.5000", ""]
     found = hit_object(hit, False)
     assert found["alsoAt"] == ["a/b.py", "a/\ufffd.py"]
     assert [base64.b64decode(path) for path in found["alsoAtBytes"]] == list(also)
-    assert "alsoAtBytes" not in hit_object(hit._replace(also_at=also[:1]), False)
+    assert "alsoAtBytes" not in hit_object(replace(hit, also_at=hit.also_at[:1]), False)
 
 
 @pytest.mark.parametrize("name", ["a\u202eb", "a\u009b2Jb", "a\x1b[2Jb"])

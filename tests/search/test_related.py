@@ -69,7 +69,7 @@ def ask(repo: Repo, place: str | None, text: str | None = None, **options: objec
         return index.related(place, text, **options)  # type: ignore[arg-type]
 
 
-def kinds(answer: Answer) -> dict[bytes, str | None]:
+def kinds(answer: Answer) -> dict[str, str | None]:
     return {hit.path: hit.duplicate for hit in answer.hits}
 
 

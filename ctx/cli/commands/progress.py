@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from ctx.cli.commands.printing import fields_of, print_json
-from ctx.reports import IndexReport, Progress
 from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import rich.progress
 
     from ctx.index import Index
-    from ctx.reports import IndexPlan
+    from ctx.reports import IndexPlan, IndexReport, Progress
 
 NOTICEABLE = 1.0
 """Seconds of work from which indexing is announced."""

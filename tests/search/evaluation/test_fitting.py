@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def told(repo: Repo) -> Repo:
     return repo
 
 
-def ranked(repo: Repo, **options: str) -> tuple[list[bytes], tuple[str, ...]]:
+def ranked(repo: Repo, **options: Any) -> tuple[list[str], tuple[str, ...]]:
     with ctx.open(repo.path) as index:
         answer = index.search("throttle the uploads of a stream", **options)
         return [hit.path for hit in answer.hits], answer.ranked_with
