@@ -1,11 +1,11 @@
-"""Test that forty processes in one repository with several work trees lose nothing and answer right.
+"""Test that forty processes in one repository with several work trees lose nothing and answer correctly.
 
     python tests/benchmarks/crowd.py PROJECT [--processes 40] [--rounds 3] [--deaths 300]
 
-In each round every linked work tree of a clone gets a commit of its own and uncommitted files. Then processes
-that search (with and without them), index, collect with a grace of nothing, and look for damage are started
-together, and every answer is compared with that of an index of the same tree that is made from scratch. At
-the end nothing may be damaged. After it, work is killed at `--deaths` points (tests/maintenance/killing.py).
+In each round every linked work tree of a clone gets its own commit and uncommitted files. Then processes that
+search (with and without those files), index, collect without a grace period, and check the store are started
+together. Each answer is compared with that of a new index of the same tree. At the end nothing may be
+damaged. Afterwards, work is killed at `--deaths` points (tests/maintenance/killing.py).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def crowd(given: argparse.Namespace, scratch: Path) -> None:
-    """All rounds, and the deaths after them."""
+    """Run all rounds, then kill work."""
     from truth import Reference
     from walk import Walk
 
@@ -91,7 +91,7 @@ def crowd(given: argparse.Namespace, scratch: Path) -> None:
         for place, task, process in running:
             out, err = process.communicate()
             if task[0] == "gc":
-                # A collection waits for the others for seconds only.
+                # A collection waits for other processes for a few seconds only.
                 given_up += err.count("is working on this index")
             allowed = (0, 1) if task[0] == "search" else (0,)
             assert process.returncode in allowed, (place.path.name, task, process.returncode, out, err)
@@ -124,7 +124,7 @@ def crowd(given: argparse.Namespace, scratch: Path) -> None:
 
 
 def start(path: Path, task: tuple[str, ...]) -> subprocess.Popen[str]:
-    """Start the program and do not wait. A collection that finds others at work comes back."""
+    """Start the program and do not wait. A collection that finds the store in use ends."""
     command = [*PROGRAM, *task]
     if task[0] == "gc":
         command = ["sh", "-c", 'for i in 1 2 3 4 5 6 7 8 9; do "$@" && break; done', "sh", *command]
@@ -145,13 +145,13 @@ def walk_tree(place: Any) -> str:
 
 
 def comparable(out: str) -> list[Any]:
-    """What must be equal in an answer for programs: hits with scores, their tree, how much of it is known."""
+    """The fields of a JSON answer that must be equal: hits with scores, their tree, its coverage."""
     answer = json.loads(out.splitlines()[-1])
     return [answer[name] for name in ("tree", "results", "coverage", "message")]
 
 
 def from_scratch(reference: Any, tree: str, task: tuple[str, ...]) -> list[Any]:
-    """The same question to a repository whose index is removed before."""
+    """Ask the same question after removing the index of a repository."""
     reference.forget()
     words = [word for word in task if word != "--no-overlay"]
     done = start(reference.repo.path, (*words, "--revision", tree))
@@ -161,7 +161,7 @@ def from_scratch(reference: Any, tree: str, task: tuple[str, ...]) -> list[Any]:
 
 
 def killed(path: Path, seed: int, points: int) -> None:
-    """Kill work at so many points of each kind."""
+    """Kill work at this many points of each kind."""
     script = TESTS / "maintenance" / "killing.py"
     for work in ("index", "gc", "background", "search", "remove"):
         subprocess.run(

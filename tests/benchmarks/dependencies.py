@@ -1,11 +1,11 @@
-"""How many imports within a project are resolved to a file of it.
+"""Measure the share of imports within a project that are resolved to one of its files.
 
     python tests/benchmarks/dependencies.py REPOSITORY...
 
-Counted are the import statements that can only mean the project itself: relative ones in Python,
-JavaScript and TypeScript; `crate`, `self` and `super` in Rust; what lies below the module of a `go.mod`,
-or a namespace that composer.json maps; in Java, Kotlin and C# what begins with a package or a namespace that
-some file of the project declares. What does not resolve is printed with -v.
+Import statements that can only mean the project itself are counted: relative ones in Python, JavaScript and
+TypeScript; `crate`, `self` and `super` in Rust; those below the module of a `go.mod` or a namespace in
+composer.json; in Java, Kotlin and C# those that begin with a package or namespace declared in the project.
+Unresolved imports are printed with -v.
 """
 
 from __future__ import annotations

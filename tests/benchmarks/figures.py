@@ -1,4 +1,4 @@
-"""Figures of this program alone: one more commit, one query, memory, size, growth.
+"""Measure git-ctx alone: one commit, one query, memory, size, growth.
 
     python tests/benchmarks/figures.py query CHECKOUT       a query inside a process
 
@@ -68,7 +68,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def seconds(command: list[str], folder: Path) -> float:
-    """How long a whole process takes."""
+    """Time of a whole process."""
     started = time.perf_counter()
     subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
     return time.perf_counter() - started
@@ -124,7 +124,7 @@ def memory(checkout: str) -> None:
 
 
 def family(process: int) -> Iterator[int]:
-    """A process and all below it."""
+    """A process and its descendants."""
     yield process
     try:
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
@@ -135,7 +135,7 @@ def family(process: int) -> Iterator[int]:
 
 
 def proportional_size(process: int) -> int:
-    """Kilobytes of a process, shared pages divided by those who share them."""
+    """Proportional set size of a process in kB."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().split("\n")
     except OSError:
@@ -188,7 +188,7 @@ def overlay(checkout: str) -> None:
         files = git(folder, "ls-files", "*.py", "*.rb", "*.kt", "*.java", "*.ts", "*.go", "*.rs").split("\n")
         index.search("warm up")
         time.sleep(2)
-        git(folder, "status")  # renews git's index, of which all entries are as young as the clone
+        git(folder, "status")  # refreshes git's index, whose entries are as recent as the clone
 
         def once(what: str) -> float:
             started, before = time.perf_counter(), os.times()
@@ -206,7 +206,7 @@ def overlay(checkout: str) -> None:
             name = folder / files[number * len(files) // 20]
             name.write_bytes(name.read_bytes() + b"\n# one more line\n")
         first = once("work tree")
-        time.sleep(3)  # what is younger than 2.5 seconds is read anew
+        time.sleep(3)  # files changed within 2.5 seconds are read again
         later = statistics.median(once("work tree") for _ in range(15))
     print(f"{len(files):,} files: committed only {plain:.0f} ms, clean work tree {clean:.0f} ms")
     print(
@@ -228,7 +228,7 @@ def switch(checkout: str) -> None:
         with ctx.open(folder) as index:
             for branch in ("measured", "other"):
                 index.index(branch=branch)
-            for number in range(6):  # six more commits, each with a view of its own
+            for number in range(6):  # six more commits, each with its own view
                 (folder / "more.py").write_text(f"def more():\n    return {number}\n")
                 git(folder, "add", "more.py")
                 git(folder, "commit", "-q", "-m", f"more {number}")

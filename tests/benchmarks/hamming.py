@@ -13,7 +13,7 @@ from usearch.index import MetricKind, search
 
 
 def best_of(times: int, function: object) -> float:
-    """The shortest of several runs in milliseconds."""
+    """Time of the fastest of several runs in milliseconds."""
     assert callable(function)
     shortest = float("inf")
     for _ in range(times):

@@ -1,11 +1,11 @@
-"""What a history costs: every figure about search through time, for some checkouts.
+"""Measure the cost of history: indexing and searching many commits of some checkouts.
 
     python tests/benchmarks/history.py [--commits N] CHECKOUT…
 
-The trees of the last N commits (1,000) are indexed one after the other, with counts of what is parsed and
-embedded and the bytes that each adds; then comes a search N commits back, one of what a branch changed beside
-one of the whole tree, and the index of all commits with the time that its answers take. Each part works on a
-clone in a temporary directory. Processor time is that of all processes.
+The trees of the last N commits (1,000) are indexed in order; parsed and embedded items and added bytes are
+counted. Then a search N commits back, a search of the changes of a branch beside one of the whole tree, and
+the index of all commits are timed. Each part works on a clone in a temporary directory. Processor time
+includes all processes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ctx.history.answer import CommitFilters
 
 
 def commits(checkout: str) -> None:
-    """The index of all commits, its answers, and the first one after another commit."""
+    """Time the index of all commits, its answers, and the first answer after another commit."""
     with clone(checkout) as folder, ctx.open(folder) as index:
 
         def ask(query: str) -> Any:
@@ -52,7 +52,7 @@ def commits(checkout: str) -> None:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Seconds on the clock, seconds of processors with those of child processes, and what came of it."""
+    """Wall-clock seconds, processor seconds including child processes, and the result."""
     started, before = time.perf_counter(), os.times()
     result = work()
     after = os.times()

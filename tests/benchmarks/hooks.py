@@ -1,10 +1,10 @@
-"""What the hooks cost: a commit with and without them, a rebase, and the run behind a commit.
+"""Measure the cost of hooks: a commit with and without them, a rebase, the background run of a commit.
 
     python tests/benchmarks/hooks.py [--commits 30] [--files 200]
 
-Commits with and without hooks take turns in two repositories that are equal, so that a busy machine slows
-both. The second pair of figures starts /bin/true in the place of git-ctx: the part of the shim alone. The run
-behind a commit is also measured in the foreground, where the processor time of all that it starts is known.
+Commits with and without hooks alternate in two equal repositories, so that a busy machine slows both. The
+second pair of figures starts /bin/true instead of git-ctx: the cost of the shim alone. The background run is
+also measured in the foreground, where the processor time of its child processes is known.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ ENVIRONMENT = {**os.environ, **WHO, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG
 
 
 def git(repository: Path, *arguments: str) -> float:
-    """Run git; the seconds that it took."""
+    """Run git and return the seconds that it took."""
     started = time.perf_counter()
     subprocess.run(["git", *arguments], cwd=repository, env=ENVIRONMENT, check=True, capture_output=True)
     return time.perf_counter() - started
 
 
 def quiet(repository: Path, runs: int) -> list[log.Run]:
-    """The log once it has that many runs and none is going on."""
+    """Wait until the log has this many runs and none is active, and return it."""
     store = repository / ".git" / "ctx"
     while (
         len(log.read(str(store))) < runs
@@ -67,11 +67,11 @@ from ctx.storage.store import Store
 place = locate(".")
 run_one_at_a_time(Store(place.common_dir), place, "post-commit")
 """
-"""What `git ctx hook-run` does after it has detached."""
+"""The code that `git ctx hook-run` runs after it has detached."""
 
 
 def runs_in_the_foreground(repository: Path, count: int) -> list[float]:
-    """Seconds of processor time of whole processes, git's included, behind commits of one file."""
+    """Processor seconds of the background runs of one-file commits, git's included."""
     taken = []
     for number in range(count):
         (repository / "module1.py").write_text(f"def changed_once_more():\n    return {number}\n")
@@ -84,7 +84,7 @@ def runs_in_the_foreground(repository: Path, count: int) -> list[float]:
 
 
 def commits(plain: Path, hooked: Path, count: int, *, wait: bool) -> tuple[list[float], list[float]]:
-    """Seconds of commits without and with hooks, in turns; `wait` for the background before the next one."""
+    """Seconds of alternating commits without and with hooks; `wait` for the background run after each."""
     times: tuple[list[float], list[float]] = ([], [])
     done = len(log.read(str(hooked / ".git" / "ctx")))
     for number in range(count):

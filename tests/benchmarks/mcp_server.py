@@ -1,12 +1,12 @@
-"""What the server for agents costs: its start, its answers, its memory.
+"""Measure the MCP server: its start, its answers, its memory.
 
     python tests/benchmarks/mcp_server.py start [RUNS]
     python tests/benchmarks/mcp_server.py answers REPOSITORY QUESTIONS [CALLS]
     python tests/benchmarks/mcp_server.py memory REPOSITORY QUESTIONS [CALLS]
 
-`start` is the time to the reply to `initialize`, beside a bare server of the same SDK; `answers` are
+`start` is the time to the reply to `initialize`, beside a minimal server of the same SDK; `answers` are
 milliseconds of `code_search` inside the server; `memory` is that of one server over many calls. QUESTIONS is
-a file of `annotations/` of a retrieval benchmark: a list of objects with a `query`. An index is left in
+a file of `annotations/` of a retrieval benchmark: a list of objects with a `query`. An index remains in
 REPOSITORY.
 """
 
@@ -57,7 +57,7 @@ def bare() -> None:
 
 
 class Talk:
-    """A server as a process, and questions to it."""
+    """A server process and its requests."""
 
     def __init__(self, command: list[str], folder: str) -> None:
         self.process = subprocess.Popen(
@@ -78,24 +78,24 @@ class Talk:
                 return reply
 
     def search(self, text: str) -> dict[str, Any]:
-        """One call of code_search."""
+        """Call code_search once."""
         self._number += 1
         params = {"name": "code_search", "arguments": {"text": text}}
         call = {"jsonrpc": "2.0", "id": self._number, "method": "tools/call", "params": params}
         return self.ask(call)
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self.process.communicate()
 
 
 def environment() -> dict[str, str]:
-    """Where `ctx` is found, whatever the directory."""
+    """The environment in which `ctx` is importable from any directory."""
     return {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
 
 
 def start(runs: int) -> None:
-    """Seconds of wall and of processor to the reply, the least and the median, both servers in turns."""
+    """Wall-clock and processor seconds to the reply, minimum and median; the servers alternate."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "init", "-q", folder], check=True)
         wall: dict[str, list[float]] = {"bare": [], "git-ctx": []}
@@ -108,7 +108,7 @@ def start(runs: int) -> None:
                 processor[name].append(seconds_of(talk.process.pid))
                 talk.close()
     for kind, found in (("wall", wall), ("processor", processor)):
-        # The first of each fills the caches of the disk.
+        # The first run of each fills the disk caches.
         for name, seconds in found.items():
             ordered = sorted(seconds[1:])
             print(f"{kind:9} {name:8} least {ordered[0]:.3f} s  median {ordered[len(ordered) // 2]:.3f} s")
@@ -156,7 +156,7 @@ def answers(repository: str, questions: list[str], calls: int) -> None:
 
 
 def memory(repository: str, questions: list[str], calls: int) -> None:
-    """Resident memory of one server, ten times over the calls."""
+    """Resident memory of one server at ten points during the calls."""
     talk = Talk(OURS, repository)
     for number in range(calls + 1):
         if number % max(1, calls // 10) == 0:
@@ -166,7 +166,7 @@ def memory(repository: str, questions: list[str], calls: int) -> None:
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory of a process that are in use."""
+    """Resident memory of a process in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

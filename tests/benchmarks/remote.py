@@ -1,4 +1,4 @@
-"""What remote models cost beside the model itself: throughput, memory, a query, a crash.
+"""Measure the overhead of model services: throughput, memory, a query, a crash.
 
     python tests/benchmarks/remote.py throughput CHECKOUT [--latency 0.2]  against a loop of full batches
     python tests/benchmarks/remote.py memory CHECKOUT [--latency 0.05]  peak while a large project is embedded
@@ -7,8 +7,8 @@
     python tests/benchmarks/remote.py dead CHECKOUT  a search whose embedder does not answer
     python tests/benchmarks/remote.py compare  a query against 100,000 stored vectors
 
-The server is our own, on loopback, in a process of its own: it answers each request after a fixed time with
-vectors that mean nothing, as many requests at once as come. It is told texts apart by their hashes.
+A local server in a separate process answers each request after a fixed time with arbitrary vectors, any
+number of requests at once. It distinguishes texts by their hashes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ VECTORS = [base64.b64encode(row.tobytes()).decode() for row in ROWS]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """One request: vectors for texts, or with GET what was counted."""
+    """One request: vectors for texts, or with GET the counters."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -72,7 +72,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(f'{{"data":[{",".join(rows)}]}}')
 
     def misbehave(self) -> None:
-        """Never answer, answer byte by byte, or with vectors of another width."""
+        """Never answer, answer byte by byte, or with vectors of another dimension."""
         if self.way == "lie":
             self.answer('{"data":[{"index":0,"embedding":[1.0,2.0]}]}')
             return
@@ -97,12 +97,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, *_: object) -> None:
-        """Quietly."""
+        """Log nothing."""
 
 
 @contextmanager
 def server(latency: float, way: str = "answer") -> Iterator[str]:
-    """The address of a server that takes so many seconds for each request, and then answers in this way."""
+    """The address of a server that answers each request in this way after `seconds`."""
     words = [sys.executable, __file__, "serve", "--latency", str(latency), "--way", way]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -118,7 +118,7 @@ def serve(latency: float, way: str) -> None:
 
 
 def counted(url: str) -> dict[str, int]:
-    """What the server has counted."""
+    """The counters of the server."""
     with urllib.request.urlopen(url) as answer:
         found: dict[str, int] = json.load(answer)
     return found
@@ -126,7 +126,7 @@ def counted(url: str) -> dict[str, int]:
 
 @contextmanager
 def project(checkout: Path, url: str) -> Iterator[Path]:
-    """A clone whose index by the model of the package is there, configured to use the server."""
+    """A clone indexed with the shipped model and configured to use the server."""
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch, "clone")
         subprocess.run(
@@ -142,13 +142,13 @@ def project(checkout: Path, url: str) -> Iterator[Path]:
 
 
 def post(client: Any, url: str, texts: list[str]) -> None:
-    """One plain request."""
+    """Send one plain request."""
     body = {"model": "bench", "input": texts, "encoding_format": "base64"}
     client.post(f"{url}/v1/embeddings", json=body).raise_for_status().json()
 
 
 def throughput(checkout: Path, latency: float) -> None:
-    """Texts a second of indexing, and of a loop that does nothing but ask."""
+    """Texts per second of indexing, and of a loop that only sends requests."""
     import httpx
 
     with server(latency) as url, project(checkout, url) as place:
@@ -171,7 +171,7 @@ def throughput(checkout: Path, latency: float) -> None:
 
 
 def memory(checkout: Path, latency: float) -> None:
-    """The peak of the process that embeds."""
+    """Peak memory of the embedding process."""
     with server(latency) as url, project(checkout, url) as place:
         process = subprocess.Popen([*PROGRAM, "index", "--silent"], cwd=place)
         _, status, usage = os.wait4(process.pid, 0)
@@ -180,7 +180,7 @@ def memory(checkout: Path, latency: float) -> None:
 
 
 def query(checkout: Path, latency: float) -> None:
-    """A search in a process that goes on, against a plain request with the same text."""
+    """Time a search in a long-running process against a plain request with the same text."""
     import httpx
 
     asked = "where is the session of a user renewed"
@@ -204,14 +204,14 @@ def query(checkout: Path, latency: float) -> None:
 
 
 def timed(call: Callable[[], bool]) -> tuple[float, float]:
-    """Milliseconds of the clock and of the processor that a call takes, which has to be true."""
+    """Wall-clock and processor milliseconds of a call, which must return True."""
     clock, cpu = time.perf_counter(), time.process_time()
     assert call()
     return 1000 * (time.perf_counter() - clock), 1000 * (time.process_time() - cpu)
 
 
 def crash(checkout: Path, latency: float) -> None:
-    """End the run at half of the texts in each way, run it again, and count what was sent twice."""
+    """End the run at half of the texts in each way, run it again, and count texts sent twice."""
     for way in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
         with server(latency) as url, project(checkout, url) as place:
             with ctx.open(place) as index:
@@ -235,12 +235,12 @@ def crash(checkout: Path, latency: float) -> None:
 
 
 def dead(checkout: Path, latency: float) -> None:
-    """Seconds of a whole search process, from a healthy embedder and from ones that do not answer."""
+    """Seconds of a whole search process, with a working embedder and with ones that do not answer."""
     with server(latency) as url, project(checkout, url) as place:
         subprocess.run([*PROGRAM, "index", "--silent"], cwd=place, check=True)
         for way in ("answer", "hang", "refuse", "trickle", "lie"):
             with server(latency, way) as other:
-                # Nobody listens on the discard port.
+                # Nothing listens on the discard port.
                 asked = "http://127.0.0.1:9" if way == "refuse" else other
                 subprocess.run(["git", "config", "ctx.embedder.queryUrl", asked], cwd=place, check=True)
                 took = sorted(whole_search(place, way == "answer") for _ in range(5))
@@ -266,7 +266,7 @@ def compared(stored: Any, query: Any, kind: str) -> bool:
 
 
 def whole_search(place: Path, is_healthy: bool) -> float:
-    """Seconds until a search process has answered, with the model or without it."""
+    """Seconds until a search process answers, with or without the model."""
     before = time.perf_counter()
     words = [*PROGRAM, "search", "--json-output", "where is the session of a user renewed"]
     done = subprocess.run(words, cwd=place, capture_output=True, check=True)

@@ -1,15 +1,15 @@
-"""A long replay of a real project's history, and the three figures that nobody publishes.
+"""Replay the history of a real project, and measure stale hits, time after a switch, and growth.
 
     python tests/benchmarks/replay.py PROJECT [--steps 200] [--seed N] [--hooks]
 
 Random git commands are run over real commits in clones in a temporary directory, with hooks off and
-`ctx.catchUp=always`. After every step questions are asked, and each answer is compared with that of an index
-of the same tree that is made from scratch; the first difference ends the replay with the log of its steps.
-With `--hooks` the hooks are installed, and background runs go on beside everything.
+`ctx.catchUp=always`. After each step, queries are run, and each answer is compared with that of a new index
+of the same tree; the first difference ends the replay with the log of its steps. With `--hooks` the hooks
+are installed, and background runs take place at the same time.
 
-Printed are the share of stale hits (hits whose (path, blob id) is not in the tree that `git add --all` would
-write, or in the tree that was named), the time that indexing takes after a switch to another commit, and by
-how much the index grows with a commit. tests/end_to_end holds a small replay and all its parts.
+Prints the share of stale hits (hits whose (path, blob id) is not in the tree that `git add --all` would
+write, or in the named tree), the indexing time after a switch to another commit, and the growth of the index
+per commit. tests/end_to_end has a small replay and its parts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def replay(given: argparse.Namespace, scratch: Path) -> None:
-    """One replay, and what it measured."""
+    """A replay and its measurements."""
     from replay_run import Replay
 
     started = time.monotonic()
@@ -91,7 +91,7 @@ def replay(given: argparse.Namespace, scratch: Path) -> None:
 
 
 def percentiles(seconds: Sequence[float]) -> str:
-    """The middle, and what 19 of 20 do not exceed."""
+    """Median and 95th percentile."""
     ordered = sorted(seconds)
     p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
     return f"p50 {1000 * statistics.median(ordered):.0f} ms, p95 {1000 * p95:.0f} ms"

@@ -1,7 +1,8 @@
-"""A map of a repository for a model, after the idea of Aider's: the signatures that the rest refers to most.
+"""A repository map for a model, modelled on Aider's: the signatures with the most references.
 
-Files are nodes; a file that names a definition of another one refers to it. PageRank, biased to what the task
-names, ranks the definitions; their signatures fill the budget, best first. A yardstick, no part of git-ctx.
+Files are nodes; a file that names a definition of another one refers to it. PageRank, biased towards names in
+the task, ranks the definitions; their signatures fill the budget, best first. A baseline, not part of
+git-ctx.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MOST_DEFINERS = 5
 
 
 class File(NamedTuple):
-    """A source file: its lines, its definitions, how often it has each name."""
+    """A source file: its lines, its definitions, the frequency of each name."""
 
     path: str
     lines: Sequence[str]
@@ -30,7 +31,7 @@ class File(NamedTuple):
 
 
 def names_in(text: str) -> Counter[str]:
-    """How often each name stands in a text."""
+    """The frequency of each name in a text."""
     return Counter(_NAME.findall(text))
 
 

@@ -1,9 +1,9 @@
-"""NDCG@10 on annotated repositories: queries with the files that answer them.
+"""Measure NDCG@10 on annotated repositories: queries with the files that answer them.
 
     python tests/benchmarks/retrieval.py ANNOTATIONS CHECKOUTS [NAME …]
 
-ANNOTATIONS holds `repos.json` and `annotations/<name>.json`, CHECKOUTS one git checkout a name, at the
-revision that `repos.json` says. A target counts at the rank of the first result whose path matches and,
+ANNOTATIONS has `repos.json` and `annotations/<name>.json`, CHECKOUTS one git checkout for each name, at the
+revision in `repos.json`. A target counts at the rank of the first result whose path matches and,
 where the target has lines, whose lines overlap; relevance is binary; the ideal has min(10, targets) hits
 on top.
 """
@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 def targets(annotation: dict[str, Any]) -> list[Target]:
-    """The relevant and the secondary places of a query."""
+    """The relevant and the secondary locations of a query."""
     found = []
     for item in [*annotation["relevant"], *annotation.get("secondary", [])]:
         if isinstance(item, str):
@@ -42,7 +42,7 @@ def targets(annotation: dict[str, Any]) -> list[Target]:
 
 
 def matches(hit: Hit, target: Target) -> bool:
-    """Whether a result shows a target."""
+    """Return True if a result shows a target."""
     paths = [os.fsdecode(path) for path in (hit.path, *hit.also_at)]
     if not any(path == target.path or path.endswith("/" + target.path) for path in paths):
         return False

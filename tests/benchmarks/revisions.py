@@ -1,11 +1,11 @@
-"""Test that any revision and any change is answered exactly, and measure the cost.
+"""Test that searches of any revision and any change are exact, and measure their cost.
 
     python tests/benchmarks/revisions.py exact CHECKOUT…  answers at ten revisions against fresh clones
     python tests/benchmarks/revisions.py merges CHECKOUT…  twenty merges against `git diff`
     python tests/benchmarks/revisions.py growth N CHECKOUT…  trees of the last N commits: work and bytes
-    python tests/benchmarks/revisions.py ranges CHECKOUT…  a search of what differs beside a whole tree
+    python tests/benchmarks/revisions.py ranges CHECKOUT…  a search of changes beside a whole tree
 
-Each works on a clone in a temporary directory. `exact` and `merges` end with status 1 after a fault.
+Each works on a clone in a temporary directory. `exact` and `merges` exit with status 1 on a difference.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def exact(*checkouts: str) -> None:
 
 
 def shown(answer: Answer, index: Index) -> object:
-    """What must be equal: the tree, every field of every hit, and the text."""
+    """The fields that must be equal: the tree, every field of every hit, and the text."""
     return answer.tree, answer.coverage, [(tuple(hit), hit.text) for hit in answer.hits]
 
 
@@ -80,7 +80,7 @@ def merges(*checkouts: str) -> None:
                                 (os.fsencode(hit.path), line) not in side for line in range(first, last + 1)
                             )
         print(
-            f"{Path(checkout).name:20} {len(chosen)} merges, {hits:,} hits, {lines:,} lines told: "
+            f"{Path(checkout).name:20} {len(chosen)} merges, {hits:,} hits, {lines:,} lines compared: "
             f"{wrong} of them are not in the diff",
             flush=True,
         )
@@ -88,7 +88,7 @@ def merges(*checkouts: str) -> None:
 
 
 def lines_of_diff(folder: Path, old: str, new: str) -> tuple[set[tuple[bytes, int]], set[tuple[bytes, int]]]:
-    """The lines that `git diff` takes out and adds, counted line by line with their context."""
+    """The lines that `git diff` removes and adds, counted line by line with their context."""
     command = [
         "git",
         "-c",
@@ -147,14 +147,14 @@ def growth(commits: str, *checkouts: str) -> None:
                 f"with views {whole / 1e6:.2f} MB",
                 flush=True,
             )
-            # Back to what references need: no reflog and no age keeps anything.
+            # Keep only reachable objects: no reflog, no grace period.
             git(folder, "checkout", "-q", "--detach", ids[0])
             subprocess.run([*PROGRAM, "gc", "--grace", "now", "--silent"], cwd=folder, check=True)
             kept = stored(folder, "objects", "snapshots") / 1e6
             print(f"    after gc {kept:.2f} MB, with views {stored(folder, '.') / 1e6:.2f} MB", flush=True)
             parsed = sum(blobs.values())
             wanted = index.plan(ids[-1])
-            # What a search of it does first, in this process, so that it is counted.
+            # The first step of a search of it, in this process, so that it is counted.
             index.index(ids[-1], jobs=1)
             print(
                 f"    a search {len(added)} commits back: {wanted.new_blobs:,} blobs were lacking by plan, "
@@ -165,7 +165,7 @@ def growth(commits: str, *checkouts: str) -> None:
 
 @contextmanager
 def counted() -> Iterator[tuple[Counter[object], Counter[bytes]]]:
-    """Counts of the documents that are parsed and of the texts that are embedded, in this process."""
+    """Count parsed documents and embedded texts in this process."""
     blobs: Counter[object] = Counter()
     texts: Counter[bytes] = Counter()
     cut, part = documents._chunked, documents.DocumentBuilder.part
@@ -185,7 +185,7 @@ def counted() -> Iterator[tuple[Counter[object], Counter[bytes]]]:
                     texts[blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()] += 1
         return part(self, sources, stored)
 
-    # A method is replaced for the time of the measurement, which the type checker rightly finds odd.
+    # The method is replaced during the measurement.
     documents._chunked = counting_cut
     documents.DocumentBuilder.part = counting_part  # type: ignore[method-assign]
     try:
@@ -222,14 +222,14 @@ def ranges(*checkouts: str) -> None:
 
 
 def once(ask: Callable[[], object]) -> float:
-    """Seconds of processor time of this process."""
+    """Processor seconds of this process."""
     started = time.process_time()
     ask()
     return time.process_time() - started
 
 
 def seconds(arguments: list[str], folder: Path) -> float:
-    """Seconds of processor time of a process and of all that it starts."""
+    """Processor seconds of a process and its children."""
     before = os.times()
     subprocess.run([*PROGRAM, *arguments], cwd=folder, check=False, stdout=subprocess.DEVNULL)
     after = os.times()

@@ -1,8 +1,8 @@
-"""Slowest accepted input for each language, in nanoseconds of processor time for each byte.
+"""Find the slowest accepted input for each language, in nanoseconds of processor time per byte.
 
     python tests/benchmarks/scanners.py [--size 20000] [LANGUAGE...]
 
-Each language cuts files that repeat one short text, one file for each of about 80 texts. The median file
+Each language splits files that repeat one short text, one file for each of about 80 texts. The median file
 stands for ordinary input; the ratio shows how far a hostile file can slow a run down.
 """
 

@@ -1,4 +1,4 @@
-"""A model2vec folder made of the word table, so that semble can be measured without a download.
+"""Convert the static embedding to a model2vec folder, so that semble can be measured without a download.
 
 VENV-WITH-SEMBLE/bin/python tests/benchmarks/semble_model.py ctx/models/wordtable-2.bin FOLDER
 """
@@ -14,7 +14,7 @@ from model2vec import StaticModel
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 BETWEEN_WORDS = Regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""As in `SessionDriver` and `HTTPServer`."""
+"""Word boundary as in `SessionDriver` and `HTTPServer`."""
 
 
 def main(table: str, folder: str) -> int:
@@ -29,7 +29,7 @@ def main(table: str, folder: str) -> int:
     vectors = (arrays["vectors"].astype(np.float32) * arrays["scales"][:, None])[: len(words)]
     numbers = {"[UNK]": 0, "[PAD]": 1} | {word: number + 2 for number, word in enumerate(words)}
     tokenizer = Tokenizer(models.WordLevel(numbers, unk_token="[UNK]"))
-    # First a blank between the words of an identifier, since the vocabulary has the words alone.
+    # Put a space between the words of an identifier, because the vocabulary has only single words.
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Replace(BETWEEN_WORDS, " "), normalizers.Lowercase()]
     )

@@ -1,11 +1,11 @@
-"""What sharing an index costs: bytes, time, and many who push at once.
+"""Measure the cost of sharing an index: bytes, time, and concurrent pushes.
 
     python tests/benchmarks/share.py CHECKOUT [--writers 8] [--pushes 10]
 
 Clones the checkout, pushes the index of the commit before its HEAD to a bare repository beside it, then that
-of HEAD, then the words, and fetches in fresh clones before and after the words. Sizes are those of the packs
-that travel. The last line lets so many clones push so many commits each to one remote at once, and counts the
-snapshots that are there in the end.
+of HEAD, then the words, and fetches in fresh clones before and after the words. Sizes are those of the
+transferred packs. Finally `--writers` clones push `--pushes` commits each to one remote at the same time, and
+the snapshots there are counted.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ REF = "refs/notes/ctx"
 
 
 class Cost(NamedTuple):
-    """Seconds of wall clock and of processors."""
+    """Wall-clock and processor seconds."""
 
     wall: float
     cpu: float
 
 
 def git(place: Path, *words: str, stdin: bytes | None = None) -> str:
-    """What git prints."""
+    """The output of git."""
     done = subprocess.run(["git", *words], cwd=place, input=stdin, capture_output=True, check=True)
     return done.stdout.decode("utf-8", "replace").strip()
 
 
 def ctx(place: Path, *words: str) -> tuple[Any, Cost]:
-    """The last object that the program prints, and what it took."""
+    """The last JSON object that the program prints, and the time it took."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "ctx", *words, "--json-output"], cwd=place, capture_output=True, check=True
@@ -49,7 +49,7 @@ def ctx(place: Path, *words: str) -> tuple[Any, Cost]:
 
 
 def packed(place: Path, *revisions: str) -> int:
-    """Bytes of the pack that brings these revisions, as `git push` would send it."""
+    """Bytes of the pack with these revisions, as `git push` would send it."""
     names = "\n".join(revisions).encode() + b"\n"
     done = subprocess.run(
         ["git", "pack-objects", "--revs", "--stdout", "--quiet", "--thin"],
@@ -62,7 +62,7 @@ def packed(place: Path, *revisions: str) -> int:
 
 
 def fast_import(place: Path, remote: Path) -> tuple[int, Cost]:
-    """A bare `git fast-import` of the same blobs: bytes of its pack and what it took."""
+    """Run a bare `git fast-import` of the same blobs; return bytes of its pack and the time it took."""
     subprocess.run(["git", "init", "--quiet", "--bare", str(place)], check=True)
     names = [line.split(maxsplit=3)[2:] for line in git(remote, "ls-tree", "-r", REF).splitlines()]
     stream = bytearray(b"commit refs/heads/x\ncommitter x <x> 0 +0000\ndata 0\n")
@@ -88,7 +88,7 @@ def one_project(checkout: Path, work: Path) -> None:
     """Bytes and seconds of sharing one project."""
     remote = work / "remote.git"
     head = git(checkout, "rev-parse", "HEAD")
-    # Two commits are enough, and the whole history of a large project takes long to copy.
+    # Two commits are enough; the whole history of a large project takes long to copy.
     words = ["clone", "--quiet", "--bare", "--depth=2", f"file://{checkout}", str(remote)]
     subprocess.run(["git", "-c", "advice.detachedHead=false", *words], check=True)
     git(remote, "config", "uploadpack.allowFilter", "true")
@@ -135,7 +135,7 @@ def one_project(checkout: Path, work: Path) -> None:
 
 
 def many(work: Path, writers: int, pushes: int) -> None:
-    """Let many push at once, and count what arrived."""
+    """Push from many clones at the same time, and count the snapshots."""
     remote, seed = work / "busy.git", work / "busy"
     subprocess.run(["git", "init", "--quiet", str(seed)], check=True)
     for number in range(40):

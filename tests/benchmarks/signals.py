@@ -1,10 +1,10 @@
-"""Interrupt `git ctx index` at random moments, and count what goes wrong.
+"""Interrupt `git ctx index` at random times, and count failures.
 
     python tests/benchmarks/signals.py <repository> [<runs>]
 
 The repository is cloned. Each run is `timeout -s INT <seconds> git-ctx index` in that clone, every second one
-with an empty index. A run is good if it ends by itself within a minute, shows no traceback, and leaves no
-process and no lock. At the end the index is completed and compared with one that was made in one go.
+with an empty index. A run is good if it ends within a minute, prints no traceback, and leaves no process and
+no lock. At the end the index is completed and compared with one made by a single run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HANGS = 60.0
 
 
 def index(clone: Path, *before: str) -> subprocess.CompletedProcess[str]:
-    """Run the program, with other words before it."""
+    """Run the program with a command line before it."""
     command = [*before, str(PROGRAM), "index"]
     return subprocess.run(command, cwd=clone, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
@@ -55,7 +55,7 @@ def is_locked(clone: Path) -> bool:
 
 
 def names(clone: Path) -> set[str]:
-    """The names of what is stored of files and directories."""
+    """The names of the stored objects and snapshots."""
     store = clone / ".git/ctx"
     return {
         str(file.relative_to(store))
@@ -65,7 +65,7 @@ def names(clone: Path) -> set[str]:
 
 
 def main(source: str, runs: int) -> int:
-    """Print one line for each kind of outcome; the number of runs that were not good."""
+    """Print one line for each kind of outcome, and return the number of failed runs."""
     seed = random.Random(1)
     outcomes: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:

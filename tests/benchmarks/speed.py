@@ -1,11 +1,11 @@
-"""Speed and size beside semble 0.7, on the same folders in the same run.
+"""Compare speed and size with semble 0.7, on the same folders in the same run.
 
-    pip install semble==0.7.0 in a virtual environment of its own, then
+    pip install semble==0.7.0 in a separate virtual environment, then
     python tests/benchmarks/speed.py --semble VENV/bin/python --model MODEL CHECKOUT…
 
-MODEL is a model2vec folder (`tests/benchmarks/semble_model.py` makes one of the word table), so that semble
-downloads nothing. Each measurement is the best of some runs, as seconds on the clock and as seconds of
-processor time; the machine may be busy, so the ratios are what counts.
+MODEL is a model2vec folder (`tests/benchmarks/semble_model.py` makes one of the static embedding), so that
+semble downloads nothing. Each measurement is the best of several runs, in wall-clock and processor seconds;
+the machine may be busy, so compare the ratios.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How much of the answer is in the first tokens that an agent reads: git-ctx, semble, and grep with reading.
+"""Measure how much of the answer is in the first tokens read: git-ctx, semble, and grep plus reading files.
 
     python tests/benchmarks/tokens.py ANNOTATIONS CHECKOUTS [--semble PYTHON --model FOLDER] [--only NAME …]
 
 ANNOTATIONS and CHECKOUTS are those of `retrieval.py`. Each program fills 1,000, 2,000 and 4,000 tokens of
-o200k_base, and what counts is the share of the annotated places that stand in them, the mean over queries.
-git-ctx is the tool `code_search` as it is served, its structured content counted too. semble's results stand
-below a line with path and lines each. grep ranks files by the rarer words of the question that they have,
-ignoring case, and either reads them from the top or 40 lines around the line with most of these words; what
-grep itself prints is not counted.
+o200k_base; the measure is the share of the annotated locations in them, averaged over queries. git-ctx is the
+tool `code_search` as served, including its structured content. Each result of semble follows a line with path
+and lines. grep ranks files by the rarer words of the question that they contain, ignoring case, and reads
+either from the top or 40 lines around the line with most of these words; the output of grep itself is not
+counted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STOP = frozenset(
 
 
 class Shown(NamedTuple):
-    """Lines of a file, and the text that shows them."""
+    """Lines of a file, and the text with them."""
 
     path: str
     first: int
@@ -51,7 +51,7 @@ class Shown(NamedTuple):
 
 
 def shows(shown: list[Shown], target: Target) -> bool:
-    """Whether a target stands in what is shown."""
+    """Return True if a target is among the excerpts."""
     last = target.last if target.last is not None else target.first
     return any(
         (one.path == target.path or one.path.endswith("/" + target.path))
@@ -61,7 +61,7 @@ def shows(shown: list[Shown], target: Target) -> bool:
 
 
 def fill(results: Iterator[Shown], budget: int) -> list[Shown]:
-    """What fits; the last one as many lines as there is room for."""
+    """The excerpts that fit; the last one is truncated to the lines that fit."""
     count, shown, used = counter(), [], 0
     for one in results:
         cost = count(one.text) + 1
@@ -79,7 +79,7 @@ def fill(results: Iterator[Shown], budget: int) -> list[Shown]:
 
 
 def ours(project: Project, query: str, root: str | None, budget: int) -> list[Shown]:
-    """What `code_search` shows within a budget."""
+    """The excerpts of `code_search` within a budget."""
     given: dict[str, Any] = {"text": query, "maxTokens": budget}
     if root:
         given["pathFilter"] = root
@@ -187,10 +187,10 @@ def main(arguments: list[str]) -> int:
 
 
 class SembleTexts(Semble):
-    """semble with the text of its results."""
+    """semble, with the text of its results."""
 
     def texts(self, checkout: Path, root: str, queries: list[str]) -> list[list[Shown]]:
-        """What semble shows for each query in a folder of a checkout, best first."""
+        """The excerpts of semble for each query in a folder of a checkout, best first."""
         return [
             [
                 Shown(f"{root}/{path}", first, last, f"{path}:{first}-{last}\n{text}")

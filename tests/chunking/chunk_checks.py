@@ -1,4 +1,4 @@
-"""What every chunking has to hold, for the tests beside this file."""
+"""Invariants of every chunking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that no one wrote by hand, or no one should have."""
+"""Malformed, generated and hostile files."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def test_deep_nesting(language: str | None, bracket: bytes) -> None:
         ("svelte", b"<a b='\n"),
     ],
 )
-def test_what_opens_and_never_closes_is_cut(language: str, unit: bytes) -> None:
+def test_brackets_that_never_close_are_split_by_lines(language: str, unit: bytes) -> None:
     check(unit * (1_000_000 // len(unit)), language)
 
 
 @pytest.mark.parametrize(
     ("language", "unit"), [("html", b"<p>a<br>\n<b>c</b>\n"), ("xml", b"<a/><b>c</b>\n"), ("kotlin", b"{}\n")]
 )
-def test_what_closes_is_parsed_however_often_it_opens(language: str, unit: bytes) -> None:
+def test_brackets_that_close_are_parsed_in_any_number(language: str, unit: bytes) -> None:
     assert grammars.parse(unit * 2_000, language) is not None
 
 
@@ -103,7 +103,7 @@ def test_one_line_of_a_megabyte(language: str | None) -> None:
 
 @pytest.mark.parametrize("language", ["javascript", "typescript", "kotlin", "java", "go", "c", "css"])
 @pytest.mark.parametrize("line", [b"a = b /* c d e\n", b"/*\n", b"{ /*\n"])
-def test_a_scanner_that_looks_for_an_end_that_is_nowhere_is_stopped(
+def test_a_scanner_that_searches_for_a_missing_end_is_stopped(
     language: str, line: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = line * 20_000
@@ -120,7 +120,7 @@ def test_a_scanner_that_looks_for_an_end_that_is_nowhere_is_stopped(
                 read += len(piece)
                 return piece
 
-            # The options are handed on unread, and each overload of the stubs names its own.
+            # Passes options through, for which the overloads of the stubs have no signature.
             return parser.parse(counted, **options)  # type: ignore[call-overload,no-any-return]
 
         def reset(self) -> None:
@@ -130,17 +130,17 @@ def test_a_scanner_that_looks_for_an_end_that_is_nowhere_is_stopped(
     check(source, language)
     monkeypatch.undo()
     assert read < 2 * (2 * grammars._FREE_READS + 2 * len(source) * grammars._READS_PER_BYTE)
-    assert len(chunk(b"x = 1; /* a */\n" * 200, language)) > 1, "the parser is good for the next file"
+    assert len(chunk(b"x = 1; /* a */\n" * 200, language)) > 1, "the parser can be used for the next file"
 
 
-def test_long_lines_are_cut_between_characters() -> None:
+def test_long_lines_are_split_between_characters() -> None:
     source = "é".encode() * 20_000
     for one in chunk(source, None):
         assert one.end - one.start <= HARD
         source[one.start : one.end].decode("utf-8")
 
 
-def test_a_language_without_a_grammar_is_cut_by_lines() -> None:
+def test_a_language_without_a_grammar_is_split_by_lines() -> None:
     source = b"one two\n\n" * 400
     assert chunk(source, "no-such-language") == chunk(source, None)
     assert len(chunk(source, None)) > 2

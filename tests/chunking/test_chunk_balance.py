@@ -1,4 +1,4 @@
-"""Large functions: even pieces, the first with the signature, none that begins with the rest of something."""
+"""Large functions: pieces of similar size, the first with the signature, none beginning in a construct."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def first_lines(text: str, found: list[Chunk]) -> list[str]:
 
 
 @pytest.mark.parametrize("statements", [24, 30, 47, 60, 100])
-def test_a_function_that_is_too_large_is_cut_evenly(statements: int) -> None:
+def test_a_function_that_is_too_large_is_split_evenly(statements: int) -> None:
     text = 'def measured(total):\n    """Measure."""\n' + "".join(
         STATEMENT.format(i) for i in range(statements)
     )
@@ -92,7 +92,7 @@ BRANCHES = [
     BRANCHES,
     ids=lambda one: str(one)[:6],
 )
-def test_a_chain_of_branches_is_cut_between_statements(
+def test_a_chain_of_branches_is_split_between_statements(
     language: str, whole: str, head: str, indent: str, statement: str, words: tuple[str, str], close: str
 ) -> None:
     chain = ""

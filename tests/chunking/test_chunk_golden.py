@@ -1,6 +1,6 @@
-"""Golden chunks: one sample for each language, and beside it the chunks that were found right by eye.
+"""Golden chunks: one sample for each language, and its chunks, which were checked by eye.
 
-After a wanted change of the rules, write them anew and read the difference before it is committed:
+After an intended change of the rules, write them again and read the difference before committing it:
 
     python tests/chunking/test_chunk_golden.py && git diff tests/chunking/golden
 """

@@ -1,4 +1,4 @@
-"""Which language a path is in."""
+"""The language of a path."""
 
 from __future__ import annotations
 

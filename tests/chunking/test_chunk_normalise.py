@@ -1,4 +1,4 @@
-"""The text that a model reads."""
+"""The text of a chunk for an embedding model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every file: chunks are sorted, do not overlap, lose no text, and are the same every time."""
+"""Properties of all chunks: sorted, without overlaps, without lost text, and deterministic."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_any_text(source: str, language: str | None) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_damaged_samples(language: str) -> None:
-    """Cut, doubled, shuffled and spoilt pieces of real source."""
+    """Deleted, doubled and corrupted pieces of real source."""
     source = sample(language)
     choice = random.Random(language)
     for _ in range(6):
@@ -70,7 +70,7 @@ def test_line_endings_do_not_matter(language: str) -> None:
 
 @pytest.mark.parametrize("language", [*LANGUAGES, None])
 def test_sizes(language: str | None) -> None:
-    """Nothing is larger than what may not be cut."""
+    """No chunk is larger than an indivisible unit may be."""
     source = sample(language) * 3 if language else b"word " * 3000
     for one in chunk(source, language):
         assert one.end - one.start <= HARD + LIMIT

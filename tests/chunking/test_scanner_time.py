@@ -1,4 +1,4 @@
-"""Scanners of foreign text take linear time: with a quadratic one none of these inputs would end."""
+"""Scanners of untrusted text take linear time: with a quadratic one these inputs would not end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_largest_heading_is_cut_short(title: bytes) -> None:
 
 
 def test_the_same_lines_are_cut_at_the_same_places_whatever_ends_them() -> None:
-    """A line end of two bytes is no blank line."""
+    """A line end of two bytes is not a blank line."""
     text = "\n\n".join(
         "\n".join(f"line {number} of a paragraph {part}" for number in range(30)) for part in range(9)
     )

@@ -1,4 +1,4 @@
-"""What the content of a file says for or against indexing it."""
+"""Reasons in the content of a file not to index it."""
 
 from __future__ import annotations
 

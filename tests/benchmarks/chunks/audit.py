@@ -1,11 +1,11 @@
-"""Where files are cut, and whether that was a good place: for each language, over public projects.
+"""Measure the quality of chunk boundaries for each language, over public projects.
 
     python tests/benchmarks/chunks/audit.py [--files N] [--worst N] [--language L]… PROJECT…
 
-PROJECT is a git repository; of each language at most N files of its HEAD are read, those whose hashed paths
-come first. The same files are cut into lines of at most 750 bytes for comparison. Percent of the boundaries
-between chunks: bad ones, each of their faults (`boundaries.py`), then those inside a string or a comment that
-is larger than a chunk by itself. Percent of the chunks: above 1,500 and above 3,000 bytes, below 80.
+PROJECT is a git repository; for each language at most N files of its HEAD are read, in the order of their
+hashed paths. For comparison the same files are split into whole lines of at most 750 bytes. Percentages of
+the boundaries between chunks: bad ones, each fault (`boundaries.py`), and those inside a string or a comment
+that is larger than a chunk. Percentages of the chunks: above 1,500 and above 3,000 bytes, below 80.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONGEST_LINE = 2_000
 
 
 def files(project: Path, most: int, languages: set[str]) -> Iterator[tuple[str, bytes, str]]:
-    """Path, content and language of a sample of HEAD's files, the same one in any clone."""
+    """Path, content and language of a sample of the files of HEAD, the same in every clone."""
     git = ["git", "-C", str(project)]
     listed = subprocess.run([*git, "ls-tree", "-r", "-z", "HEAD"], capture_output=True, check=True).stdout
     by_language: dict[str, list[tuple[bytes, bytes]]] = defaultdict(list)
@@ -53,7 +53,7 @@ def files(project: Path, most: int, languages: set[str]) -> Iterator[tuple[str, 
 
 
 def by_lines(source: bytes) -> list[tuple[int, int]]:
-    """Whole lines up to LINES bytes, as one would cut without a grammar."""
+    """Chunks of whole lines up to LINES bytes, as without a grammar."""
     found: list[tuple[int, int]] = []
     start = end = 0
     for line in source.splitlines(keepends=True):
@@ -69,7 +69,7 @@ def by_lines(source: bytes) -> list[tuple[int, int]]:
 
 
 class Tally:
-    """What was counted for one language and one way of cutting."""
+    """The counts for one language and one way of splitting."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()

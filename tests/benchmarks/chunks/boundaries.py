@@ -1,7 +1,7 @@
-"""What is wrong with a place where a file was cut: read off a syntax tree of its own, not off the chunker's.
+"""Faults of a chunk boundary, found in a separate syntax tree, not in the one of the chunker.
 
-Of ctx this uses nothing: the grammars come from the wheel, the tables below were written from the grammars'
-node types.
+Nothing of ctx is used: the grammars come from the wheel, and the tables below were written from the node
+types of the grammars.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LISTS = {
 }
 _LISTS["tsx"] = _LISTS["typescript"]
 LISTS = {language: frozenset(names.split()) for language, names in _LISTS.items()}
-"""Per language, the nodes whose children are independent: a cut between two of them parts nothing."""
+"""Node types of each language whose children are independent: a boundary between them is no fault."""
 
 COMMENTS = frozenset("comment line_comment block_comment multiline_comment".split())
 LEADS = {
@@ -60,7 +60,7 @@ LEADS = {
     "go": "",
     "rust": "attribute_item visibility_modifier",
 }
-"""Per language, what stands before a declaration and belongs to it."""
+"""Node types of each language that precede a declaration and belong to it."""
 TEXTS = (
     frozenset(
         "string string_literal line_string_literal multi_line_string_literal raw_string_literal text_block"
@@ -69,18 +69,18 @@ TEXTS = (
     )
     | COMMENTS
 )
-"""Text: where one is larger than a chunk it has to be cut somewhere."""
+"""Node types of text: one that is larger than a chunk has to be split somewhere."""
 CLOSERS = frozenset("} ) ] > end }) ] ); }; },".split())
 
 FAULTS = ("inside", "closer", "comment", "lead")
-"""Inside a construct; closing syntax of another chunk in front; a comment parted from what it stands before;
-a decorator, an annotation or an attribute parted from what it is for."""
+"""Inside a construct; after the closing syntax of another chunk; between a comment and its construct; between
+a decorator, annotation or attribute and its declaration."""
 
 
 class Verdict(NamedTuple):
-    """What is wrong with a boundary, one of FAULTS or "", and the node that it cuts through.
+    """The fault of a boundary, one of FAULTS or "", and the node that it splits.
 
-    `leaf` says that the node is a text or a token; `size` is in bytes.
+    `leaf` is True if the node is a text or a token; `size` is in bytes.
     """
 
     fault: str
@@ -107,7 +107,7 @@ def judge(source: bytes, root: Node, language: str, end: int, start: int) -> Ver
     while around and first is not None and first.type in COMMENTS and first.start_byte == start:
         if around[-1].end_byte != first.end_byte:
             break
-        around.pop()  # the grammar lets a node swallow the comment before the next one
+        around.pop()  # in this grammar a node includes the comment before the next one
     last = _leaf_before(root, end)
     inner = around[-1] if around else root
     if language == "python":
@@ -136,7 +136,7 @@ def judge(source: bytes, root: Node, language: str, end: int, start: int) -> Ver
 
 
 def _block_at(root: Node, start: int, first: Node | None) -> Node | None:
-    """A block that begins here, where that of another language would have begun with its brace."""
+    """The block that begins here; in another language it would begin with a brace."""
     while first is not None and first.type in COMMENTS:
         first = first.next_sibling
         while (

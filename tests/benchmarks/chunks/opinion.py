@@ -1,13 +1,13 @@
-"""What a language model says of chunks: whether each makes sense alone, which no rule can tell.
+"""Ask a language model whether each chunk makes sense alone.
 
     python tests/benchmarks/chunks/opinion.py URL MODEL [--key-variable NAME] [--chunks N] [--files N]
                                          [--language L]… PROJECT…
 
-URL is an OpenAI-compatible server (`URL/v1/chat/completions` is asked), PROJECT a git repository. Of each
-language N chunks (default 50) are shown with a few lines around them, and as many of the same files cut into
-lines, in mixed order, so that the model cannot know which is which. Source text of PROJECT is sent to URL.
-The key is read from the environment variable NAME. An answer that is none of the words is asked for once
-more, then counted as such.
+URL is an OpenAI-compatible server (`URL/v1/chat/completions` is asked), PROJECT a git repository. For each
+language N chunks (default 50) are shown with a few lines around them, and the same number of pieces split
+by lines, in random order, so that the model cannot tell which is which. Source text of PROJECT is sent to
+URL. The key is read from the environment variable NAME. If the answer is none of the words, the model is
+asked once more; then it counts as such.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ASKED = (
 
 
 class Piece(NamedTuple):
-    """A piece of a file with the lines around it; `way` is how the file was cut."""
+    """A piece of a file with the lines around it; `way` is how the file was split."""
 
     way: str
     shown: str
@@ -59,7 +59,7 @@ def pieces(source: bytes, way: str, ranges: Sequence[tuple[int, int]]) -> Iterat
 
 
 def ask(client: httpx.Client, url: str, model: str, piece: Piece) -> str:
-    """One of WORDS, or NONE. Raises httpx.HTTPError."""
+    """Ask for one of WORDS; NONE for any other answer. Raises httpx.HTTPError."""
     messages = [{"role": "system", "content": _ASKED}, {"role": "user", "content": piece.shown}]
     for _ in range(2):
         body = {"model": model, "messages": messages, "temperature": 0, "max_tokens": 8}
@@ -73,7 +73,7 @@ def ask(client: httpx.Client, url: str, model: str, piece: Piece) -> str:
 
 
 def sample(projects: Sequence[Path], languages: set[str], most: int, number: int) -> dict[str, list[Piece]]:
-    """For each language `number` pieces cut by syntax and as many cut by lines, mixed."""
+    """For each language `number` pieces split by syntax and the same number split by lines, shuffled."""
     cut: dict[str, dict[str, list[Piece]]] = defaultdict(lambda: {"syntax": [], "lines": []})
     for project in projects:
         for _, source, language in files(project, most, languages):

@@ -1,10 +1,10 @@
-"""The annotated benchmark (DEV) as a yardstick: queries with the places that answer them.
+"""Run the annotated benchmark (DEV): queries with the locations that answer them.
 
     python tests/benchmarks/yardsticks/annotated.py ANNOTATIONS CHECKOUTS OUT [--semble PYTHON --model MODEL]
 
-ANNOTATIONS holds `repos.json` and `annotations/<name>.json`, CHECKOUTS one git checkout a name, at the
-revision that `repos.json` says; nothing is written there. NDCG@10 over `files` is the benchmark's own
-measure: a target with lines is found where its lines are shown, one without where its file is.
+ANNOTATIONS has `repos.json` and `annotations/<name>.json`, CHECKOUTS one git checkout for each name, at the
+revision in `repos.json`; nothing is written there. NDCG@10 over `files` is the measure of the benchmark: a
+target with lines is found if its lines are shown, one without if its file is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ctx.storage.views.view import View
 
 
 def targets(annotation: dict[str, Any], view: View) -> list[Target]:
-    """The relevant and the secondary places of a query, by the paths of the tree."""
+    """The relevant and the secondary locations of a query, by the paths of the tree."""
     found = []
     for item in [*annotation["relevant"], *annotation.get("secondary", [])]:
         place = {"path": item} if isinstance(item, str) else item
@@ -41,7 +41,7 @@ def targets(annotation: dict[str, Any], view: View) -> list[Target]:
 def grade(
     annotations: Path, checkouts: Path, repository: dict[str, Any], out: Any, semble: Semble | None
 ) -> int:
-    """Write the results of one repository; the number of its queries."""
+    """Write the results of one repository, and return the number of its queries."""
     name, root = repository["name"], repository.get("benchmark_root") or ""
     head = subprocess.check_output(["git", "-C", checkouts / name, "rev-parse", "HEAD"], text=True).strip()
     asked = json.loads((annotations / "annotations" / f"{name}.json").read_text())

@@ -1,4 +1,4 @@
-"""Yardsticks that ask for one place of a project's last tree: a definition, a message."""
+"""Benchmarks that search for one location in the last tree of a project: a definition, a message."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Asked(NamedTuple):
 
 
 Ask = Callable[[Path, random.Random], list[Asked]]
-"""Gives what is asked of the files of a folder."""
+"""Return the queries for the files of a folder."""
 
 
 def is_source(path: str) -> bool:
-    """Whether a path is that of a source that is the project's own, no test and no example."""
+    """Return True for the path of a source of the project that is no test, example or vendored file."""
     flags = paths.flags(os.fsencode(path), "python")
     return kind_of(flags) == SOURCES and not flags & (paths.VENDORED | paths.DECLARATIONS)
 
 
 def run(yardstick: str, ask: Ask) -> int:
-    """Read the command line, ask every project of it, and write the results; the exit status."""
+    """Read the command line, query every project, write the results, and return the exit status."""
     options = command_line("checkouts", "out").parse_intermixed_args()
     semble = Semble(options.semble, options.model) if options.semble else None
     with options.out.open("a") as out:
@@ -71,7 +71,7 @@ def run(yardstick: str, ask: Ask) -> int:
 def _answers(
     folder: Path, revision: str, texts: Sequence[str], semble: Semble | None
 ) -> list[tuple[str, list[Any]]]:
-    """The name of each program with what it found for each text."""
+    """The name of each program with its results for each text."""
     with ctx.open(folder) as index:
         ours = Ours(index)
         found = [(ours.name, ours.search(ours.parents.view(index.resolve(revision).tree), texts))]

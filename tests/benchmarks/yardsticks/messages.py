@@ -1,10 +1,10 @@
-"""Look-up of messages: what a program says when something is wrong, answered by the code that says it.
+"""Look up error messages, answered by the code that prints them.
 
     python tests/benchmarks/yardsticks/messages.py CHECKOUTS OUT [--semble PYTHON --model MODEL] [NAME …]
 
-The messages are texts in quotes that sources raise, throw, log or print as errors, once in a project. Each is
-asked for as somebody would paste it: with words filled in where it has places for them, sometimes behind the
-name of an error.
+The messages are string literals that sources raise, throw, log or print as errors, once in a project. Each
+query is the message as a user would paste it: with its placeholders filled in, sometimes after the name of an
+error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Message(NamedTuple):
 
 
 def messages(folder: Path) -> list[Message]:
-    """What the sources of a folder say once; tests, examples and vendored files left out."""
+    """The messages that occur once in the sources of a folder, without tests, examples and vendored files."""
     found: dict[str, set[Message]] = defaultdict(set)
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder).as_posix()

@@ -1,12 +1,12 @@
-"""Commit replay: what a commit's message asks for, searched in the tree before it.
+"""Replay commits: search the parent tree of each commit with its message.
 
     python tests/benchmarks/yardsticks/replay.py CHECKOUTS OUT [--semble PYTHON --model MODEL] [NAME …]
 
-CHECKOUTS holds a clone (bare or not) of each project of `projects.json`. Of each project the last commits
-before its head count that changed sources or, without sources, tests; what only moved, formatted or raised
-versions is left out by the same code as `git ctx evaluate` uses. git-ctx answers at every parent; semble at
-every few of them, in a folder that is checked out at that parent, and is compared over those queries. With
-`--past` git-ctx answers these a second time, with what the commits before say of each file.
+CHECKOUTS has a clone (bare or not) of each project of `projects.json`. For each project the last commits
+before its head that changed sources or, without sources, tests are used; commits that only move, format or
+raise versions are excluded by the code of `git ctx evaluate`. git-ctx answers at every parent, semble at some
+of them, in a folder checked out at that parent; the comparison is over those queries. With `--past` git-ctx
+answers again using the commit messages of each file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FUNCTIONS = {"function", "method", "macro", "test"}
 def replay(
     checkouts: Path, project: dict[str, Any], out: Any, semble: Semble | None, most: int, with_past: bool
 ) -> int:
-    """Write the results of one project; the number of its commits."""
+    """Write the results of one project, and return the number of its commits."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, project["name"])
         clone(checkouts / project["name"], folder)
@@ -84,12 +84,12 @@ def replay(
 
 
 def _past(history: CommitHistory, commit: bytes) -> Tuning:
-    """What `ctx.fit` gives where nothing was learned, with a past that ends before a commit."""
+    """The default of `ctx.fit` with a history that ends before a commit."""
     return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0))
 
 
 def _functions(index: Index, view: View, task: Task) -> list[Target]:
-    """The places of a task, and of a function that was too large for one chunk all of it."""
+    """The locations of a task; a function split into several chunks counts as a whole."""
     wanted: dict[bytes, list[Lines]] = {}
     for place in task.places:
         wanted.setdefault(place.path, []).extend(place.lines)
@@ -105,7 +105,7 @@ def _functions(index: Index, view: View, task: Task) -> list[Target]:
 
 
 def _spans(record: Record) -> list[Lines]:
-    """First and last line of each function that was cut into several chunks."""
+    """First and last line of each function that was split into several chunks."""
     spans: list[Lines] = []
     begun = None
     for place, kind, symbol, names in zip(

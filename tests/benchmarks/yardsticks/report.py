@@ -1,12 +1,12 @@
-"""The tables of one or more runs, and the differences of two programs or two runs.
+"""Print the tables of one or more runs, and the differences between two programs or two runs.
 
     python tests/benchmarks/yardsticks/report.py RESULTS… [--by category|language|project] [--yardstick NAME]
     python tests/benchmarks/yardsticks/report.py RESULTS… --add LABEL
     python tests/benchmarks/yardsticks/report.py NEW… --against OLD…
 
-Where two programs answered, what both were asked is compared: the difference, and its 95% interval by a
-paired bootstrap over projects. `--add` puts a line for each yardstick and program into RESULTS.md.
-`--against` compares git-ctx in two runs.
+If two programs answered, their common queries are compared: the difference, and its 95% interval by a paired
+bootstrap over projects. `--add` writes a line for each benchmark and program to RESULTS.md. `--against`
+compares git-ctx in two runs.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _WANTED_RECALL = 0.9
 
 
 def of_files(measure: Callable[..., float], *cut: int) -> Callable[[Result], float | None]:
-    """A measure over the files, or the annotated places, of a result."""
+    """A measure over the files, or the annotated locations, of a result."""
     return lambda result: measure(measures.ranks(result.shown, result.files), *cut)
 
 
 def of_places(measure: Callable[..., float], *cut: int) -> Callable[[Result], float | None]:
-    """A measure over the chunks of a result, None where no chunk was named."""
+    """A measure over the chunks of a result, None if no chunk was given."""
     return lambda result: (
         measure(measures.ranks(result.shown, result.places), *cut) if result.places else None
     )
@@ -66,13 +66,13 @@ MEASURES: dict[str, Callable[[Result], float | None]] = {
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of what is there."""
+    """The mean of the values that are not None."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def tokens_for_recall(results: Sequence[Result]) -> str:
-    """How much must be read, best first, until nine tenths of the files were seen on average."""
+    """The amount to read, best first, until nine tenths of the files were seen on average."""
     events: list[tuple[int, float]] = []
     for result in results:
         read_until = np.cumsum(result.tokens).tolist()
@@ -96,7 +96,7 @@ def row(results: Sequence[Result]) -> list[str]:
 def bootstrap(
     ours: Sequence[Result], theirs: Sequence[Result], measure: Callable[[Result], float | None]
 ) -> tuple[float, float, float]:
-    """The mean difference over the queries that both answered, and its 95% interval over projects."""
+    """The mean difference over the common queries, and its 95% interval over projects."""
     other = {(result.yardstick, result.query): result for result in theirs}
     differences: dict[str, list[float]] = defaultdict(list)
     for result in ours:
@@ -124,11 +124,11 @@ def print_table(heading: str, rows: dict[str, list[str]]) -> None:
 
 
 def print_differences(ours: Sequence[Result], theirs: Sequence[Result], heading: str) -> None:
-    """What one side is better by, in every measure."""
+    """The advantage of one side in every measure."""
     print(f"\n{heading}: difference and 95% interval (paired bootstrap over projects)")
     for name, measure in MEASURES.items():
         difference, low, high = bootstrap(ours, theirs, measure)
-        if difference == difference:  # nothing was compared where it is no number
+        if difference == difference:  # NaN if nothing was compared
             print(f"  {name:18} {difference:+.3f}  [{low:+.3f}, {high:+.3f}]")
 
 
@@ -140,7 +140,7 @@ def grouped(results: Iterable[Result], *names: str) -> dict[tuple[str, ...], lis
 
 
 def common(results: Sequence[Result]) -> list[Result]:
-    """What every program was asked."""
+    """The queries that every program answered."""
     systems = {result.system for result in results}
     answered: dict[str, set[str]] = defaultdict(set)
     for result in results:
@@ -149,7 +149,7 @@ def common(results: Sequence[Result]) -> list[Result]:
 
 
 def add(results: Sequence[Result], label: str) -> None:
-    """Put a line for each yardstick and program into the table of results."""
+    """Add a line for each benchmark and program to the table of results."""
     revision = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=12"], check=True, capture_output=True, text=True
     ).stdout.strip()

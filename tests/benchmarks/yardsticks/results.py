@@ -1,4 +1,4 @@
-"""What a yardstick writes: one line of JSON for each query and program, from which all measures are taken."""
+"""Results of a benchmark: one line of JSON for each query and program; all measures derive from them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from ctx.search.evaluation.measures import Shown, Target
 
 
 class Result(NamedTuple):
-    """One query answered by one program. `query` names it for both; `places` are what `files` hold of it,
-    `functions` these with all of a function of which a part is one.
+    """The answer of one program to one query.
+
+    `query` identifies it for both programs; `places` are locations in `files`, `functions` the same with
+    whole functions instead of their parts.
     """
 
     yardstick: str
@@ -43,7 +45,7 @@ def write(
     results: Sequence[Sequence[Any]],
     functions: Sequence[Target] = (),
 ) -> None:
-    """Add a line."""
+    """Append a line."""
     record = {
         "yardstick": yardstick,
         "system": system,
@@ -62,7 +64,7 @@ def write(
 
 
 def read(paths: Iterable[str]) -> Iterator[Result]:
-    """All lines of some files."""
+    """All results in some files."""
     for path in paths:
         with Path(path).open() as file:
             for line in file:

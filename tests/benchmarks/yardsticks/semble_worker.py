@@ -1,10 +1,9 @@
-"""semble as a process that answers from folders: run by the Python that has semble, never by ours.
+"""semble as a process that searches folders, run by the Python that has semble installed.
 
-Reads one JSON object a line, `{"folder": …, "queries": […], "graded": k, "limit": n}`, and writes one line
-with the n results of each query as [path, first line, last line, text]. The order of semble depends on how
-many results it is asked for, so the first k are those that it gives when it is asked for k. The index of a
-folder is kept in semble's own cache and brought up to date by semble itself, from the times of the files, as
-its users have it.
+Reads one JSON object per line, `{"folder": …, "queries": […], "graded": k, "limit": n}`, and writes one line
+with the n results of each query as [path, first line, last line, text]. The order of semble depends on the
+number of results requested, so the first k are those of a request for k. The index of a folder is kept in the
+cache of semble and updated by semble from the modification times of the files, as for its users.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def ranked(index: Any, query: str, graded: int, limit: int) -> list[Any]:
 
 
 def place(result: Any) -> tuple[str, int, int]:
-    """Return what tells a result from others."""
+    """Return the identity of a result."""
     return result.chunk.file_path, result.chunk.start_line, result.chunk.end_line
 
 

@@ -1,9 +1,9 @@
-"""Look-up of definitions: the name of what a project defines once, answered by the place where it does.
+"""Look up names that a project defines once, answered by the location of the definition.
 
     python tests/benchmarks/yardsticks/symbols.py CHECKOUTS OUT [--semble PYTHON --model MODEL] [NAME …]
 
-The definitions come from Universal Ctags (`ctags` on the PATH), which knows nothing of our chunks. Each name
-is asked for as it is written, with what it lies in before it, and as the words that it is made of.
+The definitions come from Universal Ctags (`ctags` on the PATH), which is independent of our chunks. Each name
+is searched as written, with its scope before it, and as its words.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Definition(NamedTuple):
 
 
 def definitions(folder: Path) -> list[Definition]:
-    """What the sources of a folder define once, by name; tests, examples and vendored files left out."""
+    """Names that the sources of a folder define once, without tests, examples and vendored files."""
     listing = subprocess.run(
         ["ctags", "-R", f"--languages={LANGUAGES}", "--output-format=json", "--fields=+neK", "-f", "-", "."],
         cwd=folder,
@@ -56,7 +56,7 @@ def definitions(folder: Path) -> list[Definition]:
         path = tag["path"].removeprefix("./")
         found[tag["name"]].add(Definition(tag["name"], tag.get("scope", ""), path, tag["line"]))
         if tag["kind"] not in KINDS or not _NAME.fullmatch(tag["name"]) or "anon" in tag["name"].lower():
-            found[tag["name"]].add(Definition("", "", path, tag["line"]))  # a name that is not meant
+            found[tag["name"]].add(Definition("", "", path, tag["line"]))  # an ambiguous name
     return sorted(
         next(iter(places))
         for places in found.values()

@@ -1,4 +1,4 @@
-"""The programs that are graded, behind one call: places of a tree for some queries, best first."""
+"""The compared programs behind one call: locations in a tree for some queries, best first."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ctx.storage.views.view import View
 from ctx.text.contents import to_text
 
 GRADED = 10
-"""Results that semble is asked for at first, since that many are graded."""
+"""Results requested from semble first, because this many are graded."""
 LIMIT = 50
-"""Results that are kept of each query."""
+"""Results kept for each query."""
 
 Results = list[list[Any]]
 """[paths, first line, last line, tokens] for each result, best first."""
@@ -31,9 +31,9 @@ _TOKEN = re.compile(r"[A-Za-z]{1,7}|[0-9]{1,3}|\n\s*|[^\sA-Za-z0-9]{1,2}")
 
 
 def tokens(text: str) -> int:
-    """About the tokens that a language model reads: pieces of words, numbers, pairs of marks, indentations.
+    """Approximate the tokens of a language model: word pieces, numbers, pairs of marks, indentation.
 
-    An approximation, since the vocabularies of real tokenisers are downloads; the same for every program.
+    An approximation, because real vocabularies are downloads; the same for every program.
     """
     return len(_TOKEN.findall(text))
 
@@ -72,7 +72,7 @@ class Ours:
 
 
 class Semble:
-    """semble in a process of its own, with a model2vec folder and a cache of its own."""
+    """semble in a separate process, with a model2vec folder and a separate cache."""
 
     name = "semble"
 
@@ -118,7 +118,7 @@ class Semble:
 
 
 def command_line(*places: str) -> argparse.ArgumentParser:
-    """What every yardstick is told: these places, names of projects if not all, and semble."""
+    """The common options: these locations, names of projects if not all, and semble."""
     parser = argparse.ArgumentParser()
     for place in places:
         parser.add_argument(place, type=Path)
@@ -129,14 +129,14 @@ def command_line(*places: str) -> argparse.ArgumentParser:
 
 
 def clone(repository: Path, folder: Path) -> None:
-    """A clone without files, and without the index that may lie beside the objects of the repository."""
+    """A clone without files and without the index of the repository."""
     subprocess.run(["git", "clone", "-q", "--no-checkout", repository, folder], check=True)
 
 
 def checkout(folder: Path, revision: str) -> None:
-    """Put the files of a revision into a clone, as far as it has them; files that stay are not touched.
+    """Check out the files of a revision that the clone has; unchanged files are not touched.
 
-    A clone may lack large files, which nobody indexes.
+    A clone may lack large files, which are not indexed.
     """
     command = ["git", "-C", folder, "-c", "advice.detachedHead=false", "checkout", "-q", "-f", revision, "--"]
     if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
@@ -148,7 +148,7 @@ def checkout(folder: Path, revision: str) -> None:
 
 
 def _missing(folder: Path, revision: str) -> list[str]:
-    """The paths of a revision whose contents are not there."""
+    """The paths of a revision whose blobs are missing."""
     listing = subprocess.run(
         ["git", "-C", folder, "ls-tree", "-r", "-z", "--format=%(objectname) %(path)", revision],
         check=True,

@@ -1,4 +1,4 @@
-"""Which lines of a file, as they stand in one tree, a commit before or after that tree changed."""
+"""Lines of a file in one tree that a commit before or after that tree changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.M)
 
 
 class Hunk(NamedTuple):
-    """Lines that stand for others: first line and number on the old and the new side, as git writes them."""
+    """A hunk: first line and number of lines on the old and the new side, as in `git diff`."""
 
     old: int
     old_count: int
@@ -21,18 +21,18 @@ class Hunk(NamedTuple):
 
 
 def hunks(repository: Path, old: str, new: str, path: str) -> list[Hunk]:
-    """What differs in a file between two commits."""
+    """The hunks of a file between two commits."""
     found = git(repository, "diff", "--no-ext-diff", "-U0", old, new, "--", path)
     return [Hunk(*(int(part) if part else 1 for part in match.groups())) for match in _HUNK.finditer(found)]
 
 
 def span(first: int, count: int) -> tuple[int, int]:
-    """The lines of one side of a hunk; of none, the two between which the others stand."""
+    """The lines of one side of a hunk; for an empty side, the two lines around it."""
     return (first, first + count - 1) if count else (first, first + 1)
 
 
 def carried(line: int, across: list[Hunk]) -> int:
-    """Where a line of the old side stands on the new one."""
+    """The line on the new side of a line on the old side."""
     moved = 0
     for hunk in across:
         last_old = hunk.old + hunk.old_count - 1 if hunk.old_count else hunk.old

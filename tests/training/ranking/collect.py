@@ -1,8 +1,8 @@
-"""Candidates with their features and labels, for queries of a repository's history and some written for it.
+"""Collect candidates with features and labels, for queries from a repository's history and written ones.
 
     python tests/training/ranking/collect.py CHECKOUTS FOLDER [NAME …]
 
-CHECKOUTS holds one clone a name of `repositories.json`; FOLDER gets one npz file for each.
+CHECKOUTS has one clone for each name of `repositories.json`; FOLDER gets one npz file for each.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from ctx.text.subjects import question_of
 SEED = 4
 NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.VENDORED
 ASIDE = NOT_CODE | paths.TEST | paths.EXAMPLE
-"""What half of the queries leave out, as people do who search in the folder of the sources."""
+"""Paths that half of the queries exclude, as users do who search in the source folder."""
 CAPS = {"after": 60, "before": 45, "added": 0, "topic": 25}
 HELD_OUT_CAPS = {"after": 50, "before": 25, "added": 30, "topic": 0}
 CANDIDATES = 150
-"""Of each query; a search looks at fewer, the trees learn from more."""
+"""Candidates for each query; a search reads fewer, training uses more."""
 SYMBOLS = 40
 ROW_COMMITS = 200
-"""Commits of a project whose rows are labelled; each file of one costs two runs of git."""
+"""Most commits of a project whose rows are labelled; each file takes two runs of git."""
 ROWS_PER_FILE = 6
-"""So many of them may have changed a file."""
+"""Most commits that may have changed a file."""
 STACKED = ("features", "label", "flags", "query", "row_features", "row_label")
 _DEFINED = {"function", "method", "class", "interface", "struct", "enum", "trait", "object", "type", "module"}
 
 
 def symbols(project: Project, chance: random.Random) -> list[history.Example]:
-    """Names that one file alone defines."""
+    """Names that only one file defines."""
     where: dict[str, set[int]] = defaultdict(set)
     for file in project.code:
         record = project.record(file)
@@ -78,7 +78,7 @@ def questions(name: str, code: set[str]) -> list[history.Example]:
 
 
 class Asked(NamedTuple):
-    """A query, the paths that answer it, the files that stand for documents, whether tests are left out."""
+    """A query, the paths that answer it, the files of its documents, and whether it excludes tests."""
 
     example: history.Example
     paths: tuple[str, ...]
@@ -87,7 +87,7 @@ class Asked(NamedTuple):
 
 
 class Project:
-    """A repository at its tree, ready to be asked."""
+    """A repository with its tree open for searches."""
 
     def __init__(self, index: Index, checkout: Path, repository: dict[str, Any]) -> None:
         revision = repository["revision"]
@@ -103,12 +103,12 @@ class Project:
         self.number = {os.fsdecode(self.view.path(file)): file for file in self.code}
 
     def record(self, file: int) -> Record:
-        """What is stored of the chunks of a file."""
+        """The stored chunks of a file."""
         key = self.corpus.key(int(self.corpus.file_document[file]))
         return decode_record(self.index.session.record(self.view, self.view.cluster_of(file), key))
 
     def asked(self) -> list[Asked]:
-        """All queries; half of them leave tests and the like out, questions are asked in both ways."""
+        """All queries; half of them exclude tests and the like, questions are asked in both ways."""
         name, held_out = self.repository["name"], self.repository["held_out"]
         made = history.examples(
             self.checkout, self.repository["head"], self.repository["revision"], set(self.number),
@@ -130,13 +130,13 @@ class Project:
         return found
 
     def row_examples(self) -> list[history.Example]:
-        """Commits after the tree. What one before it said may stand in the rows that it changed."""
+        """Commits after the tree. The message of an earlier one may be in the rows that it changed."""
         caps = {"after": ROW_COMMITS, "before": 0, "added": 0, "topic": 0}
         head, revision = self.repository["head"], self.repository["revision"]
         return history.examples(self.checkout, head, revision, set(self.number), caps, SEED, ROWS_PER_FILE)
 
     def wordings(self, example: history.Example) -> list[str]:
-        """The ways in which a query is asked: as the subject, and with the body where there is one."""
+        """The wordings of a query: the subject, and subject with body if there is one."""
         if not example.commit:
             return [example.text]
         message = history.git(self.checkout, "log", "-1", "--format=%B", example.commit).lstrip("\n")
@@ -145,12 +145,12 @@ class Project:
         return [example.text] if question is None else [example.text, question]
 
     def row_labels(self, example: history.Example, path: str) -> npt.NDArray[np.bool_]:
-        """Which rows of a file the commit of an example changed, or which row defines the name asked for."""
+        """Rows of a file that the commit of an example changed, or the row that defines the queried name."""
         record = self.record(self.number[path])
         if example.source == "symbol":
             return np.array([example.text in names for names in record.names], dtype=bool)
         lines = changed_lines(self.checkout, example, path, self.repository["revision"])
-        # Imports follow from what was changed elsewhere; nobody who asks for that looks for them.
+        # Imports follow from changes elsewhere; they are never the answer.
         return np.array(
             [
                 kind != "imports" and any(place.start_line <= b and a <= place.end_line for a, b in lines)

@@ -1,4 +1,4 @@
-"""Queries out of a repository's history: what people wrote when they changed a file they had to find.
+"""Queries from a repository's history: messages written by people who changed a file they had to find.
 
 Everything is read from git once, without a work tree; the same repository and revisions give the same
 queries on every machine.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ctx.text.subjects import query_of
 
 MOST_FILES = 6
-"""Code files that a commit may change; larger ones speak of no place in particular."""
+"""Most code files that a commit may change; larger commits describe no particular location."""
 _MOST_CHANGES = 15
 _MOST_ADDED = 4
 PER_FILE = 3
@@ -27,7 +27,7 @@ _BOT = re.compile(r"bot\b|renovate|dependabot|weblate|transifex", re.I)
 
 
 class Commit(NamedTuple):
-    """A commit that touched few files: those that it changed, added and removed. Paths as git writes them."""
+    """A commit with few changed files: those changed, added and removed. Paths as git writes them."""
 
     id: str
     subject: str
@@ -37,7 +37,7 @@ class Commit(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A query and the files that answer it; `source` says what it was made of."""
+    """A query and the files that answer it; `source` is its origin."""
 
     text: str
     paths: tuple[str, ...]
@@ -55,7 +55,7 @@ def git(repository: Path, *arguments: str) -> str:
 
 @cache
 def commits(repository: Path, revisions: str, most: int) -> list[Commit]:
-    """Commits with few changed files, the newest first; merges and bots left out."""
+    """Commits with few changed files, the newest first, without merges and bots."""
     log = git(
         repository, "-c", "core.quotePath=false", "log", "--no-merges", "-n", str(most), "--no-renames",
         "--name-status", "--format=%x01%H%x02%an%x02%s", revisions,
@@ -114,7 +114,7 @@ def examples(
             targets = tuple(path for path in commit.paths if path in code)
             if text is None or text.lower() in seen or not 0 < len(targets) <= MOST_FILES:
                 continue
-            # Some files change all the time, which says little about what people look for.
+            # Some files change all the time, which says little about what users search for.
             if len(commit.added) > len(targets) or max(often[path] for path in targets) >= per_file:
                 continue
             seen.add(text.lower())
@@ -127,7 +127,7 @@ def examples(
 
 
 def introductions(history: list[Commit], code: set[str], seen: set[str]) -> list[Example]:
-    """Subjects of the commits that brought a file or two into being."""
+    """Subjects of the commits that added one or two files."""
     found = []
     for commit in history:
         text = query_of(commit.subject)
@@ -140,7 +140,7 @@ def introductions(history: list[Commit], code: set[str], seen: set[str]) -> list
 
 
 def topics(history: list[Commit], code: set[str], chance: random.Random) -> list[Example]:
-    """For each file the words that its commit subjects have and others have not."""
+    """For each file, the words that are in its commit subjects and not in others."""
     words: dict[str, Counter[str]] = defaultdict(Counter)
     everywhere: Counter[str] = Counter()
     for commit in history:

@@ -1,4 +1,4 @@
-"""From a LightGBM model to the arrays that `ctx.ranking.gbdt` evaluates."""
+"""Convert a LightGBM model to the arrays that `ctx.ranking.gbdt` evaluates."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _walk(
 ) -> tuple[float, int]:
     """Number the leaves from left to right; a node is (column, threshold, leaf, first on its right, mean).
 
-    Gives the sum of the leaves below over the examples that reached them, and the number of these.
+    Returns the sum of the leaves below over the examples that reached them, and the number of examples.
     """
     if "leaf_value" in node:
         leaves.append(node["leaf_value"])

@@ -2,9 +2,9 @@
 
     python tests/training/ranking/train.py FOLDER TARGET
 
-FOLDER is what `collect.py` wrote; TARGET where the files go, `ctx/ranking` to ship them. Needs LightGBM,
-which
-the program itself never does. One seed and one thread, so that the same candidates give the same trees.
+FOLDER was written by `collect.py`; TARGET is the output folder, `ctx/ranking` to ship the files. Needs
+LightGBM, which the program itself does not. One seed and one thread, so that the same candidates result in
+the same trees.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ PARAMETERS = {
 
 
 QUESTION = 2.0
-"""The weight of a query that was written as a question, beside one out of the history."""
+"""Weight of a written question; that of a query from the history is 1."""
 SYMBOL = 3.0
-"""The weight of a name whose row is looked for: commits are many more."""
+"""Weight of a query for the row of a name: there are many more commits."""
 ROW_TREES = 60
 ROW_PARAMETERS = PARAMETERS | {
     "min_data_in_leaf": 100,
@@ -67,7 +67,7 @@ class Examples(NamedTuple):
 
 
 def file_examples(found: Any) -> Examples:
-    """The queries that have a target and something else."""
+    """The queries that have a target and another candidate."""
     query, label = found["query"], found["label"]
     queries = len(found["source"])
     code = (found["flags"] & NOT_CODE) == 0
@@ -80,7 +80,7 @@ def file_examples(found: Any) -> Examples:
 
 
 def row_examples(found: Any) -> Examples:
-    """The files whose rows are labelled. A name means the type where its constructors are called the same."""
+    """The files whose rows are labelled. A name means the type if its constructors have the same name."""
     label, groups = found["row_label"].astype(np.int64), found["row_group"]
     owner = np.repeat(np.arange(len(groups)), groups)
     types = label * (found["row_features"][:, ROW_FEATURES.index("is_type")] > 0)

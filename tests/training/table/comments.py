@@ -1,4 +1,4 @@
-"""Comments in the text of a chunk: where they lie, and the sentence that is left without their signs."""
+"""Comments in the text of a chunk: their offsets, and their sentences without comment signs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 class Comment(NamedTuple):
-    """Half open offsets of a comment, and what it says."""
+    """Half open offsets of a comment, and its text."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class Comment(NamedTuple):
 
 
 def find(text: str, language: str | None) -> list[Comment]:
-    """The comments that say something, in order."""
+    """The comments that have text, in order."""
     found = []
     for match in _PATTERNS[_STYLE_OF.get(language or "", "slash")].finditer(text):
         said = clean(match.group())
@@ -72,7 +72,7 @@ def find(text: str, language: str | None) -> list[Comment]:
 
 
 def clean(comment: str) -> str | None:
-    """The first sentences of a comment, None where they are no prose about code."""
+    """The first sentences of a comment, None if they are not prose about code."""
     lines: list[str] = []
     for line in comment.split("\n"):
         plain = _SIGNS.sub("", _SIGNS.sub("", line)).strip()
@@ -82,7 +82,7 @@ def clean(comment: str) -> str | None:
             continue
         if not plain:
             if lines:
-                break  # One paragraph says what the rest explains.
+                break  # The first paragraph is the summary.
             continue
         lines.append(plain)
     text = " ".join(lines)

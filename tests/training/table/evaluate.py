@@ -1,11 +1,11 @@
-"""How well a word table alone finds files: the benchmark's annotations and the history of held-out projects.
+"""Measure a static embedding alone: the annotated benchmark and the history of held-out projects.
 
     export PYTHONPATH=tests/training/ranking
     python tests/training/table/evaluate.py collect ANNOTATIONS CHECKOUTS HELD_OUT FOLDER
     python tests/training/table/evaluate.py TABLE FOLDER
 
-`collect` cuts and counts everything once; ANNOTATIONS and CHECKOUTS as for `retrieval.py`, HELD_OUT holds the
-held-out clones of `ranking/repositories.json`. Then any table (a packed file) is graded in seconds: NDCG@10
+`collect` splits and counts everything once; ANNOTATIONS and CHECKOUTS as for `retrieval.py`, HELD_OUT has the
+held-out clones of `ranking/repositories.json`. Then any table (a packed file) is measured in seconds: NDCG@10
 of files by their best chunk, chunks as sign bits against a float query, and as float vectors.
 """
 
@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 def collect(
     repository: Path, revision: str, root: str, queries: Callable[[list[str]], Any]
 ) -> dict[str, Any]:
-    """Chunks with their files, and queries with the files wanted."""
+    """Chunks with their files, and queries with their relevant files."""
     found = pieces(repository, revision, None)
     found = [piece for piece in found if piece.path.startswith(root)]
     listed = sorted({piece.path for piece in found})
@@ -62,7 +62,7 @@ def collect(
 
 
 def annotated(annotations: list[dict[str, Any]], listed: list[str]) -> list[tuple[str, list[int], str]]:
-    """The queries of a benchmark and the files that answer them; those without any file left out."""
+    """The queries of a benchmark that have an answer, with the files that answer them."""
     asked = []
     for annotation in annotations:
         items = [*annotation["relevant"], *annotation.get("secondary", [])]

@@ -1,4 +1,4 @@
-"""Words of other languages, translated: rows of the table that training gives too few pairs for."""
+"""Translated words of other languages: rows of the table for which there are too few training pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SAYS_NOTHING = "-"
 
 
 def translations() -> dict[str, list[str]]:
-    """The words of `lexicon.txt`, as the program cuts them, with what they mean in English (nothing: [])."""
+    """The words of `lexicon.txt`, split by the program, with their meanings in English ([] for none)."""
     meanings: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("lexicon.txt").read_text().splitlines():
         if line.startswith("#"):

@@ -2,7 +2,7 @@
 
     python tests/training/table/pack.py TABLE ctx/models/wordtable-2.bin
 
-Words of other languages (`lexicon.txt`) that training gave no row get the mean row of what they mean.
+Words of other languages (`lexicon.txt`) without a trained row get the mean row of their meanings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ctx.storage.arrays import encode
 _LENGTH = 4.0
 """The mean length of a row: rows are rounded to 1/4096 when they are summed."""
 _MOST_MEANINGS = 3
-"""Two neighbouring letters of Chinese or Japanese that stand for more than this say nothing."""
+"""Bigrams of Chinese or Japanese with more meanings than this are left out."""
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,10 +1,11 @@
-"""Pairs of a query and a piece of code that answers it, out of public repositories.
+"""Collect pairs of a query and a piece of code that answers it from public repositories.
 
     PYTHONPATH=tests/training/ranking python tests/training/table/pairs.py CHECKOUTS FOLDER [NAME …]
 
-CHECKOUTS holds one clone a name of `repositories.json` (bare or not, with its history); FOLDER gets one file
-for each, a pair a line in JSON: kind, query, code, target (pairs with one target are no negatives of each
-other). Repositories are read apart with their own random numbers, so the same revisions give the same pairs.
+CHECKOUTS has one clone for each name of `repositories.json` (bare or not, with its history); FOLDER gets one
+file for each, one pair per line in JSON: kind, query, code, target (pairs with the same target are not
+negatives of each other). Each repository has its own random seed, so the same revisions result in the same
+pairs.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _HUNK = re.compile(r"^@@ [^@]*@@ ?(.*)$")
 
 
 class Pair(NamedTuple):
-    """A query, the text that answers it, and what stands for that text among the others of a repository."""
+    """A query, the text that answers it, and the identity of that text within a repository."""
 
     kind: str
     query: str
@@ -76,12 +77,12 @@ def spoken(name: str) -> str:
 
 
 def without(text: str, name: str) -> str:
-    """A text in which a name is not said to the letter."""
+    """A text without a name."""
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text)
 
 
 def of_chunks(found: list[Piece], chance: random.Random) -> list[Pair]:
-    """Pairs that one chunk gives: from its comments, its names, its messages, its path."""
+    """The pairs of one chunk: from its comments, its names, its messages, its path."""
     made: list[Pair] = []
     for number, piece in enumerate(found):
         text = piece.text
@@ -126,7 +127,7 @@ def of_chunks(found: list[Piece], chance: random.Random) -> list[Pair]:
 
 
 def of_tests(found: list[Piece]) -> list[Pair]:
-    """The name of a test, and the chunk of the file under test that shares most rare words with it."""
+    """The name of a test, and the chunk of the tested file that shares most rare words with it."""
     sources: dict[str, list[int]] = defaultdict(list)
     words: list[set[str]] = []
     often: Counter[str] = Counter()
@@ -169,7 +170,7 @@ def _plain(stem: str) -> str:
 
 
 def of_documents(found: list[Piece], chance: random.Random) -> list[Pair]:
-    """Sentences of documents that name something which one or two chunks define."""
+    """Sentences of documents with a name that one or two chunks define."""
     where: dict[str, list[int]] = defaultdict(list)
     for number, piece in enumerate(found):
         if not piece.flags & (paths.TEST | paths.DOCS):
@@ -195,7 +196,7 @@ def of_documents(found: list[Piece], chance: random.Random) -> list[Pair]:
 
 
 def of_commits(repository: Path, revision: str, first: int, chance: random.Random) -> list[Pair]:
-    """Commit subjects, and what the commits changed, as it reads afterwards."""
+    """Commit subjects, and the changed chunks after the commit."""
     subjects: dict[str, str] = {}
     for commit in history.commits(repository, revision, _MOST_COMMITS):
         text = history.query_of(commit.subject)
@@ -231,7 +232,7 @@ def of_commits(repository: Path, revision: str, first: int, chance: random.Rando
 
 
 def _diffs(repository: Path, commits: list[str]) -> str:
-    """What commits changed; where a clone lacks a blob, up to there."""
+    """The changes of commits, up to the first missing blob."""
     return subprocess.run(
         ["git", "-C", str(repository), "-c", "core.quotePath=false", "diff-tree", "--stdin", "--root", "-r",
          "-p", "-U8", "--no-renames", "--diff-filter=M", "--no-ext-diff", "--no-textconv"],
@@ -240,7 +241,7 @@ def _diffs(repository: Path, commits: list[str]) -> str:
 
 
 def chosen(made: list[Pair], chance: random.Random) -> list[Pair]:
-    """At most as many of each kind as its cap; none whose query many targets answer."""
+    """Sample each kind up to its cap, without queries that many targets answer."""
     answers: dict[str, set[int]] = defaultdict(set)
     for pair in made:
         answers[pair.query.lower()].add(pair.target)

@@ -1,4 +1,4 @@
-"""The code and the documents of one revision, cut into chunks as the program cuts them."""
+"""The code and the documents of one revision, split into chunks by the program."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ctx.text.contents import MAX_SIZE, content_skip, decode
 from ctx.types import Chunk
 
 MOST_BYTES = 2_000_000
-"""Of one repository; a sample of its files is taken."""
+"""Most bytes of one repository; of a larger one, a sample of files is used."""
 _LARGEST_FILE = 120_000
 _DOCS = ("markdown", "rst")
 _LEFT_OUT = paths.CONFIG | paths.DATA | paths.VENDORED
 
 
 class Piece(NamedTuple):
-    """A chunk with its text and what its path says."""
+    """A chunk with its text and the words of its path."""
 
     path: str
     language: str
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
 
 
 def pieces(repository: Path, revision: str, chance: random.Random | None) -> list[Piece]:
-    """The chunks of the code and documents of a tree; a sample where there are many, all without `chance`."""
+    """The chunks of the code and documents of a tree; a sample of large trees, all without `chance`."""
     listed = subprocess.run(
         ["git", "-C", str(repository), "ls-tree", "-r", "-l", "-z", revision], check=True, capture_output=True
     ).stdout
@@ -41,7 +41,7 @@ def pieces(repository: Path, revision: str, chance: random.Random | None) -> lis
         head, path = entry.split(b"\t", 1)
         mode, kind, oid, size = head.split()
         language = language_of(path)
-        # A clone may lack its largest blobs; git then gives no size.
+        # A clone may lack its largest blobs; git then prints no size.
         if kind != b"blob" or mode == b"120000" or language is None or not size.isdigit():
             continue
         if int(size) > (_LARGEST_FILE if chance else MAX_SIZE):

@@ -1,10 +1,10 @@
-"""Train the word table on collected pairs.
+"""Train the static embedding on collected pairs.
 
     python tests/training/table/train.py PAIRS START TABLE
 
-PAIRS is the folder that `pairs.py` wrote, START the start vectors (an .npz of `tokens` and int8 `vectors`,
-see docs/model.md), TABLE the .npz to write, which `pack.py` packs. numpy and scipy (training time only), one
-seed; run it with OMP_NUM_THREADS=1 and the same pairs give the same table.
+PAIRS is the folder written by `pairs.py`, START the initial vectors (an .npz of `tokens` and int8 `vectors`,
+see docs/model.md), TABLE the .npz to write, which `pack.py` packs. Needs numpy and scipy (scipy only here).
+With OMP_NUM_THREADS=1 the same pairs result in the same table.
 
 A text is the sum over its distinct words of (1 + ln count) x weight x row. Words have two weights, one in
 queries and one in documents. The loss is InfoNCE over the pairs of a batch; documents are compared as the
@@ -41,9 +41,9 @@ RATE = 3e-3
 TEMPERATURE = 0.05
 DROPOUT = 0.2
 MOST = {"commit": 900, "comment": 600, "name": 900}
-"""Pairs of a kind that are taken from one repository; of the others all."""
+"""Most pairs of these kinds from one repository; other kinds have no limit."""
 FLOAT_SHARE = 0.3
-"""Of the loss: documents as numbers beside documents as bits, which steadies the start."""
+"""Share of the loss over float documents, beside sign bits; stabilizes the start."""
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
 Floats = npt.NDArray[np.float32]
@@ -72,7 +72,7 @@ class Rows(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """All pairs: queries, codes, and what stands for a code among all (equal targets are no negatives)."""
+    """All pairs: queries, codes, and the target of each code (equal targets are not negatives)."""
 
     query: Rows
     code: Rows
@@ -112,7 +112,7 @@ def read(path: Path) -> Counted:
 
 
 def vocabulary_of(repositories: list[Counted]) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """The words that get rows, the most frequent first, and how many texts have each."""
+    """The words with rows, the most frequent first, and the number of texts with each."""
     spread: Counter[str] = Counter()
     texts: Counter[str] = Counter()
     for found in repositories:
@@ -161,7 +161,7 @@ def start(source: Path, words: list[str], chance: np.random.Generator) -> tuple[
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     _, axes = np.linalg.eigh(vectors.T @ vectors)
     reduced = vectors @ axes[:, ::-1][:, :DIMENSIONS]
-    # A rotation spreads what the first axes hold over all, so that every sign bit tells as much.
+    # A rotation spreads the variance of the first axes, so that all sign bits carry equal information.
     turned, _ = np.linalg.qr(chance.standard_normal((DIMENSIONS, DIMENSIONS)))
     reduced = (reduced @ turned.astype(np.float32)).astype(np.float32)
     size = float(np.linalg.norm(reduced, axis=1).mean())

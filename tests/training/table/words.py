@@ -1,4 +1,4 @@
-"""Texts as counts of words, cut by the program's own code."""
+"""Texts as counts of words, split by the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK_BYTES = 1 << 19
 
 
 def numbering() -> tuple[dict[str, int], Callable[[str], int]]:
-    """Words numbered in the order in which they are met."""
+    """Words numbered in order of first occurrence."""
     numbers: dict[str, int] = {}
     return numbers, lambda word: numbers.setdefault(word, len(numbers))
 

@@ -1,10 +1,10 @@
-"""How well questions in other languages find their files, with and without the lexicon, and in English.
+"""Measure how well questions in other languages find their files, with and without the lexicon.
 
     python tests/training/translation/measure.py CHECKOUTS [-v]
 
-CHECKOUTS is a folder with the projects that `questions.txt` names. For each language: the mean of 1 / rank of
-the first file that answers, over the first ten files (MRR@10), without the lexicon, as it is, and for the
-same question in English.
+CHECKOUTS has the projects named in `questions.txt`. Prints for each language the mean of 1 / rank of the
+first file that answers, over the first ten files (MRR@10): without the lexicon, with it, and for the same
+question in English.
 """
 
 from __future__ import annotations
