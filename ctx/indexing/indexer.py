@@ -246,7 +246,7 @@ class Indexer:
         """
         if self._root_key(tree, root) is not None:
             return True
-        return self._snapshots.still_lacks(tree, self._repository) is not None
+        return self._snapshots.current_partial(tree, self._repository) is not None
 
     def _prepared(self, tree: bytes, root: Node | None) -> View:
         with at_work(self._store):
@@ -254,7 +254,7 @@ class Indexer:
             record = key and self._snapshots.node(key)
             if key and record:
                 keys, skipped = self._snapshots.cluster_keys(key), record.totals.skipped
-            elif partial := self._snapshots.still_lacks(tree, self._repository):
+            elif partial := self._snapshots.current_partial(tree, self._repository):
                 keys, skipped = partial.clusters, partial.skipped
             else:
                 raise Damaged("there is no snapshot")

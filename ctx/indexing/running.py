@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ctx.indexing.lock import IndexLock
 from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS, EmbeddingReport, IndexReport, Progress
 from ctx.session import take_shared
-from ctx.storage.sharing import storage
+from ctx.storage.sharing import storage_mode
 from ctx.storage.snapshots import Totals, log_snapshot
 
 if TYPE_CHECKING:
@@ -125,6 +125,6 @@ def _report(
         embedded_chunks=embedded_chunks,
         reused_chunks=totals.chunks - embedded_chunks,
         skipped_files=dict(totals.skipped),
-        storage=storage(session.repository, session.store),
+        storage=storage_mode(session.repository, session.store),
         seconds=time.monotonic() - started,
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ctx.search.session import SearchSession
 
 
-def differing_trees(
+def compare_trees(
     session: SearchSession, trees: Iterable[bytes]
 ) -> tuple[list[tuple[str, str]], list[bytes]]:
     """Return files of nodes, clusters and trees that do not match the trees, each with its problem.
@@ -31,7 +31,7 @@ def differing_trees(
             comparison.tree(tree)
         except GitFailed:
             uncompared.append(tree)
-    return comparison.differing, uncompared
+    return comparison.mismatches, uncompared
 
 
 class _Comparison:
@@ -39,7 +39,7 @@ class _Comparison:
         self._session = session
         self._done: dict[bytes, Totals | None] = {}
         """Totals of each checked node and cluster, None for a wrong one."""
-        self.differing: list[tuple[str, str]] = []
+        self.mismatches: list[tuple[str, str]] = []
 
     def tree(self, tree: bytes) -> None:
         """Compare one snapshot. Raises GitFailed where a tree is missing."""
@@ -89,4 +89,4 @@ class _Comparison:
 
     def _report(self, area: str, folder: str, name: bytes, problem: str) -> None:
         place = os.path.join(area, str(self._session.descriptor), folder)
-        self.differing.append((self._session.store.file(place, name.hex()), problem))
+        self.mismatches.append((self._session.store.file(place, name.hex()), problem))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import Damaged, Decoding
-from ctx.maintenance.compare import differing_trees
+from ctx.maintenance.compare import compare_trees
 from ctx.maintenance.examine import Examiner
 from ctx.maintenance.gc import locked
 from ctx.maintenance.inventory import Kind, StoreFile, inventory
@@ -75,8 +75,8 @@ def _check(session: SearchSession, full: bool, remove: bool, on_progress: OnProg
         trees = [file for file in files if file.kind == Kind.TREE and file.group == str(session.descriptor)]
         broken = {file.path for file, _ in wrong}
         whole = [bytes.fromhex(file.name) for file in trees if file.path not in broken]
-        differing, uncompared = differing_trees(session, whole)
-        wrong += [(by_path[path], problem) for path, problem in differing if path in by_path]
+        mismatches, uncompared = compare_trees(session, whole)
+        wrong += [(by_path[path], problem) for path, problem in mismatches if path in by_path]
     findings = []
     for file, problem in wrong:
         if remove:

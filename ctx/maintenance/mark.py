@@ -183,9 +183,9 @@ def reach(snapshots: Snapshots, roots: Iterable[bytes]) -> tuple[set[bytes], set
     nodes: set[bytes] = set()
     clusters: set[bytes] = set()
     whole = True
-    open_ = list(roots)
-    while open_:
-        key = open_.pop()
+    pending = list(roots)
+    while pending:
+        key = pending.pop()
         if key in nodes:
             continue
         nodes.add(key)
@@ -194,7 +194,7 @@ def reach(snapshots: Snapshots, roots: Iterable[bytes]) -> tuple[set[bytes], set
             whole = False
             continue
         clusters.update(record.clusters)
-        open_ += record.nodes
+        pending += record.nodes
     return nodes, clusters, whole
 
 

@@ -62,11 +62,11 @@ def write_pin(store: Store, pin: Pin) -> None:
 
 def pin(session: SearchSession, revision: str | None = None) -> Pin:
     """Pin the tree of a revision; return its pin. Raises UnknownRevision."""
-    asked = session.resolve(revision)
-    known = read_pin(session.store, asked.tree)
+    resolved = session.resolve(revision)
+    known = read_pin(session.store, resolved.tree)
     if known is not None:
         return known
-    made = Pin(asked.tree, asked.revision, int(time.time()))
+    made = Pin(resolved.tree, resolved.revision, int(time.time()))
     write_pin(session.store, made)
     return made
 

@@ -20,7 +20,7 @@ from ctx.models.previous import recalled
 from ctx.pack.store import PackStore
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.descriptor import Descriptor
-from ctx.storage.sharing import storage
+from ctx.storage.sharing import storage_mode
 from ctx.storage.snapshots import Provenance, Snapshots, Totals
 from ctx.storage.vectors import BITS_A_DIMENSION
 from ctx.text.pluralize import pluralize
@@ -126,7 +126,7 @@ def status(session: SearchSession) -> Status:
         store_size=session.store.size(),
         snapshots=found,
         head=_catch_up(session),
-        storage=storage(session.repository, session.store),
+        storage=storage_mode(session.repository, session.store),
         alternates=session.store.alternates,
         packs=tuple(
             KeptPack(slug=one.slug, created_at=one.created // 10**9, size=one.size)
@@ -223,7 +223,7 @@ def _catch_up(session: SearchSession) -> CatchUp:
     tree, name = asked.tree, asked.tree.hex()
     if session.snapshots.tree(tree) is not None:
         return CatchUp(tree=name, covered=True)
-    if (partial := session.snapshots.still_lacks(tree, session.repository)) is not None:
+    if (partial := session.snapshots.current_partial(tree, session.repository)) is not None:
         return CatchUp(tree=name, missing=len(partial.missing))
     cost = plan(session, lambda: session.indexer, asked)
     return CatchUp(tree=name, new_blobs=cost.new_blobs, chunks=cost.chunks)

@@ -174,7 +174,7 @@ class SearchSession(Session):
     def _is_current(self, view: View, tree: bytes) -> bool:
         """Return True unless the tree has no snapshot, or has a blob now that was missing."""
         if MISSING in view.skipped:
-            return self.snapshots.still_lacks(tree, self.repository) is not None
+            return self.snapshots.current_partial(tree, self.repository) is not None
         return view.is_overlay or self.snapshots.covered(tree) is not None
 
     def repair(self, indexer: Indexer, tree: bytes, everything: bool) -> None:

@@ -17,7 +17,7 @@ from ctx.storage.cluster_key import Member
 from ctx.storage.clusters import document_key
 from ctx.storage.document_index import DocumentIndex
 from ctx.storage.partition import Cluster
-from ctx.storage.sharing import asked_lately, decide
+from ctx.storage.sharing import mark_shared, requested_recently
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -78,7 +78,7 @@ def fetch_on_miss(session: SearchSession, tree: bytes) -> str | None:
         with Decoding("the shared index"):
             requests = [(layer, list(layer.missing(tree, session.reader))) for layer in layers_of(session)]
             (_, own), *others = requests
-            if own or (any(missing for _, missing in others) and not asked_lately(session.store, tree)):
+            if own or (any(missing for _, missing in others) and not requested_recently(session.store, tree)):
                 report = _take(session, None, requests, None, may_ask=False)
                 return _problem(report)
     except (CtxError, OSError, subprocess.SubprocessError) as error:
@@ -117,7 +117,7 @@ def _take(
         nothing = [Taken(layer.model_name, 0, 0, len(missing), []) for layer, missing in requests]
         return FetchReport(False, nothing[0], nothing[1] if len(nothing) > 1 else None)
     if any(one.taken for one in taken):
-        decide(session.store)
+        mark_shared(session.store)
         session.snapshots.forget_partial()
         _note_documents(session, requests[0][1])
     return FetchReport(True, taken[0], taken[1] if len(taken) > 1 else None, share.has_sent_all)

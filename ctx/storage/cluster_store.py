@@ -66,14 +66,14 @@ class ClusterStore:
 
     def decoded(self, key: bytes, payload: bytes, *, thorough: bool = True) -> StoredCluster:
         """Return a decoded payload. Raises `Damaged` unless it matches the key."""
-        wanted = self._descriptor
+        descriptor = self._descriptor
         return decode_cluster(
             payload,
-            str(wanted),
+            str(descriptor),
             key,
-            wanted.vector_bytes,
+            descriptor.vector_bytes,
             thorough=thorough,
-            by_member=wanted.by_member,
+            by_member=descriptor.by_member,
         )
 
     def record(self, key: bytes, document: Key) -> bytes:

@@ -193,7 +193,7 @@ class Snapshots:
         for tree in list(self._store.keys(self._partial)):
             self._store.remove(self._partial, tree.hex())
 
-    def still_lacks(self, tree: bytes, repository: Repository) -> Partial | None:
+    def current_partial(self, tree: bytes, repository: Repository) -> Partial | None:
         """Return the state of a tree with missing blobs, or None if some are present now.
 
         Marks it as used.
@@ -237,16 +237,16 @@ class Snapshots:
         Raises `Damaged` for a missing node, and for one that occurs twice, because a node includes its path.
         """
         found: list[bytes] = []
-        met: set[bytes] = set()
-        open_ = [root]
-        while open_:
-            key = open_.pop()
+        seen: set[bytes] = set()
+        pending = [root]
+        while pending:
+            key = pending.pop()
             record = self.node(key)
-            if record is None or key in met:
+            if record is None or key in seen:
                 raise Damaged("a manifest node is missing or below itself")
-            met.add(key)
+            seen.add(key)
             found += record.clusters
-            open_ += reversed(record.nodes)
+            pending += reversed(record.nodes)
         return found
 
     def log(self, tree: bytes) -> list[Provenance]:
@@ -268,7 +268,7 @@ class Snapshots:
 def log_snapshot(
     repository: Repository,
     snapshots: Snapshots,
-    asked: Resolution,
+    resolved: Resolution,
     trigger: str,
     totals: Totals,
     made: tuple[int, int] = (0, 0),
@@ -277,13 +277,13 @@ def log_snapshot(
 
     `totals` are those of the tree, of which `made` clusters and chunks are new.
     """
-    if not snapshots.owns(asked.tree):
+    if not snapshots.owns(resolved.tree):
         return
     clusters, chunks = made
     entry = Provenance(
-        asked.commit_id,
-        asked.revision,
-        repository.commit_info(asked.commit).committer_time if asked.commit else None,
+        resolved.commit_id,
+        resolved.revision,
+        repository.commit_info(resolved.commit).committer_time if resolved.commit else None,
         int(time.time()),
         __version__,
         trigger,
@@ -293,7 +293,7 @@ def log_snapshot(
         chunks,
         totals.chunks - chunks,
     )
-    snapshots.add_to_log(asked.tree, entry)
+    snapshots.add_to_log(resolved.tree, entry)
 
 
 def _provenance(entry: Any) -> Provenance:

@@ -24,10 +24,10 @@ SECTION = "hook.ctx"
 
 def git_version(repository: Repository) -> tuple[int, int]:
     """Return major and minor version of the git on the PATH."""
-    said = repository.git("version")
-    found = re.match(rb"git version (\d+)\.(\d+)", said)
+    output = repository.git("version")
+    found = re.match(rb"git version (\d+)\.(\d+)", output)
     if found is None:
-        raise GitFailed(f"`git version` says {said!r}, which names no version")
+        raise GitFailed(f"`git version` printed {output!r}, which contains no version")
     return int(found[1]), int(found[2])
 
 
