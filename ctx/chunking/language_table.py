@@ -229,15 +229,15 @@ NAMES: Mapping[str, str] = _spread(
     }
 )
 
-PREFIXES: tuple[tuple[str, str], ...] = (
-    ("Dockerfile.", "dockerfile"),
-    ("Containerfile.", "dockerfile"),
-    ("Makefile.", "make"),
-    ("Jenkinsfile.", "groovy"),
-    ("Kconfig.", "kconfig"),
-    (".env.", "properties"),
-    ("requirements-", "requirements"),
-    ("requirements_", "requirements"),
+PREFIXES: Mapping[str, str] = _spread(
+    {
+        "dockerfile": "Dockerfile. Containerfile.",
+        "groovy": "Jenkinsfile.",
+        "kconfig": "Kconfig.",
+        "make": "Makefile.",
+        "properties": ".env.",
+        "requirements": "requirements- requirements_",
+    }
 )
 
 DOCS = frozenset({"markdown", "rst", "org", "latex", "typst", "bibtex", "mermaid"})

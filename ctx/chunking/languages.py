@@ -38,10 +38,7 @@ def language_of(path: bytes) -> str | None:
         if found:
             return found
         dot = name.find(".", dot + 1)
-    for prefix, language in PREFIXES:
-        if name.startswith(prefix):
-            return language
-    return None
+    return next((language for prefix, language in PREFIXES.items() if name.startswith(prefix)), None)
 
 
 def content_class(language: str | None, path: bytes) -> str:

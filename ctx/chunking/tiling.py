@@ -21,7 +21,7 @@ def bounds(source: bytes) -> tuple[int, int]:
     return (first.start(), len(source.rstrip(SPACES))) if first else (0, 0)
 
 
-def _cuts(source: bytes, pieces: Sequence[Chunk], stop: int) -> Iterator[int]:
+def _ends(source: bytes, pieces: Sequence[Chunk], stop: int) -> Iterator[int]:
     """Yield the end of each piece.
 
     A piece ends where the next one starts, or after the lines of closing brackets there, which stay with
@@ -53,7 +53,7 @@ def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
         return chunks
     edge, stop = bounds(source)
     previous = 0
-    for piece, cut in zip(pieces, _cuts(source, pieces, stop), strict=True):
+    for piece, cut in zip(pieces, _ends(source, pieces, stop), strict=True):
         if cut <= edge:
             continue
         text = source[edge:cut]
@@ -67,6 +67,5 @@ def tile(source: bytes, pieces: Sequence[Chunk]) -> list[Chunk]:
         if indented == 0 or source[indented - 1] in b"\r\n":
             start = indented
         previous = end
-        _, _, kind, symbol, names, is_test = piece
-        chunks.append(Chunk(start, end, kind, symbol, names, is_test))
+        chunks.append(piece._replace(start=start, end=end))
     return chunks

@@ -147,16 +147,13 @@ def _is_minified(blob: bytes) -> bool:
     least = _LONG_MEAN if dense else _LONG_LINE
     long = short_lines = 0
     for line in lines:
-        if len(line) > _VERY_LONG_LINE or (len(line) > least and _few_blanks(line)):
+        blanks = line.count(b" ") + line.count(b"\t") if len(line) > least else 0
+        if len(line) > _VERY_LONG_LINE or (len(line) > least and 10 * blanks < len(line)):
             long += len(line)
         elif line.strip():
             short_lines += 1
     # A source file with one long literal has many other lines; a bundle has at most a licence.
     return long * 10 > len(blob) * (9 if short_lines > _LICENCE_LINES else 5)
-
-
-def _few_blanks(line: bytes) -> bool:
-    return 10 * sum(line.count(blank) for blank in (b" ", b"\t")) < len(line)
 
 
 def _is_marked_generated(header: bytes) -> bool:

@@ -88,21 +88,6 @@ def render(text: str) -> Rendering | None:
     language = _language(text)
     if language is None:
         return None
-    english, words = _translated(text, language)
-    return Rendering(" ".join(english), language, tuple(words)) if words else None
-
-
-def _language(text: str) -> str | None:
-    if text.isascii():
-        return _latin(text)
-    folded = _fold(text)
-    if re.search(_EASTERN, folded):
-        return _eastern(folded)
-    return "ru" if _CYRILLIC.search(folded) else _latin(text)
-
-
-def _translated(text: str, language: str) -> tuple[list[str], list[tuple[str, tuple[str, ...]]]]:
-    """Return the words in English, and which of them are translated."""
     lexicon = _lexicon(language)
     pieces = _pieces(text)
     folded = [_fold(piece) for piece in pieces]
@@ -141,7 +126,16 @@ def _translated(text: str, language: str) -> tuple[list[str], list[tuple[str, tu
                 if not parts:
                     english.append(pieces[at])
             at += 1
-    return english, words
+    return Rendering(" ".join(english), language, tuple(words)) if words else None
+
+
+def _language(text: str) -> str | None:
+    if text.isascii():
+        return _latin(text)
+    folded = _fold(text)
+    if re.search(_EASTERN, folded):
+        return _eastern(folded)
+    return "ru" if _CYRILLIC.search(folded) else _latin(text)
 
 
 def _longest(lexicon: _Lexicon, folded: Sequence[str]) -> tuple[int, tuple[str, ...]]:
