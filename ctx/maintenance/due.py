@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, Decoding, StoreUnusable
+from ctx.storage.regular_files import read_regular
 
 if TYPE_CHECKING:
     from ctx.maintenance.gc import Report
@@ -41,13 +43,8 @@ def stamp(session: SearchSession) -> None:
 def _is_due(session: SearchSession) -> bool:
     if not os.path.isdir(session.store.path):
         return False
-    try:
-        with Decoding("a stamp"), open(os.path.join(session.store.path, _STAMP), encoding="ascii") as file:
-            found = json.load(file)
-            age = time.time() - float(found["time"])
-            snapshots = int(found["snapshots"])
-    except (OSError, Damaged):
-        return True
-    if not 0 <= age < _SECONDS:
-        return True
-    return sum(1 for _ in session.snapshots.trees()) > snapshots + _SNAPSHOTS
+    with suppress(Damaged), Decoding("a stamp"):
+        found = json.loads(read_regular(os.path.join(session.store.path, _STAMP)) or b"")
+        if 0 <= time.time() - float(found["time"]) < _SECONDS:
+            return sum(1 for _ in session.snapshots.trees()) > int(found["snapshots"]) + _SNAPSHOTS
+    return True

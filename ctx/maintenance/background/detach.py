@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 
 from ctx.git import process
 
@@ -22,10 +23,8 @@ def detach() -> None:
         os.dup2(null, stream)
     for name in os.listdir("/dev/fd"):
         if int(name) > 2:
-            try:
+            with suppress(OSError):  # the descriptor of the listing itself
                 os.close(int(name))
-            except OSError:
-                pass  # the descriptor of the listing itself
     os.nice(NICENESS)
 
 

@@ -1,9 +1,8 @@
-"""Installation of the hooks, and a removal that restores the hook directory byte for byte."""
+"""Installation of the hooks, and a removal that restores the other hooks byte for byte."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import NamedTuple
 
 from ctx.errors import CtxError
@@ -17,9 +16,6 @@ CONFIG, FILES = "config", "files"
 
 INSTALL, INSERT, UPGRADE, KEEP, LEAVE, REMOVE = "install", "insert", "upgrade", "keep", "leave", "remove"
 """Actions: create a hook, insert into an existing one, upgrade, keep, leave a foreign one, remove."""
-
-_MADE = "hooks-made"
-"""File in the index directory that records that git-ctx created the hook directory."""
 
 
 class Step(NamedTuple):
@@ -67,21 +63,12 @@ def plan_installation(repository: Repository, *, force: bool) -> Plan:
 
 def install(repository: Repository, plan: Plan) -> None:
     """Apply a plan: all hooks or none. Raises CtxError."""
-    if plan.method == CONFIG:
-        _carry_out(plan.cleaning)
-        _forget_directory(repository)
-        registration.set_program(repository, plan.program)
-        registration.register(repository)
-        return
-    for directory in {os.path.dirname(step.path) for step in plan.steps if step.content is not None}:
-        _make_directory(repository, directory)
-    try:
-        _carry_out(plan.steps)
-    except CtxError:
-        _forget_directory(repository)
-        raise
+    _carry_out(plan.cleaning if plan.method == CONFIG else plan.steps)
     registration.set_program(repository, plan.program)
-    registration.unregister(repository)
+    if plan.method == CONFIG:
+        registration.register(repository)
+    else:
+        registration.unregister(repository)
 
 
 def plan_removal(repository: Repository) -> Removal:
@@ -95,7 +82,6 @@ def plan_removal(repository: Repository) -> Removal:
 def remove(repository: Repository, removal: Removal) -> None:
     """Remove hooks and settings. Raises CtxError."""
     _carry_out(removal.steps)
-    _forget_directory(repository)
     registration.unregister(repository)
     registration.unset_program(repository)
 
@@ -160,7 +146,9 @@ def _carry_out(steps: list[Step]) -> None:
             continue
         before, mode = _read(step.path), None
         try:
-            if before is not None:
+            if before is None:
+                os.makedirs(os.path.dirname(step.path), exist_ok=True)
+            else:
                 mode = os.stat(step.path).st_mode
             _put(step.path, step.content, mode)
         except OSError as error:
@@ -182,27 +170,6 @@ def _put(path: str, content: bytes | None, mode: int | None) -> None:
         file.write(content)
         if mode is not None:
             os.fchmod(file.fileno(), mode & 0o7777)
-
-
-def _make_directory(repository: Repository, directory: str) -> None:
-    if os.path.isdir(directory):
-        return
-    try:
-        os.makedirs(directory)
-        mark = os.path.join(repository.common_dir, "ctx", _MADE)
-        os.makedirs(os.path.dirname(mark), exist_ok=True)
-        with open(mark, "wb") as file:
-            file.write(os.fsencode(os.path.realpath(directory)))
-    except OSError as error:
-        raise _refused(directory, error) from error
-
-
-def _forget_directory(repository: Repository) -> None:
-    """Remove the hook directory if git-ctx created it and it is empty."""
-    mark = os.path.join(repository.common_dir, "ctx", _MADE)
-    with suppress(OSError), open(mark, "rb") as file:
-        os.unlink(mark)
-        os.rmdir(file.read())
 
 
 def _refused(path: str, error: OSError) -> CtxError:
