@@ -20,7 +20,7 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.signals import idf
 from ctx.storage.arrays import Floats, Ints, highest
 from ctx.text.query import tokens, words_of
-from ctx.text.terms import counts, term_hash
+from ctx.text.terms import is_term, term_hash
 
 CANDIDATES = 40
 """Number of candidates by words, and by vectors, whose text is compared."""
@@ -53,7 +53,7 @@ def read_sample(text: str, language: str | None) -> Sample:
     found: Counter[int] = Counter()
     for token in tokens(plain):
         for word in words_of(token):
-            if counts(word):
+            if is_term(word):
                 found[term_hash(word)] += 1
     vector = static_embedding().embed_text(plain)
     return Sample(plain, found, sign_bits(vector).view("<u8"))

@@ -16,7 +16,7 @@ from ctx.storage.arrays import Floats, Ints
 from ctx.storage.views import paths
 from ctx.text.query import Term, read_query, tokens, words_of
 from ctx.text.terms import ascii_words, term_hash
-from ctx.text.translation import render
+from ctx.text.translation import translate
 from ctx.text.vocabulary import compound_hash, exact_hash
 
 MAX_LENGTH = 4096
@@ -104,7 +104,7 @@ class Query(NamedTuple):
 def prepare(text: str) -> Query:
     """Read a query."""
     text = typed = without_frames(text)[:MAX_LENGTH]
-    rendering = render(text)
+    rendering = translate(text)
     embedded = text
     if rendering:
         # Embeddings cover other languages too, and comments may be in this one.
@@ -146,7 +146,7 @@ def prepare(text: str) -> Query:
 def words_that_ask(text: str, flag: int) -> list[str]:
     """Return the words of a query, in English, that ask for files with a path flag; lower case, unique."""
     text = without_frames(text)[:MAX_LENGTH]
-    rendering = render(text)
+    rendering = translate(text)
     pattern = dict(_ASKS_FOR)[flag]
     found = pattern.finditer(rendering.text if rendering else text)
     return list(dict.fromkeys(one[0].lower() for one in found))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ctx.storage.arrays import Bools, Floats
 from ctx.text.query import TRANSLATION, Term, read_query
-from ctx.text.translation import Rendering
+from ctx.text.translation import Translation
 
 _SECOND_CHOICE = 0.5
 """Weight of a further meaning of a word: it matches, but is not required."""
@@ -19,7 +19,7 @@ class Alternatives(NamedTuple):
     itself: list[int]
 
 
-def translated(terms: list[Term], rendering: Rendering) -> tuple[list[Term], list[Alternatives]]:
+def translated(terms: list[Term], rendering: Translation) -> tuple[list[Term], list[Alternatives]]:
     """Return the terms of a rendering's text, those of all meanings, and those of the words themselves."""
     terms = list(terms)
     place = {term.hash: number for number, term in enumerate(terms)}

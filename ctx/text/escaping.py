@@ -31,7 +31,7 @@ def escape_control_lines(text: str) -> str:
     return "\n".join(map(escape_control, text.split("\n")))
 
 
-def harmless(line: str) -> str:
+def display_line(line: str) -> str:
     """Return a line of a file for display: truncated if it is very long, unsafe characters made visible.
 
     Joiners that its script or an emoji needs stay.

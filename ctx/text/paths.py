@@ -11,7 +11,7 @@ _UNPRINTABLE = re.compile(rf'[\t"\\{UNSAFE}]')
 _SHORT_ESCAPES = dict(zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\', strict=True))
 
 
-def from_here(path: str, prefix: bytes) -> str:
+def relative_path(path: str, prefix: bytes) -> str:
     """Return a path from the root relative to the directory `prefix` (`git --relative`)."""
     return os.path.relpath("/" + path, "/" + os.fsdecode(prefix)) if prefix else path
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
-from ctx.text.terms import COMBINING, STOP_WORDS, ascii_words, counts, foreign_words, term_hash
+from ctx.text.terms import COMBINING, STOP_WORDS, ascii_words, foreign_words, is_term, term_hash
 from ctx.text.vocabulary import compound_hash
 
 _QUESTION_FILLERS = frozenset("find show code function implement implemented implementation please".split())
@@ -58,7 +58,7 @@ def read_query(text: str) -> list[Term]:
     previous: list[str] = []
     for token in kept:
         parts = words_of(token)
-        words.update(filter(counts, parts))
+        words.update(filter(is_term, parts))
         if len(parts) > 1 and token.isascii() and not token[0].isdigit():
             compounds[token] = compounds.get(token, 0.0) + 1.0
         if previous and parts:
@@ -81,7 +81,7 @@ def terms_in(text: str) -> set[int]:
     found: set[int] = set()
     for token in tokens(text):
         words = words_of(token)
-        found.update(term_hash(word) for word in words if counts(word))
+        found.update(term_hash(word) for word in words if is_term(word))
         if len(words) > 1 and token.isascii():
             found.add(compound_hash(words))
     return found

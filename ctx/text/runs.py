@@ -44,7 +44,7 @@ Hashes = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
 
 
-class Found(NamedTuple):
+class Scan(NamedTuple):
     """The runs and the words of a text, in order.
 
     Runs, all (runs,): `run_start`, `run_end` half open offsets, `foreign` has bytes above 127, `numeric`
@@ -65,7 +65,7 @@ class Found(NamedTuple):
     whole: Hashes
 
 
-def find(source: bytes) -> Found:
+def scan(source: bytes) -> Scan:
     """Find the runs and words of a text; needs about fifty bytes of memory per byte."""
     octets = np.frombuffer(source, dtype=np.uint8)
     classes = np.zeros(len(octets) + 2, dtype=np.uint8)
@@ -95,7 +95,7 @@ def find(source: bytes) -> Found:
     whole, words_in_run = combine(word, word_run)
     run_of_whole = word_run[np.cumsum(words_in_run) - words_in_run]
     several = (words_in_run > 1) & ~numeric[run_of_whole]
-    return Found(
+    return Scan(
         run_start,
         run_end,
         foreign,

@@ -47,7 +47,7 @@ _ASCII_WORD = re.compile(
 )
 
 
-def counts(word: str) -> bool:
+def is_term(word: str) -> bool:
     """Return True if a lower-case word is a term."""
     if not word.isascii():
         return True
@@ -62,7 +62,7 @@ def term_hash(word: str) -> int:
 
 
 def ascii_words(token: str) -> list[str]:
-    """Return the lower-case words of one ASCII token, split as by `runs.find`."""
+    """Return the lower-case words of one ASCII token, split as by `runs.scan`."""
     return [word.lower() for word in _ASCII_WORD.findall(token)]
 
 

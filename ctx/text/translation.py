@@ -58,7 +58,7 @@ _ENDINGS = {
 """Endings of inflected forms, longest first."""
 
 
-class Rendering(NamedTuple):
+class Translation(NamedTuple):
     """A text in English, its original language, and the translated words.
 
     `words` pairs text of the original with its possible meanings, the likeliest first.
@@ -83,7 +83,7 @@ def _pieces(text: str) -> list[str]:
     return re.findall(r"\w+" if text.isascii() else _PIECE, unicodedata.normalize("NFC", text))
 
 
-def render(text: str) -> Rendering | None:
+def translate(text: str) -> Translation | None:
     """Return the text in English; None if it is English, or nothing in it is known."""
     language = _language(text)
     if language is None:
@@ -126,7 +126,7 @@ def render(text: str) -> Rendering | None:
                 if not parts:
                     english.append(pieces[at])
             at += 1
-    return Rendering(" ".join(english), language, tuple(words)) if words else None
+    return Translation(" ".join(english), language, tuple(words)) if words else None
 
 
 def _language(text: str) -> str | None:

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.text import runs
-from ctx.text.runs import HASH_BITS, Found, shorten
+from ctx.text.runs import HASH_BITS, Scan, shorten
 from ctx.text.table import HashTable
-from ctx.text.terms import COMPOUND, EXACT, counts, foreign_words, term_hash
+from ctx.text.terms import COMPOUND, EXACT, foreign_words, is_term, term_hash
 
 _MOST_WORDS = 1 << 19
 """A larger vocabulary is cleared, which bounds its memory."""
@@ -54,9 +54,9 @@ def count(texts: Numbers, words: Numbers) -> Counts:
     key = (texts << HASH_BITS) | words
     key.sort()
     first = np.flatnonzero(np.diff(key, prepend=-1))
-    counts = np.diff(first, append=len(key))
+    times = np.diff(first, append=len(key))
     key = key[first]
-    return Counts(key >> HASH_BITS, key & _MASK, counts)
+    return Counts(key >> HASH_BITS, key & _MASK, times)
 
 
 class Vocabulary:
@@ -76,24 +76,24 @@ class Vocabulary:
         """Count the words of the texts `source[start:end]`.
 
         The texts are in order and do not overlap; a run belongs to the text in which it begins. Sources above
-        a megabyte or two should be split by the caller, see `runs.find`.
+        a megabyte or two should be split by the caller, see `runs.scan`.
         """
-        found = runs.find(source)
-        text_of_run, lengths = _texts(found.run_start, bounds)
-        text = text_of_run[found.word_run]
-        numbers = self._numbers(source, found)
+        scan = runs.scan(source)
+        text_of_run, lengths = _texts(scan.run_start, bounds)
+        text = text_of_run[scan.word_run]
+        numbers = self._numbers(source, scan)
         terms = np.array(self._terms, dtype=np.int64)[numbers]
         rows = np.array(self._rows, dtype=np.int64)[numbers]
         # A run that begins with a digit counts only as a whole number; the model has no numbers.
-        numeric = found.numeric[found.word_run]
-        all_digits = (found.word_start == found.run_start[found.word_run]) & (
-            found.word_end == found.run_end[found.word_run]
+        numeric = scan.numeric[scan.word_run]
+        all_digits = (scan.word_start == scan.run_start[scan.word_run]) & (
+            scan.word_end == scan.run_end[scan.word_run]
         )
         counted = (text >= 0) & (terms >= 0) & (~numeric | all_digits)
         embedded = (text >= 0) & ~numeric
-        text_of_compound = text_of_run[found.compound]
+        text_of_compound = text_of_run[scan.compound]
         compound = text_of_compound >= 0
-        foreign_texts, foreign_terms, foreign_rows = self._read_foreign(source, found, text_of_run)
+        foreign_texts, foreign_terms, foreign_rows = self._read_foreign(source, scan, text_of_run)
         return Reading(
             count(
                 np.concatenate(
@@ -102,7 +102,7 @@ class Vocabulary:
                 np.concatenate(
                     [
                         terms[counted],
-                        shorten(found.whole[compound]) ^ COMPOUND,
+                        shorten(scan.whole[compound]) ^ COMPOUND,
                         foreign_terms[foreign_terms >= 0],
                     ]
                 ),
@@ -114,40 +114,40 @@ class Vocabulary:
             lengths,
         )
 
-    def _numbers(self, source: bytes, found: Found) -> npt.NDArray[np.int32]:
+    def _numbers(self, source: bytes, scan: Scan) -> npt.NDArray[np.int32]:
         if self._table.count > _MOST_WORDS:
             self._start()
-        numbers = self._table.look_up(found.word)
+        numbers = self._table.look_up(scan.word)
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
-            _, first = np.unique(found.word[unknown], return_index=True)
+            _, first = np.unique(scan.word[unknown], return_index=True)
             first = unknown[np.sort(first)]
-            self._table.add(found.word[first])
+            self._table.add(scan.word[first])
             for start, end in zip(
-                found.word_start[first].tolist(), found.word_end[first].tolist(), strict=True
+                scan.word_start[first].tolist(), scan.word_end[first].tolist(), strict=True
             ):
                 word = source[start:end].decode("ascii").lower()
-                self._terms.append(term_hash(word) if counts(word) else _NOTHING)
+                self._terms.append(term_hash(word) if is_term(word) else _NOTHING)
                 self._rows.append(self._model_row(word))
-            numbers[unknown] = self._table.look_up(found.word[unknown])
+            numbers[unknown] = self._table.look_up(scan.word[unknown])
         return numbers
 
     def _read_foreign(
-        self, source: bytes, found: Found, text_of_run: Numbers
+        self, source: bytes, scan: Scan, text_of_run: Numbers
     ) -> tuple[Numbers, Numbers, Numbers]:
         """Return text, term and row of each word in the non-ASCII runs, which are few."""
         texts: list[int] = []
         terms: list[int] = []
         rows: list[int] = []
-        for run in np.flatnonzero(found.foreign & (text_of_run >= 0)).tolist():
-            octets = source[int(found.run_start[run]) : int(found.run_end[run])]
+        for run in np.flatnonzero(scan.foreign & (text_of_run >= 0)).tolist():
+            octets = source[int(scan.run_start[run]) : int(scan.run_end[run])]
             known = self._foreign.get(octets)
             if known is None:
                 if len(self._foreign) > _MOST_WORDS:
                     self._foreign.clear()
                 words = foreign_words(_decode(octets))
                 known = self._foreign[octets] = (
-                    [term_hash(word) if counts(word) else _NOTHING for word in words],
+                    [term_hash(word) if is_term(word) else _NOTHING for word in words],
                     [self._model_row(word) for word in words],
                 )
             terms += known[0]
@@ -172,10 +172,10 @@ def exact_hashes(names: Sequence[str]) -> list[int]:
     """Return the terms of exact names; -1 if a name is not one run, and so cannot occur in code."""
     octets = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = list(accumulate((len(name) + 1 for name in octets), initial=0))
-    found = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)])
+    counted = exact_names(b"\n".join(octets), [(a, b - 1) for a, b in pairwise(ends)])
     hashes = np.full(len(names), -1, dtype=np.int64)
-    single = np.bincount(found.text, found.times, minlength=len(names))[found.text] == 1
-    hashes[found.text[single]] = found.word[single]
+    single = np.bincount(counted.text, counted.times, minlength=len(names))[counted.text] == 1
+    hashes[counted.text[single]] = counted.word[single]
     exact: list[int] = hashes.tolist()
     return exact
 
@@ -184,8 +184,8 @@ def compound_hashes(names: Sequence[str]) -> list[int]:
     """Return the terms of compounds with the words of these ASCII names, in any notation."""
     if not names:
         return []
-    found = runs.find("\n".join(names).encode("ascii"))
-    whole, _ = runs.combine(found.word, found.word_run)
+    scan = runs.scan("\n".join(names).encode("ascii"))
+    whole, _ = runs.combine(scan.word, scan.word_run)
     return [hashed ^ COMPOUND for hashed in shorten(whole).tolist()]
 
 

@@ -9,7 +9,7 @@ LATEST = 1 << 35
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Return a number of bytes in a fitting decimal unit."""
     for unit in UNITS:
         if count < 1000 or unit == UNITS[-1]:
@@ -18,14 +18,14 @@ def size(count: float) -> str:
     return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
 
 
-def when(seconds: int) -> str:
+def format_time(seconds: int) -> str:
     """Return a time in the user's zone, to the minute."""
     if not 0 <= seconds < LATEST:
         return "at no known time"
     return datetime.fromtimestamp(seconds, timezone.utc).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def date_of(second: int) -> str:
+def format_date(second: int) -> str:
     """Return a day in UTC; a time outside of the calendar is shown as a number."""
     try:
         return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%d")

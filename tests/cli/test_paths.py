@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from ctx.cli.commands.printing import path_fields, well_formed
-from ctx.text.paths import from_here, quoted
+from ctx.text.paths import quoted, relative_path
 
 ODD = [
     b"plain.py",
@@ -57,7 +57,7 @@ def test_quoted_as_git_quotes(tmp_path):
     ],
 )
 def test_paths_from_here(path, prefix, seen):
-    assert from_here(os.fsdecode(path), prefix) == os.fsdecode(seen)
+    assert relative_path(os.fsdecode(path), prefix) == os.fsdecode(seen)
 
 
 def test_json_paths():

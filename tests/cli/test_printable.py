@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from ctx.cli.commands.answer_output import hit_object, print_records
-from ctx.text.escaping import escape_control, harmless
+from ctx.text.escaping import display_line, escape_control
 from ctx.text.paths import quoted
 from ctx.types import Answer, Coverage, Hit, Position
 
@@ -47,9 +47,9 @@ def test_no_format_character_of_unicode_is_printed():
 
 def test_joiners_stay_in_text_where_a_script_needs_them():
     text = "می\u200cخواهم 👩\u200d💻 क्\u200dष"
-    assert harmless(text) == text
-    assert "\u200d" not in harmless("get\u200dUser") + harmless("\u200da") + escape_control(text)
-    assert harmless("日\u200b本") == "日\ufffd本"
+    assert display_line(text) == text
+    assert "\u200d" not in display_line("get\u200dUser") + display_line("\u200da") + escape_control(text)
+    assert display_line("日\u200b本") == "日\ufffd本"
 
 
 def test_what_is_safe_stays():

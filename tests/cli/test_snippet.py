@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctx.cli.commands.snippet import WHOLE, WINDOW, shown_lines
-from ctx.text.escaping import LONGEST_LINE, harmless
+from ctx.text.escaping import LONGEST_LINE, display_line
 
 FILLER = [f"    step_{i}()" for i in range(60)]
 
@@ -54,12 +54,12 @@ def test_shown_lines_are_lines_of_the_text_in_order(lines, query):
 
 @given(st.text())
 def test_no_control_character_is_printed(text):
-    line = harmless(text)
+    line = display_line(text)
     assert not any(unicodedata.category(character) == "Cc" and character != "\t" for character in line)
     assert len(line) <= LONGEST_LINE + 1
 
 
 def test_control_characters_are_visible():
-    assert harmless("\x1b[31mred\x07\r") == "␛[31mred␇"
-    assert harmless("a\u202eb") == "a\ufffdb"
-    assert harmless("\tx" + "y" * 1000) == "\tx" + "y" * (LONGEST_LINE - 2) + "…"
+    assert display_line("\x1b[31mred\x07\r") == "␛[31mred␇"
+    assert display_line("a\u202eb") == "a\ufffdb"
+    assert display_line("\tx" + "y" * 1000) == "\tx" + "y" * (LONGEST_LINE - 2) + "…"

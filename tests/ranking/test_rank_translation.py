@@ -15,7 +15,7 @@ from ctx.ranking.query import prepare
 from ctx.ranking.translated import Alternatives, weights_in_tree
 from ctx.text import translation
 from ctx.text.query import TRANSLATION, read_query
-from ctx.text.translation import LANGUAGES, render
+from ctx.text.translation import LANGUAGES, translate
 
 ROOT = Path(__file__).resolve().parents[2]
 LEXICON = [
@@ -45,7 +45,7 @@ SAID = [
 
 @pytest.mark.parametrize(("text", "language", "english"), SAID)
 def test_a_question_is_said_in_english(text: str, language: str, english: str) -> None:
-    rendering = render(text)
+    rendering = translate(text)
     assert rendering is not None
     assert (rendering.language, rendering.text) == (language, english)
 
@@ -67,7 +67,7 @@ def english_texts() -> list[str]:
 def test_english_is_left_alone() -> None:
     texts = english_texts()
     assert len(texts) > 15_000
-    assert [text for text in texts if render(text) is not None] == []
+    assert [text for text in texts if translate(text) is not None] == []
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_english_query_is_the_same_without_the_lexicon(text: str) -> None:
     "text", ["", " ", "?!", "_", "é", "的", "が", "가", "\ud800", "ß" * 5000, "x" * 9, "۱۲۳", "😀"]
 )
 def test_odd_texts_are_read(text: str) -> None:
-    render(text)
+    translate(text)
     prepare(text)
 
 

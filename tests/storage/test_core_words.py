@@ -41,7 +41,7 @@ def indexed(text: str | bytes) -> set[int]:
 @example("getURLs APIs_v2 IPv4Address URLIsValid XSs XSsX ASs AsIs URLses IPvX s v ABv")
 def test_texts_and_queries_split_ascii_alike(text: str) -> None:
     source = text.encode()
-    found = runs.find(source)
+    found = runs.scan(source)
     bulk = [
         source[start:end].decode().lower()
         for start, end in zip(found.word_start, found.word_end, strict=True)
@@ -73,7 +73,7 @@ def test_identifiers_are_split_into_words(name: str, words: str) -> None:
 
 @given(st.binary(max_size=80))
 def test_runs_are_the_longest_stretches_of_letters_digits_underscores_and_far_bytes(source: bytes) -> None:
-    found = runs.find(source)
+    found = runs.scan(source)
     expected = [match.span() for match in re.finditer(rb"[A-Za-z0-9_\x80-\xff]+", source)]
     assert list(zip(found.run_start.tolist(), found.run_end.tolist(), strict=True)) == expected
     assert found.foreign.tolist() == [not source[start:end].isascii() for start, end in expected]
@@ -87,7 +87,7 @@ def test_runs_are_the_longest_stretches_of_letters_digits_underscores_and_far_by
 @example(["Session", "session", "sessions", "a", "A", "12345678", "123456789"])
 def test_hashes_are_equal_iff_lower_case_is(words: list[str]) -> None:
     words = [word for word in words if word]
-    found = runs.find(" ".join(words).encode())
+    found = runs.scan(" ".join(words).encode())
     by_hash: dict[int, set[str]] = {}
     for word, hashed in zip(words, found.word.tolist(), strict=True):
         by_hash.setdefault(hashed, set()).add(word.lower())

@@ -12,9 +12,9 @@ from ctx.agents.mcp.tools import HISTORY_LIMIT, LIMIT, MAX_TOKENS
 from ctx.errors import UsageError
 from ctx.index import Index
 from ctx.search.citations import citation
-from ctx.text.escaping import escape_control, harmless
+from ctx.text.escaping import display_line, escape_control
 from ctx.text.pluralize import pluralize
-from ctx.text.wording import date_of
+from ctx.text.wording import format_date
 from ctx.types import Answer, Hit
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _commit_forms(index: Index, hit: CommitHit) -> Iterator[Form]:
 
     value = {
         "commit": hit.commit[:12],
-        "date": date_of(hit.author_time),
+        "date": format_date(hit.author_time),
         "author": escape_control(hit.author),
         "subject": escape_control(hit.subject),
         "score": round(hit.score, 3),
@@ -202,7 +202,7 @@ def _changed(place: ChangedLines, text: str | None, most: int) -> Iterator[str]:
     yield f"{sign} {escape_control(place.path)}:{place.first}-{place.last}"
     if text is None or not most:
         return
-    lines = [harmless(line) for line in text.split("\n")]
+    lines = [display_line(line) for line in text.split("\n")]
     yield from numbered(lines[:most], place.first)
     if len(lines) > most:
         yield f"[{pluralize(len(lines) - most, 'more line')}]"

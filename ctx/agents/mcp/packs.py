@@ -17,7 +17,7 @@ from ctx.index import Index
 from ctx.pack.manifest import encode, manifest
 from ctx.text.escaping import escape_control
 from ctx.text.tokens import counter
-from ctx.text.wording import size, when
+from ctx.text.wording import format_size, format_time
 
 if TYPE_CHECKING:
     from ctx.pack.store import StoredPack
@@ -78,7 +78,9 @@ def make_pack(index: Index, given: dict[str, Any]) -> Reply:
 def list_packs(index: Index, _: dict[str, Any]) -> Reply:
     """Return the newest packs, at most MOST."""
     packs = index.packs.list()
-    lines = [f"{when(one.created // 10**9)}  {size(one.size)}  {one.slug}" for one in packs[:MOST]]
+    lines = [
+        f"{format_time(one.created // 10**9)}  {format_size(one.size)}  {one.slug}" for one in packs[:MOST]
+    ]
     if len(packs) > MOST:
         lines.append(f"[{len(packs) - MOST:,} older ones]")
     values = [

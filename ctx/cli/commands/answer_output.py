@@ -17,7 +17,7 @@ from ctx.cli.commands.printing import (
 )
 from ctx.search.citations import citation
 from ctx.text.escaping import escape_control
-from ctx.text.paths import from_here
+from ctx.text.paths import relative_path
 from ctx.types import Answer, Hit, Submodule
 
 SCHEMA = 1
@@ -179,7 +179,7 @@ def print_records(answer: Answer, prefix: bytes) -> None:
     for hit in answer.hits:
         change = (hit.change.state, hit.change.side) if hit.change is not None else ()
         fields = (
-            from_here(hit.path, prefix),
+            relative_path(hit.path, prefix),
             str(hit.position.start_line),
             str(hit.position.end_line),
             hit.symbol.replace("\0", "\ufffd"),

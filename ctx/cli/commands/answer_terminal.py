@@ -15,7 +15,7 @@ from rich.text import Text
 from ctx.cli.commands.answer_text import changed_lines, cite, closing_line, no_text, remarks, sign_of
 from ctx.cli.commands.printing import shown_path
 from ctx.cli.commands.snippet import shown_changes
-from ctx.text.escaping import escape_control, harmless
+from ctx.text.escaping import display_line, escape_control
 from ctx.types import Answer, Hit
 
 THEME = "ansi_dark"
@@ -63,7 +63,7 @@ def heading(hit: Hit, prefix: bytes) -> Text:
     return Text.assemble(
         (shown_path(hit.path, prefix), "magenta"),
         (f":{position.start_line}-{position.end_line}", "green"),
-        *([("  " + harmless(hit.symbol), "bold")] if hit.symbol else []),
+        *([("  " + display_line(hit.symbol), "bold")] if hit.symbol else []),
         (f"  {hit.kind}", "cyan"),
         (f"  {hit.score:.2f}  {cite(hit)}", "dim"),
     )
@@ -85,7 +85,7 @@ def lexer(language: str, code: str) -> Lexer:
 def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
     """Print some lines of a text. The whole text is highlighted, so that cut strings keep their colour."""
     raw = text.split("\n")
-    code = "\n".join(harmless(line) for line in raw)
+    code = "\n".join(display_line(line) for line in raw)
     syntax = Syntax(code, lexer(hit.language or "text", code), theme=THEME, tab_size=4)
     lines = syntax.highlight(code).split("\n", allow_blank=True)
     width, before = len(str(hit.position.end_line)), -1

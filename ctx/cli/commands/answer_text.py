@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from ctx.cli.commands.printing import shown_path
 from ctx.cli.commands.snippet import numbered, shown_changes
 from ctx.search.citations import SHORT, citation
-from ctx.text.escaping import escape_control, harmless
+from ctx.text.escaping import display_line, escape_control
 from ctx.text.pluralize import pluralize, pluralize_with
-from ctx.text.wording import date_of
+from ctx.text.wording import format_date
 from ctx.types import NEW, Answer, ChunkChange, Comparison, Evolution, Hit, Uncommitted
 
 _SUBJECT = 72
@@ -62,7 +62,7 @@ def no_text(hit: Hit) -> str:
 def place_of(hit: Hit, prefix: bytes) -> str:
     """Return `path:first-last:symbol`."""
     lines = f"{hit.position.start_line}-{hit.position.end_line}"
-    return f"{shown_path(hit.path, prefix)}:{lines}:{harmless(hit.symbol)}"
+    return f"{shown_path(hit.path, prefix)}:{lines}:{display_line(hit.symbol)}"
 
 
 def snippet(hit: Hit, text: str, query: str) -> Iterator[str]:
@@ -138,7 +138,7 @@ def evolution_lines(evolution: Evolution) -> Iterator[str]:
         yield "changed, not committed"
     for one in evolution.commits:
         subject = one.subject if len(one.subject) <= _SUBJECT else one.subject[:_SUBJECT] + "…"
-        yield escape_control(f"changed {date_of(one.time)} {one.commit[:12]} {one.author}: {subject}")
+        yield escape_control(f"changed {format_date(one.time)} {one.commit[:12]} {one.author}: {subject}")
     if not evolution.complete:
         yield "possibly changed before that too: `git log -L` shows more"
 

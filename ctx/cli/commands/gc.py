@@ -9,7 +9,7 @@ import click
 from ctx.cli.commands import options
 from ctx.cli.commands.printing import fields_of, print_json, print_lines
 from ctx.text.pluralize import pluralize
-from ctx.text.wording import size
+from ctx.text.wording import format_size
 
 if TYPE_CHECKING:
     from ctx.maintenance.gc import Report
@@ -87,10 +87,14 @@ def lines(report: Report) -> list[str]:
     kept = (pluralize(report.kept_snapshots, "snapshot"), pluralize(report.kept_clusters, "cluster"))
     return [
         f"{'would remove' if report.dry_run else 'removed'} {', '.join(gone) or 'nothing'}",
-        *(f"  {area:<10} {size(was):>9} -> {size(after[area])}" for area, was in before.items() if was),
+        *(
+            f"  {area:<10} {format_size(was):>9} -> {format_size(after[area])}"
+            for area, was in before.items()
+            if was
+        ),
         f"kept {' with '.join(kept)}{pinned}",
         *(
-            f"{size(count)} are of {name}: `git ctx gc --drop-descriptor {name}` removes them"
+            f"{format_size(count)} are of {name}: `git ctx gc --drop-descriptor {name}` removes them"
             for name, count in sorted(report.others.items())
         ),
         *(f"a part of {name} is damaged, so its clusters stay: run `git ctx fsck`" for name in report.spared),

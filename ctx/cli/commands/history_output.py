@@ -16,7 +16,7 @@ from ctx.cli.commands.printing import (
 from ctx.cli.commands.snippet import numbered, shown_lines
 from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, Month
 from ctx.text.pluralize import pluralize
-from ctx.text.wording import date_of
+from ctx.text.wording import format_date
 
 TextOf = Callable[[str, ChangedLines], str | None]
 """Returns changed lines of a commit, None if they cannot be read."""
@@ -33,7 +33,7 @@ def print_answer(answer: HistoryAnswer, query: str, text_of: TextOf | None, pref
     for hit in answer.hits:
         merge = " (merge)" if hit.is_merge else ""
         lines += [
-            f"{hit.commit[:12]} {date_of(hit.author_time)} {hit.author}{merge}",
+            f"{hit.commit[:12]} {format_date(hit.author_time)} {hit.author}{merge}",
             f"    {hit.subject}",
         ]
         for place in hit.places:

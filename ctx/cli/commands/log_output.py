@@ -8,7 +8,7 @@ from ctx.maintenance.background import log
 from ctx.maintenance.background.run_lock import current_run
 from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 from ctx.text.pluralize import pluralize
-from ctx.text.wording import when
+from ctx.text.wording import format_time
 
 SHOWN = 50
 """Maximum number of runs to show, the newest."""
@@ -36,7 +36,7 @@ def print_log(directory: str, *, as_json: bool) -> None:
         return
     lines = [line for run in runs[-SHOWN:] for line in run_lines(run)]
     if running is not None:
-        lines.append(f"{when(running.time)}  {running.trigger}: running, process {running.pid}")
+        lines.append(f"{format_time(running.time)}  {running.trigger}: running, process {running.pid}")
     if not lines:
         lines = ["no hook has run yet; `git ctx init` installs the hooks"]
     lines += [command_line(entry) for entry in commands]
@@ -55,7 +55,7 @@ def run_object(run: log.Run) -> dict[str, object]:
 
 def run_lines(run: log.Run) -> list[str]:
     """Return a run as a line, and one more for each further tree."""
-    head = f"{when(run.time)}  {run.trigger}"
+    head = f"{format_time(run.time)}  {run.trigger}"
     if run.events > 1:
         head += f" and {run.events - 1:,} more"
     results = [tree_text(tree) for tree in run.trees]
@@ -69,7 +69,8 @@ def run_lines(run: log.Run) -> list[str]:
 def command_line(entry: local_log.Entry) -> str:
     """Return one logged command as a line."""
     by = f", {entry.user}" if entry.user else ""
-    return f"{when(entry.time)}  git ctx {entry.command}: status {entry.status}{by} ({entry.seconds:.1f} s)"
+    time = format_time(entry.time)
+    return f"{time}  git ctx {entry.command}: status {entry.status}{by} ({entry.seconds:.1f} s)"
 
 
 def tree_text(tree: log.Covered) -> str:

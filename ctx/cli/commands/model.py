@@ -11,7 +11,7 @@ from ctx.cli.commands import options
 from ctx.cli.commands.printing import fields_of, print_json, print_lines
 from ctx.errors import CtxError, UsageError
 from ctx.text.pluralize import pluralize
-from ctx.text.wording import size, when
+from ctx.text.wording import format_size, format_time
 
 if TYPE_CHECKING:
     from ctx.git.settings import Settings
@@ -129,8 +129,8 @@ def privacy(everything: bool, as_json: bool) -> int:
     print_lines(
         [
             f"{one.host}  {one.purpose}{f' of {one.repository}' if everything else ''}: "
-            f"{pluralize(one.texts, 'text')}, {size(one.bytes_sent)} in "
-            f"{pluralize(one.requests, 'request')}, {when(one.first)} to {when(one.last)}"
+            f"{pluralize(one.texts, 'text')}, {format_size(one.bytes_sent)} in "
+            f"{pluralize(one.requests, 'request')}, {format_time(one.first)} to {format_time(one.last)}"
             for one in sent
         ]
         or ["nothing was sent to any model service"]

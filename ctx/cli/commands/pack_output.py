@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ctx.cli.commands.printing import print_json, print_lines, shown_path
 from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
-from ctx.text.wording import size, when
+from ctx.text.wording import format_size, format_time
 
 if TYPE_CHECKING:
     from ctx.pack.store import StoredPack
@@ -70,4 +70,6 @@ def print_list(packs: Sequence[StoredPack], *, as_json: bool) -> None:
         return
     if not packs:
         print('no pack is stored; `git ctx pack --task "..."` makes one', file=sys.stderr)
-    print_lines(f"{when(one.created // 10**9)}  {size(one.size):>8}  {one.slug}" for one in packs)
+    print_lines(
+        f"{format_time(one.created // 10**9)}  {format_size(one.size):>8}  {one.slug}" for one in packs
+    )

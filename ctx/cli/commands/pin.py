@@ -59,7 +59,7 @@ def fields(pin: Pin) -> dict[str, object]:
 def text(pin: Pin) -> str:
     """Return a pin as text."""
     from ctx.text.escaping import escape_control
-    from ctx.text.wording import when
+    from ctx.text.wording import format_time
 
-    said = f"tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {when(pin.time)}" if pin.time else "")
+    said = f"tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {format_time(pin.time)}" if pin.time else "")
     return escape_control(said)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctx.text.escaping import escape_control
-from ctx.text.paths import from_here, quoted
+from ctx.text.paths import quoted, relative_path
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ def paths_fields(name: str, paths: Iterable[str | bytes]) -> dict[str, list[str]
 
 def shown_path(path: str | bytes, prefix: bytes = b"") -> str:
     """Return a path of the repository for display: relative to the directory `prefix`, quoted as git does."""
-    return quoted(from_here(os.fsdecode(path), prefix))
+    return quoted(relative_path(os.fsdecode(path), prefix))
 
 
 def print_lines(lines: Iterable[str]) -> None:

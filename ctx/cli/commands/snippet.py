@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from ctx.text.escaping import harmless
+from ctx.text.escaping import display_line
 
 WHOLE = 12
 """Maximum lines of a text that is shown whole."""
@@ -57,7 +57,7 @@ def densest(lines: list[str], query: str) -> int:
 
 
 def numbered(
-    text: str, shown: Iterable[int], first: int, clean: Callable[[str], str] = harmless
+    text: str, shown: Iterable[int], first: int, clean: Callable[[str], str] = display_line
 ) -> Iterator[tuple[int, str]]:
     """Yield the index of each line to show, counted from 0, and the line with its number, from `first`.
 

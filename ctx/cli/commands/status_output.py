@@ -10,7 +10,7 @@ from ctx.maintenance.status import CatchUp, ModelStatus, SnapshotStatus, Status
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.snapshots import Provenance
 from ctx.text.pluralize import pluralize, pluralize_with
-from ctx.text.wording import size, when
+from ctx.text.wording import format_size, format_time
 
 
 def print_json_status(status: Status) -> None:
@@ -65,13 +65,15 @@ def print_text(status: Status) -> None:
     lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
     if not status.snapshots:
         lines = [f"nothing is indexed {'here; see the alternate stores' if status.alternates else 'yet'}", ""]
-    lines.append(f"store    {status.store_path}, {size(status.store_size)}, {status.storage}")
+    lines.append(f"store    {status.store_path}, {format_size(status.store_size)}, {status.storage}")
     lines += [f"also     {path}, of a repository whose objects this one uses" for path in status.alternates]
     if status.packs:
         newest = status.packs[0]
-        total = size(sum(one.size for one in status.packs))
+        total = format_size(sum(one.size for one in status.packs))
         count = pluralize(len(status.packs), "pack")
-        lines.append(f"packs    {count}, {total}, the newest {newest.slug} of {when(newest.created_at)}")
+        lines.append(
+            f"packs    {count}, {total}, the newest {newest.slug} of {format_time(newest.created_at)}"
+        )
     lines.append(f"HEAD     {catch_up(status.head)}")
     lines += [line for one in status.models for line in model_lines(one)]
     lines += [f"note     {status.message}"] if status.message else []
@@ -89,7 +91,7 @@ def model_lines(one: ModelStatus) -> list[str]:
     drop = f"  `git ctx gc --drop-descriptor {one.descriptor}` removes it"
     return [
         f"model    {one.model} ({form.dimensions} {form.precision}), {since}{of_head}{cut}",
-        f"  {pluralize(len(one.trees), 'snapshot')}, {size(one.size)}, {one.descriptor}",
+        f"  {pluralize(len(one.trees), 'snapshot')}, {format_size(one.size)}, {one.descriptor}",
         *([] if one.configured else [drop]),
     ]
 
@@ -102,13 +104,13 @@ def snapshot_lines(snapshot: SnapshotStatus) -> list[str]:
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in sorted(snapshot.skipped.items()))
     return [
         f"tree {snapshot.tree[:12]}  {snapshot.status}{', pinned' * snapshot.pinned}  ({names})",
-        f"  {pluralize(snapshot.files, 'file')}, {size(snapshot.files_size)}, "
+        f"  {pluralize(snapshot.files, 'file')}, {format_size(snapshot.files_size)}, "
         + pluralize(snapshot.lines, "line"),
-        f"  {chunks} in {pluralize(snapshot.clusters, 'cluster')}, index {size(snapshot.index_size)}",
+        f"  {chunks} in {pluralize(snapshot.clusters, 'cluster')}, index {format_size(snapshot.index_size)}",
         f"  {snapshot.descriptor}",
         *(["  " + ", ".join(f"{name} {share:.0%}" for name, share in shares)] if shares else []),
         *([f"  left out: {left_out}"] if left_out else []),
-        *(f"  made {when(line.created_at)} for {origin(line)}" for line in snapshot.provenance[-1:]),
+        *(f"  made {format_time(line.created_at)} for {origin(line)}" for line in snapshot.provenance[-1:]),
     ]
 
 

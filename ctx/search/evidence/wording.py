@@ -9,7 +9,7 @@ from ctx.search.citations import SHORT, citation
 from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.types import NOT_IN_TREE, SKIPPED, Explanation, FileHit
 from ctx.text.escaping import escape_control
-from ctx.text.paths import from_here, quoted
+from ctx.text.paths import quoted, relative_path
 from ctx.text.pluralize import pluralize
 
 _MOST_LISTED = 8
@@ -36,7 +36,7 @@ def contributions_in_words(parts: Mapping[str, float], margin: float) -> str:
 def explanation_in_words(explanation: Explanation, prefix: bytes) -> str:
     """Return an explanation as text; paths are relative to `prefix`."""
     lines = [f"{escape_control(explanation.about.message)}", ""] if explanation.about.message else []
-    lines.append(quoted(from_here(explanation.path, prefix)))
+    lines.append(quoted(relative_path(explanation.path, prefix)))
     if explanation.indexing == NOT_IN_TREE:
         there = f": {explanation.reason}" if explanation.reason else ""
         lines.append(escape_control(f"    not in the tree of {explanation.about.revision}{there}"))
@@ -70,7 +70,7 @@ def _edges(title: str, edges: Sequence[Edge], prefix: bytes, *, outgoing: bool) 
     for path, own in list(files.items())[:_MOST_LISTED]:
         symbols = ", ".join(dict.fromkeys(edge.symbol for edge in own[:4]))
         more = f" and {len(own) - 4} more" if len(own) > 4 else ""
-        place = quoted(from_here(os.fsdecode(path), prefix))
+        place = quoted(relative_path(os.fsdecode(path), prefix))
         lines.append(f"    {title} {place}: {own[0].relation} {escape_control(symbols)}{more}")
     if len(files) > _MOST_LISTED:
         lines.append(f"    {title} {pluralize(len(files) - _MOST_LISTED, 'more file')}")
