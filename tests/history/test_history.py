@@ -1,4 +1,4 @@
-"""Commits are found by what they say and do, indexed once, and answered from exactly one history."""
+"""Commits are found by message and change, indexed once, and answers cover exactly one history."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def found(answer: HistoryAnswer) -> list[bytes]:
 
 
 @pytest.fixture
-def told(repo: Repo) -> dict[str, bytes]:
-    """A small history in which a cache comes, is changed, and goes; commits by name."""
+def project(repo: Repo) -> dict[str, bytes]:
+    """A small history that adds, changes and removes a cache; commits by name."""
     return {
         "start": repo.commit({"readme.md": "# A parser\n"}, "Start a parser of invoices"),
         "come": repo.commit({"src/store.py": CACHE}, "Keep answers for a while"),
@@ -46,10 +46,10 @@ def told(repo: Repo) -> dict[str, bytes]:
     }
 
 
-def test_commits_are_found_by_message_and_by_change(repo: Repo, told: dict[str, bytes]):
-    assert found(ask(repo.path, "parser of invoices"))[0] == told["start"]
+def test_commits_are_found_by_message_and_by_change(repo: Repo, project: dict[str, bytes]):
+    assert found(ask(repo.path, "parser of invoices"))[0] == project["start"]
     by_change = ask(repo.path, "retry_request").hits[0]
-    assert by_change.commit == told["other"].hex()
+    assert by_change.commit == project["other"].hex()
     assert (by_change.author, by_change.subject, by_change.is_merge) == (
         "Ada Tester",
         "Retry requests",
@@ -61,22 +61,22 @@ def test_commits_are_found_by_message_and_by_change(repo: Repo, told: dict[str, 
         assert text_of(index.repository, by_change.commit, place) == "def retry_request(url):\n    return url"
 
 
-def test_a_concept_comes_and_goes(repo: Repo, told: dict[str, bytes]):
+def test_first_and_last_find_when_a_concept_came_and_went(repo: Repo, project: dict[str, bytes]):
     first = ask(repo.path, "cache lookup", asks=FIRST, limit=1)
-    assert found(first) == [told["come"]]
+    assert found(first) == [project["come"]]
     last = ask(repo.path, "cache lookup", asks=LAST, limit=1)
-    assert found(last) == [told["go"]]
+    assert found(last) == [project["go"]]
     assert last.message is None
     assert [place.is_removed for place in last.hits[0].places] == [True]
     # A line that only changes neither adds nor removes the words that it keeps.
-    assert told["touch"] not in found(ask(repo.path, "cache lookup", asks=FIRST, limit=9))
+    assert project["touch"] not in found(ask(repo.path, "cache lookup", asks=FIRST, limit=9))
     back = repo.commit({"src/again.py": CACHE}, "Once more")
     again = ask(repo.path, "cache lookup", asks=LAST, limit=1)
-    assert found(again) == [told["go"]]
+    assert found(again) == [project["go"]]
     assert back.hex()[:12] in (again.message or "")
 
 
-def test_a_new_commit_alone_is_read(repo: Repo):
+def test_only_new_commits_are_read(repo: Repo):
     for number in range(40):
         repo.commit({f"file{number}.py": f"value_{number} = {number}\n"}, f"Add number {number}")
     assert ask(repo.path, "number").coverage.indexed == 40
@@ -106,8 +106,8 @@ def test_amended_and_rebased_commits_cost_little(repo: Repo):
     assert (answer.coverage.indexed, found(answer)[0]) == (1, repo.id())
 
 
-def test_merges_have_their_message_and_no_lines(repo: Repo, told: dict[str, bytes]):
-    repo.branch("side", told["start"].hex())
+def test_merges_match_by_message_only(repo: Repo, project: dict[str, bytes]):
+    repo.branch("side", project["start"].hex())
     repo.commit({"side.py": "lantern = 1\n"}, "Light")
     repo.git("checkout", "--quiet", "main")
     repo.git("merge", "--quiet", "--no-ff", "--message", "Bring the lighthouse", "side")
@@ -121,7 +121,7 @@ def test_merges_have_their_message_and_no_lines(repo: Repo, told: dict[str, byte
     assert repo.id() not in found(ask(repo.path, "lantern"))
 
 
-def test_filters_come_before_the_cut(repo: Repo):
+def test_filters_apply_before_the_limit(repo: Repo):
     wanted = repo.commit({"deep/a.py": "apple = 1\n", "b.py": "pear = 1\n"}, "Plant")
     repo.clock += 86_400 * 400
     for number in range(12):
@@ -138,22 +138,22 @@ def test_filters_come_before_the_cut(repo: Repo):
         ask(repo.path, "apple", CommitFilters(paths=[":(attr:x)a"]))
 
 
-def test_an_answer_is_of_the_revision_that_is_named(repo: Repo, told: dict[str, bytes]):
-    assert told["go"] not in found(ask(repo.path, "cache", revision=told["other"].hex(), limit=50))
+def test_an_answer_covers_the_named_revision_only(repo: Repo, project: dict[str, bytes]):
+    assert project["go"] not in found(ask(repo.path, "cache", revision=project["other"].hex(), limit=50))
     with pytest.raises(UsageError, match="tree"):
         ask(repo.path, "cache", revision="HEAD^{tree}")
 
 
-def test_equal_subjects_are_both_shown(repo: Repo, told: dict[str, bytes]):
-    repo.branch("release", told["start"].hex())
-    repo.git("cherry-pick", told["other"].hex())
+def test_equal_subjects_are_both_shown(repo: Repo, project: dict[str, bytes]):
+    repo.branch("release", project["start"].hex())
+    repo.git("cherry-pick", project["other"].hex())
     picked = repo.id()
     repo.git("checkout", "--quiet", "main")
     repo.git("merge", "--quiet", "-s", "ours", "--message", "Unite", "release")
-    assert {picked, told["other"]} <= set(found(ask(repo.path, "retry requests", limit=3)))
+    assert {picked, project["other"]} <= set(found(ask(repo.path, "retry requests", limit=3)))
 
 
-def test_damaged_and_foreign_files_are_misses(repo: Repo, told: dict[str, bytes]):
+def test_damaged_and_foreign_files_are_misses(repo: Repo, project: dict[str, bytes]):
     whole = ask(repo.path, "cache lookup")
     folder = repo.path / ".git/ctx/history"
     files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -176,10 +176,10 @@ def test_damaged_and_foreign_files_are_misses(repo: Repo, told: dict[str, bytes]
     assert again.coverage.indexed == 6
 
 
-def test_a_history_that_is_known_is_not_listed_again(
-    repo: Repo, told: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_known_history_is_not_listed_again(
+    repo: Repo, project: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    repo.branch("side", told["touch"].hex())
+    repo.branch("side", project["touch"].hex())
     repo.commit({"side.py": "lantern = 1\n"}, "Light the cache")
     repo.git("checkout", "--quiet", "main")
     repo.git("merge", "--quiet", "--no-ff", "--message", "Bring the lighthouse", "side")
@@ -207,20 +207,20 @@ def test_a_history_that_is_known_is_not_listed_again(
     assert answers() == known
 
 
-def test_where_a_history_is_cut_or_grafted_is_part_of_what_is_known(repo: Repo, told: dict[str, bytes]):
+def test_shallow_boundaries_and_grafts_change_the_view(repo: Repo, project: dict[str, bytes]):
     assert ask(repo.path, "cache").coverage.commits == 6
     (repo.path / ".git/info").mkdir(exist_ok=True)
-    (repo.path / ".git/info/grafts").write_text(f"{told['other'].hex()}\n")
+    (repo.path / ".git/info/grafts").write_text(f"{project['other'].hex()}\n")
     assert ask(repo.path, "cache").coverage.commits == 3
     (repo.path / ".git/info/grafts").unlink()
-    (repo.path / ".git/shallow").write_text(f"{told['go'].hex()}\n")
+    (repo.path / ".git/shallow").write_text(f"{project['go'].hex()}\n")
     assert (ask(repo.path, "cache").coverage.commits, ask(repo.path, "cache").coverage.edge) == (2, 1)
     (repo.path / ".git/shallow").unlink()
     assert ask(repo.path, "cache").coverage.commits == 6
 
 
-def test_a_view_of_another_commit_is_a_miss(repo: Repo, told: dict[str, bytes]):
-    ask(repo.path, "cache", revision=told["go"].hex())
+def test_a_view_of_another_commit_is_a_miss(repo: Repo, project: dict[str, bytes]):
+    ask(repo.path, "cache", revision=project["go"].hex())
     folder = repo.path / ".git/ctx/history/views"
     (one,) = folder.iterdir()
     whole = ask(repo.path, "cache", limit=50)
@@ -231,7 +231,7 @@ def test_a_view_of_another_commit_is_a_miss(repo: Repo, told: dict[str, bytes]):
     assert again.coverage.commits == 6
 
 
-def test_no_text_is_stored(repo: Repo, told: dict[str, bytes]):
+def test_no_text_is_stored(repo: Repo, project: dict[str, bytes]):
     ask(repo.path, "cache lookup")
     stored = b"".join(
         path.read_bytes() for path in (repo.path / ".git/ctx/history/views").iterdir() if path.is_file()
@@ -241,40 +241,40 @@ def test_no_text_is_stored(repo: Repo, told: dict[str, bytes]):
         assert text not in stored
 
 
-def test_a_shallow_clone_says_where_it_ends(repo: Repo, told: dict[str, bytes], tmp_path: Path):
+def test_a_shallow_clone_reports_its_boundary(repo: Repo, project: dict[str, bytes], tmp_path: Path):
     clone = tmp_path / "shallow"
     subprocess.run(["git", "clone", "--quiet", "--depth=3", f"file://{repo.path}", str(clone)], check=True)
     answer = ask(clone, "cache lookup", limit=9)
     assert (answer.coverage.commits, answer.coverage.edge) == (3, 1)
     assert "--unshallow" in (answer.message or "")
     # The commit at the edge did not add all that its tree has.
-    assert told["other"] not in found(ask(clone, "cache lookup", asks=FIRST))
+    assert project["other"] not in found(ask(clone, "cache lookup", asks=FIRST))
     subprocess.run(["git", "-C", str(clone), "fetch", "--quiet", "--unshallow"], check=True)
     whole = ask(clone, "cache lookup", asks=FIRST, limit=1)
-    assert (found(whole), whole.message) == ([told["come"]], None)
+    assert (found(whole), whole.message) == ([project["come"]], None)
 
 
-def test_missing_blobs_are_said_and_never_fetched(repo: Repo, told: dict[str, bytes], tmp_path: Path):
+def test_missing_blobs_are_reported_and_never_fetched(repo: Repo, project: dict[str, bytes], tmp_path: Path):
     repo.git("config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "partial"
     options = ["--quiet", "--filter=blob:none", "--no-checkout"]
     subprocess.run(["git", "clone", *options, f"file://{repo.path}", str(clone)], check=True)
     for _ in range(2):
         answer = ask(clone, "retry requests")
-        assert found(answer)[0] == told["other"]
+        assert found(answer)[0] == project["other"]
         assert answer.coverage.unread
         assert "not here" in (answer.message or "")
 
 
-def test_an_empty_repository_has_nothing_to_ask(repo: Repo):
+def test_an_empty_repository_has_no_history(repo: Repo):
     with pytest.raises(NothingCommitted):
         ask(repo.path, "cache")
 
 
-def test_a_bare_repository_answers(repo: Repo, told: dict[str, bytes], tmp_path: Path):
+def test_a_bare_repository_answers(repo: Repo, project: dict[str, bytes], tmp_path: Path):
     bare = tmp_path / "bare.git"
     subprocess.run(["git", "clone", "--quiet", "--bare", str(repo.path), str(bare)], check=True)
-    assert found(ask(bare, "cache lookup", asks=FIRST, limit=1)) == [told["come"]]
+    assert found(ask(bare, "cache lookup", asks=FIRST, limit=1)) == [project["come"]]
 
 
 def test_sha256_repositories_answer(make_repo: Callable[..., Repo]):
@@ -284,7 +284,7 @@ def test_sha256_repositories_answer(make_repo: Callable[..., Repo]):
     assert ask(other.path, "lantern").coverage.indexed == 0
 
 
-def test_odd_names_and_contents(repo: Repo):
+def test_unusual_names_and_contents(repo: Repo):
     odd = b'dir\xff/na"me\twith\nlines \xe9.py'
     hostile = "\0hidden\n@@ -1 +1 @@\n-x\ndiff --git a/x b/x\n+++ b/other.py\n"
     repo.commit(
@@ -300,7 +300,7 @@ def test_odd_names_and_contents(repo: Repo):
     assert places <= {"tail.txt", "spaced name.txt", "long.txt", os.fsdecode(odd)}
 
 
-def test_a_huge_commit_is_known_in_part_and_counted(repo: Repo):
+def test_a_huge_commit_is_truncated_and_counted(repo: Repo):
     repo.commit({f"many/{number}.py": f"thing_{number} = 1\n" for number in range(70)}, "Import everything")
     repo.commit({"after.py": "lantern = 1\n"}, "Go on")
     answer = ask(repo.path, "lantern")
@@ -308,7 +308,7 @@ def test_a_huge_commit_is_known_in_part_and_counted(repo: Repo):
     assert found(ask(repo.path, "import", CommitFilters(paths=["many/69.py"]))) == [repo.id("HEAD~1")]
 
 
-def test_a_timeline_has_every_month(repo: Repo, told: dict[str, bytes]):
+def test_a_timeline_has_every_month(repo: Repo, project: dict[str, bytes]):
     repo.clock += 86_400 * 70
     repo.commit({"late.py": CACHE}, "Cache lookup")
     months = ask(repo.path, "cache lookup", timeline=True).timeline
@@ -317,7 +317,7 @@ def test_a_timeline_has_every_month(repo: Repo, told: dict[str, bytes]):
     assert months[2].commits == 1
 
 
-def test_runs_cover_a_history_and_keep_their_places():
+def test_runs_cover_a_history_and_stay_when_it_grows():
     ids = [os.urandom(20) for _ in range(1500)]
     places = list(runs(ids))
     assert [start for start, _ in places] == [0, *(end for _, end in places[:-1])]
@@ -327,7 +327,7 @@ def test_runs_cover_a_history_and_keep_their_places():
     assert len(set(places) - set(longer)) <= 9
 
 
-def test_a_collection_keeps_what_branches_need(repo: Repo, told: dict[str, bytes]):
+def test_a_collection_keeps_what_branches_need(repo: Repo, project: dict[str, bytes]):
     ask(repo.path, "cache lookup")
     repo.git("commit", "--amend", "--quiet", "--message", "Something else")
     ask(repo.path, "cache lookup")
@@ -345,12 +345,12 @@ def test_a_collection_keeps_what_branches_need(repo: Repo, told: dict[str, bytes
     assert not (repo.path / ".git/ctx/history").exists()
 
 
-def test_nothing_need_be_writable(repo: Repo, told: dict[str, bytes]):
+def test_a_read_only_repository_answers(repo: Repo, project: dict[str, bytes]):
     (repo.path / ".git/ctx").write_text("in the way\n")
-    assert found(ask(repo.path, "cache lookup", asks=FIRST, limit=1)) == [told["come"]]
+    assert found(ask(repo.path, "cache lookup", asks=FIRST, limit=1)) == [project["come"]]
 
 
-def test_the_similarity_of_a_commit_that_says_it_everywhere_is_at_most_one(repo: Repo):
+def test_the_score_of_a_commit_that_matches_everywhere_is_at_most_one(repo: Repo):
     repo.commit({"readme.md": "# A parser of invoices\n"}, "Start")
     best = repo.commit({"retry_request.py": "retry_request = retry_request\n" * 3}, "retry request")
     half = repo.commit({"other.py": "def parse(invoice):\n    return invoice\n"}, "Parse a request")

@@ -1,4 +1,4 @@
-"""The parts of a score add up to it, and what a file is can be read in them."""
+"""The parts of a score add up to it, and one of them is the kind of the file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_parts_add_up(repo: Repo, text: str) -> None:
         assert one.hit.score == round(1 / (1 + exp(-one.margin)), 6)
 
 
-def test_what_a_file_is_counts_unless_it_is_asked_for(repo: Repo) -> None:
+def test_the_kind_of_a_file_costs_score_unless_requested(repo: Repo) -> None:
     repo = shop(repo)
     tests = [one for path, one in answer(repo, "renew the session") if path == "tests/test_sessions.py"]
     assert tests
@@ -45,8 +45,8 @@ def test_what_a_file_is_counts_unless_it_is_asked_for(repo: Repo) -> None:
     assert not any("a test" in one.parts for one in tests)
 
 
-def test_a_test_loses_less_where_one_bare_name_is_asked_for(repo: Repo) -> None:
-    """It may be the name of something that only a test defines."""
+def test_a_test_loses_less_for_a_query_of_one_bare_name(repo: Repo) -> None:
+    """Only a test may define the name."""
     repo = shop(repo)
 
     def loss(text: str) -> float:
@@ -57,18 +57,18 @@ def test_a_test_loses_less_where_one_bare_name_is_asked_for(repo: Repo) -> None:
     assert loss("renew the session") < loss("renewSession") < 0
 
 
-def test_further_rows_of_a_file_lose(repo: Repo) -> None:
+def test_further_rows_of_a_file_lose_score(repo: Repo) -> None:
     seen = set()
     for path, one in answer(shop(repo), "session", 50):
         assert (FURTHER_ROW in one.parts) == (path in seen)
         seen.add(path)
 
 
-def test_every_feature_is_of_one_kind() -> None:
+def test_every_feature_has_one_kind_of_evidence() -> None:
     assert set(GROUPS) == set(FEATURES)
     assert len(set(FEATURES)) == len(FEATURES)
 
 
-def test_nothing_has_no_reasons(repo: Repo) -> None:
+def test_an_answer_without_hits_has_no_reasons(repo: Repo) -> None:
     repo.commit({"a.py": "x = 1\n"})
     assert answer(repo, "zebra") == [] or answer(repo, "zebra")[0][0] == "a.py"

@@ -17,11 +17,11 @@ QUERIES = [
     if not line.startswith("#")
 ]
 ALLOWED = 5
-"""Questions that may miss their rank: a newly trained ranker errs here and there, but not more often."""
+"""Questions that may miss their rank, so that a newly trained ranker can pass."""
 
 
 def shop(repo: Repo) -> Repo:
-    """The project of `golden_project.txt`: each file stands below a line with its path."""
+    """The project of `golden_project.txt`, in which a line with its path precedes each file."""
     files = {}
     for part in (HERE / "golden_project.txt").read_text().split("\n=== "):
         path, _, text = part.removeprefix("=== ").partition("\n")
@@ -32,7 +32,7 @@ def shop(repo: Repo) -> Repo:
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """At which rank each question has its file, 99 where it is not in the answer."""
+    """Rank of the expected file of each question, 99 if it is not in the answer."""
     repo = Repo(tmp_path_factory.mktemp("golden"))
     repo.git("-c", "init.defaultBranch=main", "init", "--quiet")
     shop(repo)
@@ -45,16 +45,16 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     return found
 
 
-def test_the_files_that_answer_come_first(ranks: dict[str, int]) -> None:
+def test_expected_files_come_first(ranks: dict[str, int]) -> None:
     late = [(query, path, ranks[query]) for query, path, rank in QUERIES if ranks[query] > int(rank)]
     assert len(late) <= ALLOWED, late
 
 
-def test_no_answer_is_far_down(ranks: dict[str, int]) -> None:
+def test_no_expected_file_ranks_low(ranks: dict[str, int]) -> None:
     assert {query: rank for query, rank in ranks.items() if rank > 5} == {}
 
 
-def test_a_name_leads_to_its_definition(ranks: dict[str, int]) -> None:
+def test_a_name_finds_its_definition(ranks: dict[str, int]) -> None:
     names = [query for query, *_ in QUERIES if " " not in query and not query.islower()]
     names += [query for query, *_ in QUERIES if "_" in query]
     assert len(names) > 10

@@ -1,4 +1,4 @@
-"""The order of an answer is a matter of the tree alone, and files come before further rows of one file."""
+"""The order depends on the tree alone, and files come before further rows of one file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def answer(repo: Repo, query: str, **options: object) -> list[Hit]:
         return index.search(query, **options).hits  # type: ignore[arg-type]
 
 
-def test_the_way_to_a_tree_does_not_matter(project: Repo, make_repo) -> None:
+def test_the_order_does_not_depend_on_how_a_tree_was_indexed(project: Repo, make_repo) -> None:
     revisions = project.git("rev-list", "--reverse", "HEAD").decode().split()
     with ctx.open(project.path) as index:
         for revision in revisions:
@@ -57,8 +57,8 @@ def test_the_way_to_a_tree_does_not_matter(project: Repo, make_repo) -> None:
         assert answer(project, query) == answer(clone, query)
 
 
-def test_of_many_files_the_tree_says_which_are_looked_at(repo: Repo, make_repo) -> None:
-    """Some of them say exactly as much as the last one that is looked at."""
+def test_candidates_among_many_ties_depend_on_the_tree_alone(repo: Repo, make_repo) -> None:
+    """Some have exactly the evidence of the last candidate."""
     for turn in range(3):
         files = {
             f"src/{topic}/part_{turn}_{number}.py": module(topic, 1) + f"\n# {turn} {number}\n"
@@ -77,18 +77,18 @@ def test_of_many_files_the_tree_says_which_are_looked_at(repo: Repo, make_repo) 
             assert hits == answer(clone, query, limit=limit)
 
 
-def test_a_file_is_found_by_what_it_is_about(project: Repo) -> None:
+def test_a_file_is_found_by_its_topic(project: Repo) -> None:
     for topic in TOPICS:
         assert answer(project, f"how is a {topic} renewed")[0].path == f"src/{topic}.py"
         assert answer(project, f"renew_{topic}_2")[0].symbol == f"renew_{topic}_2"
 
 
-def test_tests_come_first_only_where_they_are_asked_for(project: Repo) -> None:
+def test_tests_come_first_only_if_requested(project: Repo) -> None:
     assert answer(project, "tests of the parser")[0].path == "tests/test_parser.py"
     assert answer(project, "the parser")[0].path == "src/parser.py"
 
 
-def test_documentation_stands_with_the_code_only_where_it_is_asked_for(project: Repo) -> None:
+def test_documentation_ranks_with_code_only_if_requested(project: Repo) -> None:
     project.commit(
         {
             "GUIDE.md": "# Things\n\n## Installing\n\nInstall the plugins with `things install`.\n",
@@ -96,16 +96,16 @@ def test_documentation_stands_with_the_code_only_where_it_is_asked_for(project: 
         }
     )
 
-    def page(query: str) -> list[bytes]:
+    def page(query: str) -> list[str]:
         return [hit.path for hit in answer(project, query, limit=5)]
 
     for query in ("how do I install the plugins", "plugins: install instructions", "the guide to plugins"):
-        assert b"GUIDE.md" in page(query)[:3]
-    assert page("install the plugins")[0] == b"src/install.py"
-    assert b"GUIDE.md" not in page("install the plugins")
+        assert "GUIDE.md" in page(query)[:3]
+    assert page("install the plugins")[0] == "src/install.py"
+    assert "GUIDE.md" not in page("install the plugins")
 
 
-def test_the_newer_version_of_a_folder_comes_first_unless_a_version_is_asked_for(repo: Repo) -> None:
+def test_the_newer_version_of_a_directory_comes_first_unless_a_version_is_requested(repo: Repo) -> None:
     repo.commit(
         {
             f"{folder}/{topic}.py": module(topic) + f"\n# {folder}\n"
@@ -120,13 +120,13 @@ def test_the_newer_version_of_a_folder_comes_first_unless_a_version_is_asked_for
     assert answer(repo, "renew the session in v1")[0].path == "pkg/v1/session.py"
 
 
-def test_one_file_does_not_fill_the_page(project: Repo) -> None:
+def test_one_file_does_not_fill_the_answer(project: Repo) -> None:
     hits = answer(project, "renew a store before its limit", limit=8)
     assert len({hit.path for hit in hits}) >= 6
     assert len({(hit.path, hit.position) for hit in hits}) == len(hits)
 
 
-def test_of_a_file_of_many_chunks_there_are_as_many_as_are_wanted(repo: Repo) -> None:
+def test_a_file_of_many_chunks_fills_the_limit(repo: Repo) -> None:
     repo.commit({"src/session.py": module("session", 80)})
     for limit in (3, 30, 70):
         hits = answer(repo, "how is renew_session_57 called", limit=limit)
@@ -141,14 +141,14 @@ def test_scores_are_sorted_and_in_range(project: Repo) -> None:
         assert all(0.0 <= score <= 1.0 for score in scores)
 
 
-def test_a_filter_leaves_out_and_changes_nothing_else(project: Repo) -> None:
+def test_a_filter_only_leaves_hits_out(project: Repo) -> None:
     within = answer(project, "renew the session", paths=["src"], limit=50)
     assert within
-    assert all(hit.path.startswith(b"src/") for hit in within)
+    assert all(hit.path.startswith("src/") for hit in within)
     assert within[0].path == "src/session.py"
 
 
-def test_a_search_imports_nothing_that_trains() -> None:
+def test_a_search_imports_no_training_package() -> None:
     code = (
         "import sys, ctx.search.hits, ctx.ranking.gbdt; ctx.ranking.gbdt.file_ranker();"
         "print([name for name in ('lightgbm', 'scipy', 'sklearn', 'pandas') if name in sys.modules])"
@@ -157,8 +157,8 @@ def test_a_search_imports_nothing_that_trains() -> None:
     assert run.stdout == "[]\n"
 
 
-def test_the_definition_that_is_called_so_is_what_is_shown_of_its_file(project: Repo) -> None:
-    """Another function of the file has the word many times."""
+def test_the_definition_with_the_name_is_shown_of_its_file(project: Repo) -> None:
+    """Another function of the file repeats the word."""
     much = "".join(
         f"    # the url of the ledger, for url {n}\n    url_ledger = bind_url_ledger({n})\n"
         for n in range(15)
@@ -173,7 +173,7 @@ def test_the_definition_that_is_called_so_is_what_is_shown_of_its_file(project: 
 @pytest.mark.parametrize(
     "name", ["keep_ledger_within_limit", "keepLedgerWithinTheGivenLimitOfStore", "is_ledger", "ledgerFor"]
 )
-def test_what_is_called_just_what_the_query_says_comes_first(
+def test_a_definition_named_like_the_whole_query_comes_first(
     project: Repo, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = " ".join(words_of(name))

@@ -13,7 +13,7 @@ from ctx.text.terms import term_hash
 from ctx.text.vocabulary import compound_hashes
 
 
-def test_many_terms_are_found_as_each_alone() -> None:
+def test_a_lookup_of_many_terms_equals_single_lookups() -> None:
     chance = np.random.default_rng(3)
     terms = chance.integers(0, 1 << 36, 40)
     pairs = np.unique(chance.integers(0, 40 * 5000, 6000))
@@ -28,7 +28,7 @@ def test_many_terms_are_found_as_each_alone() -> None:
         assert times[place == number].tolist() == counts.tolist()
 
 
-def test_no_terms_give_nothing() -> None:
+def test_a_lookup_of_no_terms_is_empty() -> None:
     postings = Postings(encode(pack(*np.array([[5], [1], [1]]))), 2)
     for found in postings.find(np.zeros(0, dtype=np.int64)):
         assert len(found) == 0
@@ -73,12 +73,12 @@ def test_the_words_of_a_path(path: bytes, words: str, in_name: int, name: str) -
     assert read.name == (compound_hashes([name])[0] if in_name > 1 else term_hash(name))
 
 
-def test_odd_paths_are_read() -> None:
+def test_unusual_paths_are_read() -> None:
     for path in (b"\xff\xfe", b"...", b"a/\xe6\x97\xa5.py", b"-", b"x/" * 500 + b"y.c"):
         read_paths([path])
 
 
-def test_a_query_means_whole_names() -> None:
+def test_whole_names_of_a_query() -> None:
     query = prepare("where does the session store expire")
     hashes = {whole.hash for whole in query.whole_names}
     assert compound_hashes(["SessionStore"])[0] in hashes

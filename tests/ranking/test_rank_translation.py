@@ -1,4 +1,4 @@
-"""Questions in other languages reach English identifiers, and English ones are left alone."""
+"""Questions in other languages find English identifiers, and English ones are not translated."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ SAID = [
 
 
 @pytest.mark.parametrize(("text", "language", "english"), SAID)
-def test_a_question_is_said_in_english(text: str, language: str, english: str) -> None:
+def test_a_question_is_translated_to_english(text: str, language: str, english: str) -> None:
     rendering = translate(text)
     assert rendering is not None
     assert (rendering.language, rendering.text) == (language, english)
 
 
 def english_texts() -> list[str]:
-    """Sentences in English and names in code: the documents and the sources of this project, line by line."""
+    """Sentences in English and names in code: the lines of the documents and sources of this project."""
     pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
     lines = [
         line
@@ -64,7 +64,7 @@ def english_texts() -> list[str]:
     return [*lines, *(line.split("\t")[0] for line in queries if line.isascii()), *sorted(names)]
 
 
-def test_english_is_left_alone() -> None:
+def test_english_is_not_translated() -> None:
     texts = english_texts()
     assert len(texts) > 15_000
     assert [text for text in texts if translate(text) is not None] == []
@@ -83,7 +83,7 @@ def test_an_english_query_is_the_same_without_the_lexicon(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "?!", "_", "é", "的", "が", "가", "\ud800", "ß" * 5000, "x" * 9, "۱۲۳", "😀"]
 )
-def test_odd_texts_are_read(text: str) -> None:
+def test_unusual_texts_are_read(text: str) -> None:
     translate(text)
     prepare(text)
 
@@ -105,13 +105,13 @@ def test_the_lexicon_is_well_formed() -> None:
         ] == []
 
 
-def test_no_language_has_the_words_that_are_plain_english() -> None:
+def test_no_language_translates_plain_english_words() -> None:
     for language in LANGUAGES:
         lexicon = translation._lexicon(language)
         assert not translation._PLAIN_ENGLISH & (lexicon.functions | lexicon.questions.keys()), language
 
 
-def test_terms_say_what_they_were_translated_from() -> None:
+def test_terms_name_their_source_word() -> None:
     query = prepare("где обновляется SessionStore пользователя")
     found = {term.word: term.source for term in query.terms if term.origin == TRANSLATION}
     assert found["user"] == "пользователя"
@@ -119,7 +119,7 @@ def test_terms_say_what_they_were_translated_from() -> None:
     assert "session" not in found
 
 
-def test_what_a_tree_lacks_of_a_translated_word_is_not_missed() -> None:
+def test_meanings_missing_from_a_tree_get_no_weight() -> None:
     weights = np.array([1.0, 0.5, 1.0])
     one = [Alternatives([[0], [1]], [2])]
 
@@ -161,7 +161,7 @@ def test_other_languages_find_the_file(repo: Repo, question: str) -> None:
         assert index.search(question).hits[0].path == "server/sessions.py"
 
 
-def test_words_that_stand_in_comments_still_count(repo: Repo) -> None:
+def test_untranslated_words_in_comments_count(repo: Repo) -> None:
     repo.commit({**SHOP, "server/dictionary.py": "def dictionary(words):\n    return set(words)\n"})
     with ctx.open(repo.path) as index:
         assert index.search("分词词典").hits[0].path == "server/words.py"

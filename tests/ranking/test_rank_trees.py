@@ -1,4 +1,4 @@
-"""The trees as arrays say what the trees say, and fit what the program computes."""
+"""Ensembles as arrays equal a walk through their trees, and fit the features of the program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def grow(chance: random.Random, leaves: int) -> Node:
 
 
 def walk(node: Node, row: np.ndarray) -> float:
-    """What a tree says of one candidate, as trees are usually read."""
+    """Value of a tree for one candidate, by a walk from the root."""
     while not isinstance(node, float):
         feature, threshold, left, right = node
         node = right if row[feature] > threshold else left
@@ -40,7 +40,7 @@ def walk(node: Node, row: np.ndarray) -> float:
 
 
 def packed(trees: list[Node]) -> arrays.Arrays:
-    """The trees as the arrays that a ranker file has."""
+    """The trees as arrays of a ranker file."""
     feature = np.zeros((len(trees), LEAVES - 1), dtype=np.uint8)
     threshold = np.full(feature.shape, np.inf, dtype=np.float32)
     mask = np.full(feature.shape, (1 << LEAVES) - 1, dtype=np.uint8)
@@ -69,7 +69,7 @@ def packed(trees: list[Node]) -> arrays.Arrays:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_all_candidates_at_once_get_what_each_would_get_alone(seed: int) -> None:
+def test_a_batch_of_candidates_equals_single_candidates(seed: int) -> None:
     chance = random.Random(seed)
     trees = [grow(chance, chance.randint(1, LEAVES)) for _ in range(20)]
     table = np.random.default_rng(seed).random((50, len(FEATURES)), dtype=np.float32)
@@ -78,7 +78,7 @@ def test_all_candidates_at_once_get_what_each_would_get_alone(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_contributions_add_up_and_name_only_features_on_the_way(seed: int) -> None:
+def test_contributions_add_up_and_name_only_tested_features(seed: int) -> None:
     chance = random.Random(seed)
     trees = [grow(chance, chance.randint(1, LEAVES)) for _ in range(20)]
     table = np.random.default_rng(seed).random((50, len(FEATURES)), dtype=np.float32)
@@ -86,12 +86,12 @@ def test_contributions_add_up_and_name_only_features_on_the_way(seed: int) -> No
     steps = ensemble.contributions(table)
     assert (steps.sum(axis=1) == np.rint(ensemble.margins(table) * UNIT)).all()
     for row, own in zip(table, steps, strict=True):
-        asked = set().union(*(asked_on_the_way(tree, row) for tree in trees))
+        asked = set().union(*(features_on_the_path(tree, row) for tree in trees))
         assert set(np.flatnonzero(own[:-1]).tolist()) <= asked
 
 
-def asked_on_the_way(node: Node, row: np.ndarray) -> set[int]:
-    """The features between the root and the leaf of one candidate."""
+def features_on_the_path(node: Node, row: np.ndarray) -> set[int]:
+    """Features tested between the root and the leaf of one candidate."""
     asked = set()
     while not isinstance(node, float):
         feature, threshold, left, right = node

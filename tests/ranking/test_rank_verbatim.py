@@ -1,4 +1,4 @@
-"""A query that looks pasted is answered by what says it to the letter."""
+"""A query that looks pasted finds code with the same text."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ FILES = {
         ("\x00 \ud800 ''", 0),
     ],
 )
-def test_what_looks_pasted(text: str, lines: int) -> None:
+def test_detection_of_pasted_queries(text: str, lines: int) -> None:
     found = pasted(without_frames(text))
     assert len(found) == lines
     assert all(len(line) >= LEAST and [token.lower() for token in line] == line for line in found)
 
 
 @given(*[st.lists(st.sampled_from("abc"), max_size=24)] * 2)
-def test_the_longest_run_is_the_longest(asked: list[str], text: list[str]) -> None:
+def test_the_longest_common_run(asked: list[str], text: list[str]) -> None:
     spans = [asked[a:b] for a in range(len(asked)) for b in range(a + LEAST, len(asked) + 1)]
     there = [span for span in spans if any(text[at : at + len(span)] == span for at in range(len(text)))]
     run = list(longest_run(asked, text))
@@ -71,26 +71,26 @@ def answer(repo: Repo, query: str, **options: object) -> list[Hit]:
 PASTED = "LedgerError: the ledger /var/books.txt cannot be opened for reading: is it missing?"
 
 
-def test_a_message_is_answered_by_the_code_that_says_it(repo: Repo) -> None:
+def test_a_message_finds_the_code_that_emits_it(repo: Repo) -> None:
     repo.commit(FILES)
     first = answer(repo, PASTED)[0]
     assert (first.path, first.symbol) == ("src/odd.py", "first")
     assert answer(repo, "how is the ledger opened for reading")[0].path == "src/books.py"
 
 
-def test_so_is_a_message_that_is_not_committed(repo: Repo) -> None:
+def test_a_message_finds_uncommitted_code(repo: Repo) -> None:
     repo.commit({"src/books.py": FILES["src/books.py"]})
     (repo.path / "src" / "odd.py").write_text(FILES["src/odd.py"])
     assert answer(repo, PASTED)[0].path == "src/odd.py"
     assert answer(repo, PASTED, overlay="committed")[0].path == "src/books.py"
 
 
-def test_filters_hold_for_what_is_read(repo: Repo) -> None:
+def test_filters_apply_to_texts_that_are_read(repo: Repo) -> None:
     repo.commit(FILES)
     assert {hit.path for hit in answer(repo, PASTED, paths=["src/books.py"])} == {"src/books.py"}
 
 
-def test_a_range_is_answered_by_its_own_chunks(repo: Repo) -> None:
+def test_a_range_reads_only_its_own_chunks(repo: Repo) -> None:
     repo.commit({"src/books.py": FILES["src/books.py"]})
     repo.commit({"src/odd.py": FILES["src/odd.py"]})
     with ctx.open(repo.path) as index:
@@ -98,7 +98,7 @@ def test_a_range_is_answered_by_its_own_chunks(repo: Repo) -> None:
     assert hits[0].symbol == "first"
 
 
-def test_the_explanation_says_so(repo: Repo) -> None:
+def test_the_explanation_names_verbatim_text(repo: Repo) -> None:
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
         files = index.search_files(PASTED).hits
@@ -117,7 +117,7 @@ def test_a_message_below_a_long_trace_is_found(repo: Repo) -> None:
     assert answer(repo, trace)[0].path == "src/odd.py"
 
 
-def test_code_that_says_it_comes_before_what_quotes_it_filled_in(repo: Repo) -> None:
+def test_emitting_code_comes_before_quotes_with_values_filled_in(repo: Repo) -> None:
     quoted = f"{PASTED} See the documentation for tests."
     tests = {
         f"tests/test_{n}.py": f"def test_{n}():\n    assert failed({n}) == {quoted!r}\n" for n in range(80)
@@ -126,14 +126,14 @@ def test_code_that_says_it_comes_before_what_quotes_it_filled_in(repo: Repo) -> 
     assert answer(repo, quoted)[0].path == "src/odd.py"
 
 
-def test_scores_far_away_are_numbers(repo: Repo) -> None:
+def test_extreme_scores_are_numbers(repo: Repo) -> None:
     repo.commit(
         {"src/many.py": "".join(f"\n\ndef step_{n}(a):\n" + f"    turn(a, {n})\n" * 60 for n in range(250))}
     )
     assert len(answer(repo, "turn the step", limit=400)) > 200
 
 
-def test_how_many_are_wanted_does_not_change_their_order(repo: Repo) -> None:
+def test_the_limit_does_not_change_the_order(repo: Repo) -> None:
     repo.commit({f"src/{n % 9}/ledger_{n}.py": f"# {n}\n" + ABOUT[: 300 + 7 * n] for n in range(90)})
     few, many = (answer(repo, "open the ledger for reading", limit=limit) for limit in (10, 50))
     assert [(hit.path, hit.position) for hit in few] == [(hit.path, hit.position) for hit in many[:10]]

@@ -41,7 +41,7 @@ def checkout(project: str, folder: Path) -> Repo:
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], int]:
-    """At which rank each question has a file that answers it, 99 where none does that is there."""
+    """Best rank of an expected file of each question, 99 if none is in the answer."""
     found = {}
     for project in PACKAGES:
         repo = checkout(project, tmp_path_factory.mktemp("well-known") / project)
@@ -58,7 +58,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], int
 
 
 @pytest.mark.xdist_group("well known")
-def test_the_files_that_answer_come_first(ranks: dict[tuple[str, str], int]) -> None:
+def test_expected_files_come_first(ranks: dict[tuple[str, str], int]) -> None:
     assert len(ranks) > 0.9 * len(QUESTIONS)
     late = [
         (project, question, ranks[project, question])
@@ -69,5 +69,5 @@ def test_the_files_that_answer_come_first(ranks: dict[tuple[str, str], int]) -> 
 
 
 @pytest.mark.xdist_group("well known")
-def test_no_answer_is_far_down(ranks: dict[tuple[str, str], int]) -> None:
+def test_no_expected_file_ranks_low(ranks: dict[tuple[str, str], int]) -> None:
     assert sum(rank > 5 for rank in ranks.values()) <= 1, ranks

@@ -1,4 +1,4 @@
-"""A search of what differs finds what the diff has, each chunk in its tree, and nothing else."""
+"""A search of a range finds the chunks of the diff, each in its tree, and nothing else."""
 
 from __future__ import annotations
 
@@ -111,20 +111,20 @@ def test_added_modified_and_removed(project: Repo) -> None:
     assert (answer.commit, answer.tree) == (project.id("HEAD").hex(), project.id("HEAD^{tree}").hex())
 
 
-def test_records_for_programs_say_which_side_their_lines_are_of(project: Repo) -> None:
+def test_json_records_name_the_side_of_their_lines(project: Repo) -> None:
     done = program("search", "price", "--in", "HEAD~1..HEAD", "-z", cwd=project.path)
     fields = done.out.decode().split("\0")[:-1]
     hits = [fields[at : at + 7] for at in range(0, len(fields), 7)]
     assert {(symbol, state, side) for _, _, _, symbol, _, state, side in hits} == EXPECTED
 
 
-def test_the_other_way_round(project: Repo) -> None:
+def test_a_reversed_range(project: Repo) -> None:
     turned = {ADDED: REMOVED, REMOVED: ADDED, MODIFIED: MODIFIED}
     answer = ask(project, "HEAD..HEAD~1")
     assert {(symbol, turned[state]) for symbol, state, _ in shown(answer)} == {one[:2] for one in EXPECTED}
 
 
-def test_what_is_not_committed_and_what_is_staged(project: Repo) -> None:
+def test_uncommitted_and_staged_changes(project: Repo) -> None:
     project.git("reset", "-q", "--hard", "HEAD~1")
     change(project, AFTER)
     answer = ask(project, "HEAD")
@@ -146,7 +146,7 @@ def test_one_commit_and_the_first_one(project: Repo) -> None:
     assert first.comparison.revision == "nothing"
 
 
-def test_three_dots_are_since_the_parting(project: Repo) -> None:
+def test_three_dots_start_at_the_merge_base(project: Repo) -> None:
     project.branch("topic", "HEAD~1")
     project.commit({"topic.py": function("topic_price", "price = 9")})
     answer = ask(project, "main...topic")
@@ -166,7 +166,7 @@ def test_filters_and_limits(project: Repo) -> None:
         assert len(index.search("price", within="HEAD~1..HEAD", limit=2).hits) == 2
 
 
-def test_nothing_is_embedded_but_what_the_trees_lack(project: Repo) -> None:
+def test_only_missing_documents_are_embedded(project: Repo) -> None:
     with ctx.open(project.path) as index:
         index.index("HEAD~1")
         index.index("HEAD")
@@ -176,7 +176,7 @@ def test_nothing_is_embedded_but_what_the_trees_lack(project: Repo) -> None:
         assert after.keys() == before.keys()
 
 
-def test_a_copy_of_a_file_is_told_by_its_own_path(project: Repo) -> None:
+def test_a_copy_of_a_file_has_its_own_path(project: Repo) -> None:
     project.commit({"copy.py": BEFORE["kept.py"]})
     (hit,) = ask(project, "HEAD^!").hits
     assert (hit.path, hit.also_at) == ("copy.py", ("kept.py",))
@@ -208,7 +208,7 @@ def test_scores_do_not_depend_on_how_the_trees_were_indexed(project: Repo, tmp_p
         ("HEAD^{tree}^!", UnknownRevision, "is a tree, which has no parent"),
     ],
 )
-def test_ranges_that_are_none(project: Repo, within: str, error: type[CtxError], words: str) -> None:
+def test_invalid_ranges(project: Repo, within: str, error: type[CtxError], words: str) -> None:
     project.git("branch", "orphan", project.git("commit-tree", "-m", "alone", "HEAD^{tree}").decode())
     with pytest.raises(error) as raised:
         ask(project, within)
@@ -233,7 +233,7 @@ def test_shallow_bare_and_unborn(project: Repo, tmp_path: Path, make_repo: Calla
         ask(make_repo("unborn"), "HEAD")
 
 
-def test_a_partial_clone_says_what_it_lacks(project: Repo, tmp_path: Path) -> None:
+def test_a_partial_clone_reports_missing_objects(project: Repo, tmp_path: Path) -> None:
     project.git("config", "uploadpack.allowFilter", "true")
     partial = tmp_path / "partial"
     url = f"file://{project.path}"
@@ -246,7 +246,7 @@ def test_a_partial_clone_says_what_it_lacks(project: Repo, tmp_path: Path) -> No
     for revision in ("HEAD~1", "HEAD"):
         assert program("index", "--fetch", revision, cwd=partial).status == 0
     assert shown(ask(Repo(partial), "HEAD~1..HEAD")) == EXPECTED
-    # Only one end lacks something now, and a merge base has no name but its id.
+    # Only one end misses objects now, and a merge base has only its id.
     other = partial.parent / "other"
     subprocess.run([*command[:-1], str(other)], check=True)
     assert program("index", "--fetch", cwd=other).status == 0
@@ -258,18 +258,18 @@ def test_a_partial_clone_says_what_it_lacks(project: Repo, tmp_path: Path) -> No
         assert answer.message == f"{lacks.format(name)} what is missing"
         assert answer.comparison is not None
         assert answer.comparison.files == 3
-    # What git itself then brings, filter or not.
+    # The objects that git itself fetches then.
     repo = Repo(partial.parent / "whole")
     subprocess.run([*command[:-1], str(repo.path)], check=True)
     repo.git(*FETCH_ALL.split()[1:])
     assert shown(ask(repo, "HEAD~1..HEAD")) == EXPECTED
 
 
-def test_files_that_are_here_are_compared_where_others_are_not(repo: Repo, tmp_path: Path) -> None:
-    """A clone without its large blobs, some of which were changed, added, removed and moved."""
+def test_present_files_are_compared_if_others_are_missing(repo: Repo, tmp_path: Path) -> None:
+    """A clone without large blobs, some of which were changed, added, removed and moved."""
     large = "".join(f"large_{number} = {number}\n" for number in range(9000))
     names = [f"data/{name}.py" for name in ("changed", "gone", "moved", "kept")]
-    # Further apart than one command line reaches, so that not all of them can be named on it.
+    # Too many for one command line.
     deep = "/".join(["many" * 50] * 10)
     many = {f"{deep}/{number}.py": f"def f{number}_price():\n    a = 1\n" for number in range(60)}
     repo.commit({**BEFORE, **many, **{name: f"{large}# {name}\n" for name in names}})
@@ -299,7 +299,7 @@ def test_files_that_are_here_are_compared_where_others_are_not(repo: Repo, tmp_p
 
 
 def test_random_histories_show_only_lines_of_the_diff(repo: Repo) -> None:
-    """Against `git diff`, read in another way: what is told is in it, and all of it is told."""
+    """The changed lines are exactly those of `git diff`, parsed independently."""
     chance = random.Random(5)
     names = [f"file{number}.py" for number in range(6)]
     functions = {name: [f"do_{name[:-3]}_{n}" for n in range(5)] for name in names}
@@ -335,7 +335,7 @@ def line_of(content: dict[str, str], path: bytes, line: int) -> str:
 
 
 def lines_of_diff(repo: Repo, old: str, new: str) -> tuple[set[tuple[bytes, int]], set[tuple[bytes, int]]]:
-    """The lines that `git diff` takes out and adds, counted line by line with their context."""
+    """The lines that `git diff` removes and adds, counted with their context."""
     removed: set[tuple[bytes, int]] = set()
     added: set[tuple[bytes, int]] = set()
     path = b""

@@ -1,4 +1,4 @@
-"""What is said of a file is there: contributions add up, and words are claimed as they stand in the text."""
+"""Evidence is correct: contributions add up, and words are reported as they occur in the text."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_contributions_add_up_and_files_are_those_of_a_search(repo: Repo, query:
         ("def a():\n    renew = 1\n", "erneuert", "translation", ["renew"]),
     ],
 )
-def test_a_word_is_claimed_as_it_stands(
+def test_a_word_is_reported_as_it_occurs(
     repo: Repo, text: str, query: str, origin: str, words: list[str]
 ) -> None:
     repo.commit({"a.py": text})
@@ -88,7 +88,7 @@ def test_a_word_is_claimed_as_it_stands(
     assert (lexical["origin"], lexical["found"], lexical["lines"]) == (origin, words, [2])
 
 
-def test_words_that_make_a_name_are_told_as_an_identifier(repo: Repo) -> None:
+def test_words_that_form_a_name_are_an_identifier(repo: Repo) -> None:
     repo.commit(SHOP)
     found = answer(repo, "session store")
     compound = [
@@ -99,7 +99,7 @@ def test_words_that_make_a_name_are_told_as_an_identifier(repo: Repo) -> None:
     assert [term.origin for term in found.terms] == ["stem", "stem", "identifier"]
 
 
-def test_names_that_are_defined_are_evidence(repo: Repo) -> None:
+def test_defined_names_are_evidence(repo: Repo) -> None:
     repo.commit(SHOP)
     symbols = said(hit(answer(repo, "SessionStore"), "server/sessions.py"), "symbol")
     assert next((one["symbol"], one["origin"]) for one in symbols) == ("SessionStore", "literal")
@@ -107,7 +107,7 @@ def test_names_that_are_defined_are_evidence(repo: Repo) -> None:
     assert [(one["symbol"], one["origin"]) for one in symbols] == [("refund_payment", "stem")]
 
 
-def test_words_of_a_path_and_words_near_them(repo: Repo) -> None:
+def test_words_of_a_path_and_similar_words(repo: Repo) -> None:
     repo.commit({"remove/a.py": "tree = 1\n", "session/b.py": "y = 1\n"})
     found = answer(repo, "delete a tree")
     near = said(hit(found, "remove/a.py"), "path")
@@ -119,7 +119,7 @@ def test_words_of_a_path_and_words_near_them(repo: Repo) -> None:
     ]
 
 
-def test_edges_between_answers_are_evidence(repo: Repo) -> None:
+def test_edges_between_hits_are_evidence(repo: Repo) -> None:
     repo.commit(SHOP)
     found = answer(repo, "renew the session of a user")
     edges = {
@@ -133,7 +133,7 @@ def test_edges_between_answers_are_evidence(repo: Repo) -> None:
     assert "is tested by test_sessions.py" in hit(found, "server/sessions.py").reasons
 
 
-def test_whether_tests_are_asked_for(repo: Repo) -> None:
+def test_the_request_for_tests_is_evidence(repo: Repo) -> None:
     repo.commit(SHOP)
     test = hit(answer(repo, "renew the session"), "tests/test_sessions.py")
     assert said(test, "test_intent") == [
@@ -153,7 +153,7 @@ def test_whether_tests_are_asked_for(repo: Repo) -> None:
     }
 
 
-def test_what_the_past_says_is_named(repo: Repo) -> None:
+def test_the_contribution_of_history_is_named(repo: Repo) -> None:
     repo.commit(SHOP, "open the shop")
     repo.commit({"server/users.py": SHOP["server/users.py"] + "\n"}, "renew the session of users")
     repo.git("config", "ctx.fit", "true")
@@ -167,7 +167,7 @@ def test_what_the_past_says_is_named(repo: Repo) -> None:
         assert sum(each.contributions.values()) == pytest.approx(each.margin, abs=1e-9)
 
 
-def test_a_text_that_is_gone_claims_no_word(repo: Repo) -> None:
+def test_a_missing_text_reports_no_word(repo: Repo) -> None:
     repo.commit({"a.py": "def renew():\n    pass\n", "b.py": "x = 1\n"})
     answer(repo, "renew")
     repo.delete_object(repo.id("HEAD:a.py"))
@@ -177,7 +177,7 @@ def test_a_text_that_is_gone_claims_no_word(repo: Repo) -> None:
     assert [excerpt.text for excerpt in one.excerpts] == [None]
 
 
-def test_excerpts_keep_to_their_budget(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excerpts_stay_within_their_budget(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.commit({f"renew{n}.py": f"def renew_{n}():\n" + "    session = 1\n" * 40 for n in range(8)})
     monkeypatch.setattr(answering, "EXCERPT_BUDGET", 2000)
     found = answer(repo, "renew session")
@@ -205,19 +205,19 @@ def test_the_same_tree_gives_the_same_answer(repo: Repo) -> None:
     assert one.hits == other.hits
 
 
-def test_a_text_may_have_a_word_of_like_meaning(repo: Repo) -> None:
+def test_a_similar_word_in_the_text_is_evidence(repo: Repo) -> None:
     repo.commit({**SHOP, "server/tokens.py": "def forget(token):\n    pass\n\n\nremove = forget\n"})
     one = hit(answer(repo, "delete the token"), "server/tokens.py")
     (near,) = [word for word in said(one, "lexical") if word["origin"] == "synonym"]
     assert (near["source"], near["found"], near["lines"]) == ("delete", ["remove"], [5])
     assert 0.4 <= near["similarity"] < 1
     assert "has words similar to delete (remove)" in one.reasons
-    # A word that stands there itself needs no other.
+    # A word that occurs itself needs no similar word.
     one = hit(answer(repo, "remove the token"), "server/tokens.py")
     assert [word["origin"] for word in said(one, "lexical") if word["source"] == "remove"] == ["literal"]
 
 
-def test_commits_are_told_where_the_history_is_indexed(repo: Repo) -> None:
+def test_commits_are_evidence_if_the_history_is_indexed(repo: Repo) -> None:
     repo.commit(SHOP, "Open the shop")
     renewed = {"server/sessions.py": SHOP["server/sessions.py"].replace("60", "90")}
     repo.commit(renewed, "Renew a session for half a minute more")
@@ -241,7 +241,7 @@ def test_commits_are_told_where_the_history_is_indexed(repo: Repo) -> None:
         explained = index.explain("server/sessions.py", "renew the session")
         older = index.search_files("renew the session", revision="HEAD~")
     assert [dict(one) for one in explained.hit.evidence if one["kind"] == "history"] == [told, *others]
-    # Nobody has asked about the commit before.
+    # The commit was not read before.
     assert said(hit(older, "server/sessions.py"), "history") == []
 
 
@@ -277,8 +277,8 @@ def test_every_origin_of_a_term_occurs(repo: Repo, origin: str) -> None:
         assert 0.4 * asked.weight <= near.weight < asked.weight
 
 
-def test_the_order_of_files_does_not_depend_on_how_many_are_asked_for(repo: Repo) -> None:
-    """Up to fifty, as docs/ranker.md promises; the sources are foreign ones, more than fifty files."""
+def test_the_limit_does_not_change_the_order_of_files(repo: Repo) -> None:
+    """Up to fifty, as docs/ranker.md states; the sources of a package with more than fifty files."""
     for package in (asyncio, concurrent, email, http, importlib, json, logging, multiprocessing, unittest):
         folder = Path(next(iter(package.__path__)))
         repo.write({f"{package.__name__}/{file.name}": file.read_bytes() for file in folder.glob("*.py")})

@@ -46,7 +46,7 @@ def subjects(found: Evolution) -> list[str]:
     return [change.subject for change in found.commits]
 
 
-def test_only_what_changed_the_lines_counts(project: Repo) -> None:
+def test_only_commits_that_changed_the_lines_count(project: Repo) -> None:
     walk = evolution(project)
     assert subjects(walk) == ["step 3", "step 1", "step 0"]
     assert (walk.complete, walk.uncommitted) == (True, False)
@@ -68,7 +68,7 @@ def test_uncommitted_lines_are_those_that_were_there(project: Repo) -> None:
     assert evolution(project, "brand_new") == Evolution(commits=[], uncommitted=True, complete=True)
 
 
-def test_settings_and_places_change_nothing(project: Repo, tmp_path: Path) -> None:
+def test_settings_and_directories_change_nothing(project: Repo, tmp_path: Path) -> None:
     for name, value in (
         ("log.showSignature", "true"),
         ("log.follow", "true"),
@@ -92,7 +92,7 @@ def test_settings_and_places_change_nothing(project: Repo, tmp_path: Path) -> No
     assert subjects(evolution(Repo(tmp_path / "bare"))) == expected
 
 
-def test_in_what_differs_each_side_has_its_own_history(project: Repo) -> None:
+def test_each_side_of_a_range_has_its_own_history(project: Repo) -> None:
     assert subjects(evolution(project, within="HEAD^!")) == ["step 3", "step 1", "step 0"]
     project.commit({"days/day.py": function("eat_lunch", 1)}, "no way home")
     assert subjects(evolution(project, within="HEAD^!")) == ["step 3", "step 1", "step 0"]

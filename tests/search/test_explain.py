@@ -1,4 +1,4 @@
-"""`git ctx explain` says what a pack does with a file, and why a file is not there."""
+"""`git ctx explain` reports the selection of a file for a pack, and why a file is not indexed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def explained(repo: Repo, path: str, task: str = "renew the session", **options:
         return index.explain(path, task, PackOptions()._replace(**options))
 
 
-def test_what_is_selected_has_its_reasons(repo: Repo) -> None:
+def test_a_selected_file_has_reasons(repo: Repo) -> None:
     repo.commit(FILES)
     found = explained(repo, "server/sessions.py")
     assert (found.indexing, found.selection, found.rank) == ("indexed", SELECTED, 1)
@@ -92,14 +92,16 @@ def test_the_selection_is_that_of_a_pack(repo: Repo) -> None:
         ("", "not_in_tree", "it is a directory; name a file"),
     ],
 )
-def test_what_is_not_indexed_says_why(repo: Repo, path: str, indexing: str, reason: str | None) -> None:
+def test_a_file_that_is_not_indexed_has_a_reason(
+    repo: Repo, path: str, indexing: str, reason: str | None
+) -> None:
     repo.commit(FILES)
     found = explained(repo, path)
     assert (found.indexing, found.reason) == (indexing, reason)
     assert (found.selection, found.rank, found.hit) == (None, None, None)
 
 
-def test_symlinks_and_files_that_are_gone(repo: Repo) -> None:
+def test_symlinks_and_deleted_files(repo: Repo) -> None:
     os.symlink("server", repo.path / "link")
     repo.commit(FILES)
     assert explained(repo, "link").reason == "symlink"
@@ -108,7 +110,7 @@ def test_symlinks_and_files_that_are_gone(repo: Repo) -> None:
     assert explained(repo, "server/users.py", revision="HEAD").indexing == "indexed"
 
 
-def test_paths_are_seen_from_the_current_directory(repo: Repo) -> None:
+def test_paths_are_relative_to_the_current_directory(repo: Repo) -> None:
     repo.commit(FILES)
     there = str(repo.path / "server/users.py")
     for cwd, path in (("server", "users.py"), ("vendor", "server/users.py"), ("vendor", there)):
@@ -116,12 +118,12 @@ def test_paths_are_seen_from_the_current_directory(repo: Repo) -> None:
         assert (done.returncode, json.loads(done.stdout)["path"]) == (0, "server/users.py"), (cwd, path)
 
 
-def test_a_path_may_be_pasted_in_the_quotes_it_is_printed_in(repo: Repo) -> None:
+def test_a_path_may_be_given_in_quotes(repo: Repo) -> None:
     odd, quoted = b"server/new\nline.py", '"server/new\\nline.py"'
     source = "def renew_session(session):\n    return session.end + 60\n"
     repo.commit({**FILES, odd: source, quoted.encode(): "x = 1\n"})
     done = run(repo, "explain", quoted, "--task", "renew the session", "--json")
-    # A file that is called so to the letter comes first.
+    # A file with exactly this name takes precedence.
     assert json.loads(done.stdout)["path"] == quoted
     repo.git("rm", "-q", quoted)
     for cwd, path in ((".", quoted), ("server", '"new\\nline.py"')):
@@ -150,7 +152,7 @@ def test_the_tree_is_opened_once(repo: Repo, monkeypatch: pytest.MonkeyPatch) ->
     assert len(opened) == 1
 
 
-def test_the_command_tells_in_words_and_by_its_status(repo: Repo) -> None:
+def test_the_text_and_the_exit_status_of_the_command(repo: Repo) -> None:
     repo.commit(FILES)
     done = run(repo, "explain", "server/sessions.py", "--task", "renew the session")
     assert done.returncode == 0

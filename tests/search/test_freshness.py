@@ -1,4 +1,4 @@
-"""What a search does when the tree that it is asked about is not indexed."""
+"""Searches of trees that are not indexed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def source(name: str, version: int) -> str:
 
 
 def grown(make_repo: Callable[..., Repo]) -> Repo:
-    """A repository that is indexed, and has gone on since."""
+    """A repository with an index and later commits."""
     repo = make_repo()
     repo.commit(
         {f"kept{i}/one.py": source(f"kept_{i}", 0) for i in range(40)}
@@ -45,7 +45,7 @@ def behind(tree: bytes, commit: bytes | None, commits: int | None, files: int, a
     return Behind(tree=tree.hex(), commit=name, commits=commits, files=files, ahead=ahead)
 
 
-def test_a_small_gap_is_closed_on_the_spot(make_repo: Callable[..., Repo]) -> None:
+def test_a_small_gap_is_indexed_at_once(make_repo: Callable[..., Repo]) -> None:
     answer = ask(grown(make_repo))
     assert answer.coverage.complete
     assert answer.message is None
@@ -69,7 +69,7 @@ def test_a_large_gap_is_answered_by_borrowed_rows(
         assert index.session.snapshots.covered(bytes.fromhex(answer.tree)) is None
 
 
-def test_what_is_not_even_looked_at_is_said(
+def test_unread_directories_are_reported(
     make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo = grown(make_repo)
@@ -88,14 +88,14 @@ def test_catching_up_is_configured(make_repo: Callable[..., Repo], wish: str, co
 
 
 @pytest.mark.parametrize("setting", ["ctx.catchUp", "ctx.fallback"])
-def test_a_setting_that_is_none_is_refused(make_repo: Callable[..., Repo], setting: str) -> None:
+def test_an_invalid_setting_is_refused(make_repo: Callable[..., Repo], setting: str) -> None:
     repo = grown(make_repo)
     repo.git("config", setting, "sometimes")
     with pytest.raises(UsageError, match=setting):
         ask(repo)
 
 
-def test_falling_back_on_a_snapshot_is_asked_for_and_said(make_repo: Callable[..., Repo]) -> None:
+def test_falling_back_on_a_snapshot_is_configured_and_reported(make_repo: Callable[..., Repo]) -> None:
     repo = grown(make_repo)
     repo.git("config", "ctx.fallback", "snapshot")
     answer = ask(repo)
@@ -107,7 +107,7 @@ def test_falling_back_on_a_snapshot_is_asked_for_and_said(make_repo: Callable[..
     assert answer.behind == behind(repo.id("HEAD~1^{tree}"), repo.id("HEAD~1"), 1, 22)
 
 
-def test_how_far_borrowed_rows_are_behind_is_said(make_repo: Callable[..., Repo]) -> None:
+def test_the_distance_of_borrowed_rows_is_reported(make_repo: Callable[..., Repo]) -> None:
     repo = grown(make_repo)
     repo.git("config", "ctx.catchUp", "never")
     repo.branch("topic", "HEAD~1")
@@ -149,7 +149,7 @@ def test_a_snapshot_of_another_history_or_of_none(make_repo: Callable[..., Repo]
     assert ask(repo).behind == behind(repo.id("other^{tree}"), main, 1, 1, 1)
 
 
-def test_a_snapshot_that_is_ahead_is_not_called_behind(make_repo: Callable[..., Repo]) -> None:
+def test_a_snapshot_that_is_ahead_is_not_behind(make_repo: Callable[..., Repo]) -> None:
     repo = grown(make_repo)
     repo.git("config", "ctx.catchUp", "never")
     with ctx.open(repo.path) as index:
@@ -175,7 +175,7 @@ def test_a_snapshot_that_is_ahead_is_not_called_behind(make_repo: Callable[..., 
     assert f"{tip.hex()[:12]}, is at main, 1 file differs" in answer.message
 
 
-def test_nothing_is_behind_where_nothing_is_indexed(make_repo: Callable[..., Repo]) -> None:
+def test_nothing_is_behind_without_an_index(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit({"one.py": source("renew_session", 1)})
     repo.git("config", "ctx.catchUp", "never")
@@ -184,14 +184,14 @@ def test_nothing_is_behind_where_nothing_is_indexed(make_repo: Callable[..., Rep
     assert not answer.coverage.complete
 
 
-def test_a_revision_that_is_named_never_falls_back(make_repo: Callable[..., Repo]) -> None:
+def test_a_named_revision_never_falls_back(make_repo: Callable[..., Repo]) -> None:
     repo = grown(make_repo)
     repo.git("config", "ctx.fallback", "snapshot")
     with ctx.open(repo.path) as index:
         assert index.search(QUERY, revision="HEAD").commit == repo.id("HEAD").hex()
 
 
-def test_a_blob_that_is_not_here_is_no_verdict_for_good(make_repo: Callable[..., Repo]) -> None:
+def test_a_missing_blob_is_indexed_once_present(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit({f"{name}.py": source(f"renew_{name}", 1) for name in ("one", "two", "three")})
     blob = repo.id("HEAD:two.py")

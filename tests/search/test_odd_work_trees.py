@@ -1,4 +1,4 @@
-"""States of a work tree in which git's own bookkeeping is easily misread."""
+"""States of a work tree that are easily misread."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def as_added(repo: Repo) -> str:
 
 
 def test_a_change_within_the_grain_of_the_clock(make_repo: Callable[..., Repo]) -> None:
-    """Of the length and time of what is staged: only the age of the index tells git to look (racy-git(7))."""
+    """An edit with the size and time of the staged file (racy-git(7))."""
     repo = make_repo()
     repo.git("config", "core.trustctime", "false")
     repo.commit({"a.py": "def committed_lantern():\n    return 0\n"})
@@ -48,7 +48,7 @@ def test_a_change_within_the_grain_of_the_clock(make_repo: Callable[..., Repo]) 
 
 
 @pytest.mark.parametrize("target", ["there", "nothing", "d", "/"])
-def test_a_link_in_the_place_of_a_directory(make_repo: Callable[..., Repo], target: str) -> None:
+def test_a_symlink_replaces_a_directory(make_repo: Callable[..., Repo], target: str) -> None:
     repo = make_repo()
     repo.commit({"d/x.py": BEFORE, "d/e/y.py": BEFORE, "there/x.py": AFTER, "there/e/y.py": AFTER})
     for name in ("d/x.py", "d/e/y.py"):
@@ -64,7 +64,7 @@ def test_a_link_in_the_place_of_a_directory(make_repo: Callable[..., Repo], targ
     assert answer.tree == as_added(repo)
 
 
-def test_a_link_in_the_place_of_a_directory_in_conflict(make_repo: Callable[..., Repo]) -> None:
+def test_a_symlink_replaces_a_directory_in_conflict(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit({"d/x.py": "def base(): pass\n"})
     repo.branch("side")
@@ -92,7 +92,7 @@ def test_changed_files_outside_a_sparse_checkout_are_searched(make_repo: Callabl
     }
 
 
-def test_files_that_may_not_be_read_are_left_out(make_repo: Callable[..., Repo]) -> None:
+def test_unreadable_files_are_left_out(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit({"a.py": BEFORE, "changed.py": BEFORE})
     repo.write({"changed.py": AFTER, "secret.py": AFTER, "plain.py": AFTER})
@@ -103,7 +103,7 @@ def test_files_that_may_not_be_read_are_left_out(make_repo: Callable[..., Repo])
     )
     command = [sys.executable, "-c", program, str(repo.path)]
     if os.geteuid() == 0:
-        # Root may read everything, unless it gives that up.
+        # Root may read everything, unless it drops the capability.
         without = "-dac_override,-dac_read_search"
         command = ["setpriv", f"--bounding-set={without}", f"--inh-caps={without}", *command]
         if subprocess.run([*command[:3], "true"], capture_output=True).returncode:
@@ -147,24 +147,26 @@ def set_mode(variables: dict[str, str], mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["no", "false", "0"])
-def test_what_git_status_hides_is_not_searched(dotfiles: tuple[Repo, dict[str, str]], mode: str) -> None:
+def test_files_hidden_by_git_status_are_not_searched(
+    dotfiles: tuple[Repo, dict[str, str]], mode: str
+) -> None:
     home, variables = dotfiles
     set_mode(variables, mode)
     assert symbols(home, variables) == ["other_lantern"]
-    # A range up to the work tree has the same files, and the option brings the others.
+    # A range up to the work tree has the same files, and the option adds the others.
     assert symbols(home, variables, "--in", "HEAD") == ["first_lantern", "other_lantern"]
     assert symbols(home, variables, "--untracked") == ["other_lantern", "private_lantern"]
     assert "private_lantern" in symbols(home, variables, "--in", "HEAD", "--untracked")
 
 
 @pytest.mark.parametrize("mode", ["normal", "all", "true"])
-def test_what_git_status_shows_is_searched(dotfiles: tuple[Repo, dict[str, str]], mode: str) -> None:
+def test_files_shown_by_git_status_are_searched(dotfiles: tuple[Repo, dict[str, str]], mode: str) -> None:
     home, variables = dotfiles
     set_mode(variables, mode)
     assert symbols(home, variables) == ["other_lantern", "private_lantern"]
 
 
-def test_each_linked_work_tree_may_hide_its_own(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+def test_each_linked_work_tree_has_its_own_setting(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     repo.commit({"a.py": BEFORE})
     repo.git("config", "extensions.worktreeConfig", "true")
@@ -178,9 +180,7 @@ def test_each_linked_work_tree_may_hide_its_own(make_repo: Callable[..., Repo], 
     assert {hit.symbol for hit in ask(side).hits} == {"first_lantern"}
 
 
-def test_untracked_files_that_the_user_ignores_everywhere(
-    make_repo: Callable[..., Repo], tmp_path: Path
-) -> None:
+def test_files_that_the_user_ignores_globally(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = make_repo()
     repo.commit({"a.py": BEFORE})
     (tmp_path / "excludes").write_text("private*\n")
@@ -192,7 +192,7 @@ def test_untracked_files_that_the_user_ignores_everywhere(
     assert {hit.symbol for hit in ask(repo).hits} == {"first_lantern", "other_lantern"}
 
 
-def test_untracked_names_the_work_tree_only(make_repo: Callable[..., Repo]) -> None:
+def test_the_option_for_untracked_files_needs_the_work_tree(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit({"a.py": BEFORE})
     for other in (["--staged"], ["--revision", "HEAD"], ["--no-overlay"]):

@@ -1,4 +1,4 @@
-"""Uncommitted files are searched as they are: as the tree that `git add -A` would write."""
+"""Uncommitted files are searched as the tree that `git add -A` would write."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_staged_is_the_tree_of_the_index(make_repo: Callable[..., Repo]) -> None
     assert answer.hits == ask(repo, "staged session", COMMITTED, tree).hits
 
 
-def test_what_is_committed_can_be_asked_for(make_repo: Callable[..., Repo]) -> None:
+def test_the_committed_state_can_be_searched(make_repo: Callable[..., Repo]) -> None:
     repo = changed_repository(make_repo)
     answer = ask(repo, "lightning", COMMITTED)
     assert [hit.path for hit in answer.hits][:1] == ["old.py"]
@@ -88,7 +88,7 @@ def test_a_deleted_file_and_old_text_are_never_shown(make_repo: Callable[..., Re
                 assert hit.text in path.read_text()
 
 
-def test_nothing_of_the_repository_is_touched(make_repo: Callable[..., Repo]) -> None:
+def test_the_repository_stays_unchanged(make_repo: Callable[..., Repo]) -> None:
     repo = changed_repository(make_repo)
 
     def state() -> dict[str, bytes]:
@@ -114,7 +114,7 @@ def test_a_clean_work_tree_answers_as_the_commit(make_repo: Callable[..., Repo])
     assert answer.hits == ask(repo, "open the session", COMMITTED).hits
 
 
-def test_committing_what_was_searched_embeds_nothing(make_repo: Callable[..., Repo]) -> None:
+def test_committing_searched_files_embeds_nothing(make_repo: Callable[..., Repo]) -> None:
     repo = changed_repository(make_repo)
     ask(repo, "open the session")
     repo.git("add", "-A")
@@ -140,7 +140,7 @@ def test_clean_filters_apply(make_repo: Callable[..., Repo]) -> None:
         assert "\r" not in hit.text
 
 
-def test_a_conflict_is_searched_as_it_lies_there(make_repo: Callable[..., Repo]) -> None:
+def test_a_conflict_is_searched_with_its_markers(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.write({"a.py": "def common(): pass\n"})
     repo.git("add", "-A")
@@ -165,7 +165,7 @@ def test_large_and_endless_files_are_left_out(make_repo: Callable[..., Repo]) ->
 
 
 @pytest.mark.parametrize("place", ["", "shop"])
-def test_from_a_subdirectory_and_a_linked_work_tree(make_repo: Callable[..., Repo], place: str) -> None:
+def test_a_subdirectory_and_a_linked_work_tree(make_repo: Callable[..., Repo], place: str) -> None:
     repo = changed_repository(make_repo)
     linked = Path(f"{repo.path}-linked")
     repo.git("worktree", "add", "-q", str(linked), "HEAD")
@@ -178,7 +178,7 @@ def test_from_a_subdirectory_and_a_linked_work_tree(make_repo: Callable[..., Rep
         assert "shop/only_here.py" not in [hit.path for hit in index.search("lightning linked tree").hits]
 
 
-def test_relative_places_of_the_repository_and_its_index(
+def test_relative_paths_of_the_repository_and_its_index(
     make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo = changed_repository(make_repo)
@@ -202,7 +202,7 @@ def test_a_scratch_directory_with_a_colon(
     assert ask(repo, "lightning rod conduct").hits[0].path == "shop/rod.py"
 
 
-def test_little_room_in_memory(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
+def test_a_small_file_size_limit(make_repo: Callable[..., Repo], tmp_path: Path) -> None:
     repo = changed_repository(make_repo)
     repo.write({"long.py": "".join(f"lightning_{os.urandom(20).hex()} = 1\n" for _ in range(4000))})
     small = tmp_path / "small"
@@ -220,10 +220,10 @@ def test_little_room_in_memory(make_repo: Callable[..., Repo], tmp_path: Path) -
     assert done.stdout == "shop/rod.py\n", done.stderr
 
 
-def test_one_process_sees_each_edit_though_it_keeps_what_has_not_changed(
+def test_one_process_sees_each_edit(
     make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """An edit of equal size with the old time restored is an edit too, and so is another clean filter."""
+    """Including an edit of equal size with the old time restored, and another clean filter."""
     monkeypatch.setattr(worktree, "_GRAIN_NS", 0)
     repo = changed_repository(make_repo)
     path = repo.path / "session.py"
@@ -259,7 +259,7 @@ def test_one_process_sees_each_edit_though_it_keeps_what_has_not_changed(
         assert len(written) == 6
 
 
-def test_a_process_that_sees_many_edits_keeps_few_views_open(make_repo: Callable[..., Repo]) -> None:
+def test_a_process_with_many_edits_keeps_few_views_open(make_repo: Callable[..., Repo]) -> None:
     repo = changed_repository(make_repo)
     with ctx.open(repo.path) as index:
         first = index.search(QUERIES[0])

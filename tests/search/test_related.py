@@ -1,4 +1,4 @@
-"""Code like this code: copies are flagged, what is alike is found, and the rest is no answer."""
+"""Related code: copies are flagged, similar code is found, and the rest is left out."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def kinds(answer: Answer) -> dict[str, str | None]:
     return {hit.path: hit.duplicate for hit in answer.hits}
 
 
-def test_copies_are_flagged_and_the_code_itself_is_no_answer(project: Repo) -> None:
+def test_copies_are_flagged_and_the_code_itself_is_left_out(project: Repo) -> None:
     answer = ask(project, "time/parse.py:4")
     assert kinds(answer) == {"time/again.py": NEAR_DUPLICATE, "time/method.py": NEAR_DUPLICATE}
     assert answer.message is None
@@ -82,19 +82,19 @@ def test_copies_are_flagged_and_the_code_itself_is_no_answer(project: Repo) -> N
     assert all(0.3 <= score <= 1 for score in scores)
 
 
-def test_a_citation_lines_and_text_ask_the_same(project: Repo) -> None:
+def test_a_citation_lines_and_text_are_equivalent(project: Repo) -> None:
     blob = project.id("HEAD:time/parse.py").hex()
     expected = kinds(ask(project, "time/parse.py:1-8"))
     assert kinds(ask(project, f"{blob[:12]}:1-8"))["time/again.py"] == NEAR_DUPLICATE
     assert expected["time/again.py"] == NEAR_DUPLICATE
     text = kinds(ask(project, None, PARSE))
     assert text["time/parse.py"] == IDENTICAL
-    # Indentation and blank lines are no difference.
+    # Indentation and blank lines are ignored.
     assert kinds(ask(project, None, "\n\n" + PARSE.replace("\n", "\n\n")))["time/parse.py"] == IDENTICAL
 
 
-def test_a_citation_of_what_nobody_committed_and_one_of_nothing(project: Repo) -> None:
-    """As a search prints them, of the work tree too; a file may have a name like an id."""
+def test_citations_of_uncommitted_and_of_missing_code(project: Repo) -> None:
+    """As a search prints them, also for the work tree; a file may have a name like an id."""
     project.write({"draft.py": PARSE.replace("return", "return not")})
     blob = project.git("hash-object", "draft.py").decode()
     assert "time/parse.py" in kinds(ask(project, f"{blob[:12]}:1-8"))
@@ -104,7 +104,7 @@ def test_a_citation_of_what_nobody_committed_and_one_of_nothing(project: Repo) -
     assert kinds(ask(project, "deadbeefdead:1"))["time/parse.py"] == IDENTICAL
 
 
-def test_a_copy_of_the_whole_file_is_told_by_its_path(project: Repo) -> None:
+def test_a_copy_of_a_whole_file_has_its_path(project: Repo) -> None:
     project.commit({"copied/parse.py": PARSE})
     (first, *_) = ask(project, "time/parse.py:2").hits
     assert (first.path, first.duplicate) == ("copied/parse.py", IDENTICAL)
@@ -112,7 +112,7 @@ def test_a_copy_of_the_whole_file_is_told_by_its_path(project: Repo) -> None:
     assert (first.path, first.duplicate) == ("time/parse.py", IDENTICAL)
 
 
-def test_nothing_is_an_answer(project: Repo) -> None:
+def test_code_without_similar_code(project: Repo) -> None:
     answer = ask(project, None, GRAPH)
     assert answer.hits == []
     assert answer.message == "nothing in this tree is like it"
@@ -134,7 +134,7 @@ def test_filters(project: Repo) -> None:
     assert len(ask(project, "time/parse.py:4", limit=1).hits) == 1
 
 
-def test_does_what_is_staged_exist_already(project: Repo, tmp_path: Path) -> None:
+def test_staged_code_that_exists_already(project: Repo, tmp_path: Path) -> None:
     project.write({"new.py": EDITED + "\n\n" + "X = 1\n", "graph.rs": GRAPH, "mail.py": MAIL + "\n"})
     with ctx.open(project.path) as index:
         assert index.related_changes("HEAD", staged=True)[1] == []
@@ -144,7 +144,7 @@ def test_does_what_is_staged_exist_already(project: Repo, tmp_path: Path) -> Non
         assert changed.path == "new.py"
         assert "time/again.py" in {hit.path for hit in hits}
         assert hits[0].duplicate == NEAR_DUPLICATE
-    # What is only moved exists nowhere else.
+    # Moved code exists nowhere else.
     project.git("reset", "-q", "--hard")
     project.git("mv", "mail.py", "post.py")
     with ctx.open(project.path) as index:
@@ -164,13 +164,13 @@ def test_does_what_is_staged_exist_already(project: Repo, tmp_path: Path) -> Non
         ("abcdefabcdef", UnknownRevision, "there is no blob"),
     ],
 )
-def test_places_that_are_none(project: Repo, place: str, error: type[CtxError], words: str) -> None:
+def test_invalid_places(project: Repo, place: str, error: type[CtxError], words: str) -> None:
     with pytest.raises(error) as raised:
         ask(project, place)
     assert words in str(raised.value)
 
 
-def test_no_code_at_all(project: Repo) -> None:
+def test_text_without_code(project: Repo) -> None:
     with pytest.raises(UsageError, match="there is no code"):
         ask(project, None, " \n")
     assert ask(project, None, "(){};").hits == []

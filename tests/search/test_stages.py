@@ -1,4 +1,4 @@
-"""In a conflict each side is a tree of its own; what an option asks for is searched, or refused in words."""
+"""In a conflict each side is a separate tree; an option selects one, or is refused with a message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ask(repo: Repo, overlay: str | None, revision: str | None = None) -> Answer:
 
 
 def in_words(number: int, name: str) -> str:
-    """A file whose first line differs from side to side, so that it cannot be merged."""
+    """A file whose first line differs between the sides, so that it cannot be merged."""
     rest = "".join(f"# line {line} of what {name.rpartition('_')[2]} is about\n" for line in range(12))
     return f"def {name}_session():\n    return {number}\n{rest}"
 
@@ -80,7 +80,7 @@ def reverting(repo: Repo) -> None:
 
 
 def side_of(repo: Repo, stage: int) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
-    """What the index has of each path on one side: those in conflict, and those that are not."""
+    """Index entries of each path on one side: those in conflict, and the others."""
     conflicts: dict[bytes, bytes] = {}
     rest: dict[bytes, bytes] = {}
     for line in repo.git("ls-files", "--stage", "-z").split(b"\0")[:-1]:
@@ -104,7 +104,7 @@ def test_a_side_is_the_index_with_that_stage(
     assert repo.git("ls-files", "--unmerged")
     answer = ask(repo, side)
     tree = answer.tree
-    # The tree is gone with the search; the same one is made here by other means.
+    # The tree is not kept after the search; build the same one by other means.
     for path in {line.partition(b"\t")[2] for line in repo.git("ls-files", "-u", "-z").split(b"\0")[:-1]}:
         repo.git("rm", "-q", "--cached", "--", b":(literal)" + path)
     for path, oid in conflicts.items():
@@ -144,7 +144,7 @@ def test_sha256(make_repo: Callable[..., Repo]) -> None:
 
 
 def test_a_directory_in_conflict_with_a_file(make_repo: Callable[..., Repo]) -> None:
-    """Older gits leave such a path at one stage and the files below it merged: the side's own file wins."""
+    """Older gits leave such a path at one stage and merge the files below it: the side's own file wins."""
     repo = make_repo()
     repo.commit({"place/session.py": in_words(1, "placed"), "other.py": in_words(1, "other")})
     oid = repo.git("hash-object", "-w", "--stdin", stdin=b"a session in a file\n")
@@ -153,7 +153,7 @@ def test_a_directory_in_conflict_with_a_file(make_repo: Callable[..., Repo]) -> 
     assert {hit.path for hit in ask(repo, OURS).hits} == {"place/session.py", "other.py"}
 
 
-def test_what_is_staged_in_a_conflict_is_refused_with_a_way_out(make_repo: Callable[..., Repo]) -> None:
+def test_staged_in_a_conflict_is_refused_with_alternatives(make_repo: Callable[..., Repo]) -> None:
     repo = diverged(make_repo)
     merging(repo)
     with pytest.raises(CtxError, match=r"conflicts \('both.py'\): .*--ours, --theirs or --base.*--work-tree"):
@@ -167,7 +167,7 @@ def test_a_side_without_a_conflict_is_refused(make_repo: Callable[..., Repo], si
 
 
 @pytest.mark.parametrize("overlay", [WORK_TREE, STAGED, *SIDES])
-def test_where_nothing_is_checked_out_that_is_said(make_repo: Callable[..., Repo], overlay: str) -> None:
+def test_a_bare_repository_refuses_overlays(make_repo: Callable[..., Repo], overlay: str) -> None:
     repo = diverged(make_repo)
     bare = Repo(repo.path / ".git")
     bare.git("config", "core.bare", "true")
@@ -177,7 +177,7 @@ def test_where_nothing_is_checked_out_that_is_said(make_repo: Callable[..., Repo
 
 
 @pytest.mark.parametrize("overlay", [WORK_TREE, STAGED])
-def test_what_is_asked_for_lies_on_head_whatever_is_configured(
+def test_an_overlay_is_based_on_head_for_any_configuration(
     make_repo: Callable[..., Repo], overlay: str
 ) -> None:
     repo = diverged(make_repo)

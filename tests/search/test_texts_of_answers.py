@@ -1,4 +1,4 @@
-"""The texts of an answer are those of its tree, whatever the same index has searched since."""
+"""The texts of an answer are those of its tree, even after later searches."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_each_answer_keeps_its_own_text(changed: Repo, tmp_path: Path) -> None:
         with_commits = with_evolution(index.session, on_disk)
         assert [hit.evolution is not None for hit in with_commits.hits] == [True]
         del with_commits
-        # Only what an answer can still read stays.
+        # Only objects that an answer can still read stay.
         assert len(list((tmp_path / "scratch").iterdir())) == 3
         hits = on_disk.hits
         del on_disk, staged, answer
@@ -103,7 +103,7 @@ def test_nothing_of_a_closed_index_stays_in_memory(repo: Repo) -> None:
     assert corpus() is None
 
 
-def test_threads_never_get_what_is_kept_of_another_view(repo: Repo) -> None:
+def test_threads_never_mix_up_cached_views(repo: Repo) -> None:
     views: list[View] = []
     with ctx.open(repo.path) as index:
         for number in range(6):

@@ -24,7 +24,7 @@ def files_of(language: str) -> dict[str, str]:
 
 
 def expected_of(language: str) -> dict[str, set[str]]:
-    """The edges of files, as they are written."""
+    """The expected edges of files."""
     found: dict[str, set[str]] = {}
     for line in PROJECTS[language].partition("\n=>")[2].strip().splitlines():
         if line.endswith(NOTHING):
@@ -50,13 +50,13 @@ def edges(repo: Repo, path: str, incoming: bool = False) -> list[Edge]:
 
 
 @pytest.mark.parametrize(("language", "path"), CASES)
-def test_what_a_file_uses(repo: Repo, language: str, path: str) -> None:
+def test_outgoing_edges(repo: Repo, language: str, path: str) -> None:
     repo.commit(files_of(language))
     assert {written(edge) for edge in edges(repo, path)} == expected_of(language)[path]
 
 
 @pytest.mark.parametrize("language", PROJECTS)
-def test_who_uses_a_file_is_the_same_seen_from_there(repo: Repo, language: str) -> None:
+def test_incoming_edges_are_the_outgoing_ones_reversed(repo: Repo, language: str) -> None:
     repo.commit(files_of(language))
     expected = expected_of(language)
     for target in files_of(language):
@@ -66,7 +66,7 @@ def test_who_uses_a_file_is_the_same_seen_from_there(repo: Repo, language: str) 
         }
 
 
-def test_a_name_that_several_files_define_leads_nowhere(repo: Repo) -> None:
+def test_an_ambiguous_name_is_not_resolved(repo: Repo) -> None:
     repo.commit(
         {
             "a/one.go": "package a\n\nfunc ParseThing() {}\n",
@@ -77,7 +77,7 @@ def test_a_name_that_several_files_define_leads_nowhere(repo: Repo) -> None:
     assert edges(repo, "c/use.go") == []
 
 
-def test_what_cannot_be_read_has_no_edges(repo: Repo) -> None:
+def test_unreadable_files_have_no_edges(repo: Repo) -> None:
     repo.commit(
         {
             "empty.py": "",
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_has_no_edges(repo: Repo) -> None:
         assert dependencies.incoming([b"cart.py"]) == [edge]
 
 
-def test_settings_that_are_no_objects_lead_nowhere(repo: Repo) -> None:
+def test_malformed_settings_resolve_to_nothing(repo: Repo) -> None:
     odd = ["[]", '{"compilerOptions": {"paths": {"@/*": "x", "": [1, null]}}}', "{", '{"compilerOptions": 1}']
     for number, text in enumerate(odd):
         folder = f"p{number}/"

@@ -1,4 +1,4 @@
-"""Commits become tasks by what they changed; what nobody had to search for is left out, with the reason."""
+"""Commits become tasks by their changes; those that need no search are left out, with the reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def last(project: Repo) -> commits.Commit:
         return next(commits.commits(repository, project.id(), 1))
 
 
-def test_a_change_is_told_by_the_lines_of_the_tree_before(project):
+def test_a_change_has_the_lines_of_the_parent_tree(project):
     project.commit(
         {
             "src/files.py": SOURCE.replace(
@@ -47,14 +47,14 @@ def test_a_change_is_told_by_the_lines_of_the_tree_before(project):
     assert found.changes == (Change(b"src/files.py", ((2, 2),)),)
 
 
-def test_added_lines_stand_for_the_line_before_them(project):
+def test_added_lines_count_as_the_line_before_them(project):
     project.commit(
         {"src/files.py": "import os\n" + SOURCE + "\n\ndef drop():\n    pass\n"}, "Let files be dropped again"
     )
     assert last(project).changes == (Change(b"src/files.py", ((1, 1), (6, 6))),)
 
 
-def test_a_file_that_moved_and_changed_goes_by_its_old_path(project):
+def test_a_moved_and_changed_file_has_its_old_path(project):
     project.git("mv", "src/files.py", "src/store.py")
     project.commit({"src/store.py": SOURCE.replace("'w'", "'x'")}, "Refuse to overwrite a file")
     assert last(project).changes == (Change(b"src/files.py", ((6, 6),)),)
@@ -95,12 +95,12 @@ def test_paths_may_be_any_bytes(project):
         ),
     ],
 )
-def test_what_nobody_searched_for_is_left_out(project, files, message, reason):
+def test_commits_that_need_no_search_are_left_out(project, files, message, reason):
     project.commit(files, message)
     assert last(project).left_out == reason
 
 
-def test_moving_files_is_no_task_but_moving_code_is(project):
+def test_moved_files_are_no_task_but_moved_code_is(project):
     project.git("mv", "src/files.py", "src/store.py")
     project.commit(message="Call the module what it is")
     assert last(project).left_out == commits.RENAME
@@ -109,7 +109,7 @@ def test_moving_files_is_no_task_but_moving_code_is(project):
     assert last(project).left_out is None
 
 
-def test_merges_and_the_first_commit_are_none(project):
+def test_merges_and_the_first_commit_are_no_tasks(project):
     project.branch("topic")
     project.commit({"src/files.py": SOURCE + "# topic\n"}, "Say what the topic is")
     project.git("checkout", "--quiet", "main")
@@ -120,7 +120,7 @@ def test_merges_and_the_first_commit_are_none(project):
     assert sorted(found) == ["Promise more in the readme", "Say what the topic is"]
 
 
-def test_the_tree_of_a_missing_object_is_said_to_be_missing(project):
+def test_a_missing_tree_is_reported(project):
     project.commit({"src/files.py": SOURCE + "# more\n"}, "Say more in the end")
     project.delete_object(project.id("HEAD^:src"))
     assert last(project).left_out == commits.UNKNOWN

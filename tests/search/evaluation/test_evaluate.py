@@ -30,7 +30,7 @@ def module(noun: str, lines: int) -> str:
 
 @pytest.fixture
 def project(repo: Repo) -> Repo:
-    """Each commit changes the module that it names, but one in four, which speaks of something else."""
+    """Each commit changes the module that it names, except every fourth, which names another."""
     lines = dict.fromkeys(NOUNS, 1)
     stream = commit(0, "Begin with what there is", dict.fromkeys(NOUNS, 1))
     for number in range(48):
@@ -75,14 +75,14 @@ def test_changed_files_and_chunks_are_found(project):
     assert {name: grades[0].commits for name, grades in found.groups["kind"].items()} == {"sources": 12}
 
 
-def test_a_question_that_was_asked_before_counts_once(project):
+def test_a_repeated_question_counts_once(project):
     for lines in (60, 61):
         project.commit({"src/cookie.py": module("cookie", lines)}, "Renew the cookie for good")
     with ctx.open(project.path) as index:
         assert evaluate(index.session, most=3).left_out == {TWICE: 1}
 
 
-def test_ways_to_search_are_compared(project):
+def test_settings_are_compared(project):
     with ctx.open(project.path) as index:
         found = evaluate(index.session, most=12, compare=["vectors=on", "words=off,vectors=off,names=off"])
     assert found.settings == ["as shipped", "vectors=on", "words=off,vectors=off,names=off"]
@@ -95,7 +95,7 @@ def test_ways_to_search_are_compared(project):
 @pytest.mark.parametrize(
     "text", ["words", "words=maybe", "", "depth=3", "ranker=/nowhere", "ranker=README.md", "fit=on"]
 )
-def test_what_is_no_setting_says_which_there_are(text, tmp_path):
+def test_an_unknown_setting_lists_the_known_ones(text, tmp_path):
     with pytest.raises(UsageError):
         parse(text, str(tmp_path / "fit"))
 
@@ -111,7 +111,7 @@ def test_an_interrupt_keeps_what_was_graded(project):
     assert found.commits == found.grades[0].commits == 4
 
 
-def test_the_past_ends_before_the_commits_that_are_searched(project):
+def test_the_history_ends_before_the_searched_commits(project):
     with ctx.open(project.path) as index:
         history = CommitHistory(index.repository, project.id())
         newest, second, *_ = commits(index.repository, project.id(), 10)
@@ -128,8 +128,8 @@ def test_the_past_ends_before_the_commits_that_are_searched(project):
         assert before < changed[b"src/account.py"]
 
 
-def test_a_fit_that_may_be_chance_is_not_stored(project):
-    """It gains on one commit of 24, so the interval of the gain begins at 0."""
+def test_an_insignificant_fit_is_not_stored(project):
+    """The gain is on one commit of 24, so its interval begins at 0."""
     with ctx.open(project.path) as index:
         fitted = evaluate(index.session, most=48, fitting=True).fitted
         assert fitted.difference.low == 0 < fitted.difference.mean
@@ -140,7 +140,7 @@ def test_a_fit_that_may_be_chance_is_not_stored(project):
 
 
 def test_a_fit_that_helps_is_stored_and_named_by_searches(repo):
-    """Every other commit says the same of one file, which only the past knows."""
+    """Every other commit changes one file with the same words, known from history only."""
     lines = dict.fromkeys(NOUNS, 1)
     stream = commit(0, "Begin with what there is", lines)
     for number in range(48):
@@ -186,7 +186,7 @@ def stored(project: Repo) -> str:
         return path
 
 
-def test_a_correction_survives_its_file(stored, project):
+def test_a_correction_round_trips_through_its_file(stored, project):
     correction = load(stored)
     assert (correction.commit, correction.tasks) == (project.id(), 7)
     assert correction.weights.tolist() == [1.0] * len(FEATURES)
@@ -195,7 +195,7 @@ def test_a_correction_survives_its_file(stored, project):
 @pytest.mark.parametrize(
     "damage", ["cut", "flip", "empty", "ranker", "weights", "nan", "order", "missing", "place"]
 )
-def test_a_damaged_or_foreign_correction_is_none(stored, damage):
+def test_a_damaged_or_foreign_correction_is_not_loaded(stored, damage):
     arrays, meta = map_file(stored)
     arrays = {name: array.copy() for name, array in arrays.items()}
     data = Path(stored).read_bytes()

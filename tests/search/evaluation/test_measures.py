@@ -1,4 +1,4 @@
-"""The measures, held to values worked out by hand."""
+"""The measures have values computed by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RESULTS = [
         (Target(b"c.py"), None),
     ],
 )
-def test_a_target_counts_where_it_is_first_shown(target, rank):
+def test_a_target_counts_at_its_first_rank(target, rank):
     assert ranks(RESULTS, [target]) == [rank]
 
 
@@ -54,7 +54,7 @@ def test_recall_and_reciprocal_rank():
     assert reciprocal_rank([None]) == 0.0
 
 
-def test_right_place_first_looks_at_files_that_were_found():
+def test_right_place_first_counts_found_files_only():
     assert right_place_first(RESULTS, [Target(b"a.py", ((5, 5),)), Target(b"c.py", ((1, 1),))]) == 1.0
     assert right_place_first(RESULTS, [Target(b"a.py", ((35, 35),)), Target(b"b.py", ((15, 15),))]) == 0.5
     assert right_place_first(RESULTS, [Target(b"c.py", ((1, 1),))]) is None

@@ -1,4 +1,4 @@
-"""The tree before a commit is searched as it was, and nothing of it shows in what the user sees."""
+"""The parent tree of a commit is searched as it was, and leaves no trace for users of the index."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def files(store: Path) -> dict[str, float]:
     }
 
 
-def test_each_commit_is_asked_for_in_the_tree_before_it(project):
+def test_each_commit_is_searched_in_its_parent_tree(project):
     with ctx.open(project.path) as index:
         parents = Parents(index.session)
         newest, older = commits(index.repository, project.id(), 10)
@@ -110,7 +110,7 @@ def test_what_parents_needed_can_be_collected(project):
     ("changed", "kind"),
     [({"tests/test_session.py": source("test_expire")}, TESTS), ({"README.md": "# Sessions\n"}, DOCS)],
 )
-def test_a_commit_without_sources_is_about_what_it_has(project, changed, kind):
+def test_a_commit_without_sources_targets_its_other_files(project, changed, kind):
     project.commit({"README.md": "# Session\n"}, "Say what this is in a readme")
     project.commit(changed, "Show that sessions are not for ever")
     with ctx.open(project.path) as index:
@@ -120,7 +120,7 @@ def test_a_commit_without_sources_is_about_what_it_has(project, changed, kind):
         assert task_of(commit, view, parents.records(view)).kind == kind
 
 
-def test_a_clone_without_some_contents_is_graded_by_what_it_has(project):
+def test_a_partial_clone_is_graded_by_its_blobs(project):
     project.commit({"logo.py": "LOGO = 1\n"}, "Draw a logo in one line")
     project.commit(
         {"src/session.py": source("renew", "revoke", "pause")}, "Let a session be paused for a while"
