@@ -6,15 +6,15 @@ Only compaction removes data from a remote. It replaces exactly the tip that it 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import Damaged, RemoteFailed
 from ctx.git.expiry import cutoff
 from ctx.share import layout
 from ctx.share.layout import Published
-from ctx.share.publish import push_id, wait_after
-from ctx.share.remote import find_remote
+from ctx.share.push import push_id, wait_after
 from ctx.share.transport import ShareRepository
 from ctx.storage.snapshots import decode_node
 from ctx.text.pluralize import pluralize
@@ -56,7 +56,7 @@ def compact_remote(session: SearchSession, remote: str | None, keep: Keep) -> Co
 
     Raises `RemoteFailed`, also after too many lost races.
     """
-    share = ShareRepository(session.repository, session.store, find_remote(session.repository, remote))
+    share = ShareRepository(session.repository, session.store, remote)
     since = cutoff(session.repository, keep.grace)
     sign = session.repository.settings.get_bool("commit.gpgSign", False)
     with share.locked():
@@ -90,100 +90,79 @@ def _sift(
     share: ShareRepository, repository: Repository, there: Mapping[str, str], keep: Keep, since: float
 ) -> tuple[dict[str, str], CompactReport]:
     """Return the ids of the files to keep by path, and the report."""
+    manifest = {path: oid for path, oid in there.items() if path.startswith(f"{layout.SNAPSHOTS}/")}
+    share.fetch_blobs(manifest.values())
+    contents = dict(zip(manifest, share.blobs(list(manifest.values())), strict=True))
+    areas = (f"{layout.CLUSTERS}/", f"{layout.SNAPSHOTS}/")
     snapshots = list(layout.published_trees(there))
-    manifest = [path for path in there if path.startswith(f"{layout.SNAPSHOTS}/")]
-    share.fetch_blobs(there[path] for path in manifest)
-    contents = dict(zip(manifest, share.blobs([there[path] for path in manifest]), strict=True))
-    strange: set[str] = {
-        path.split("/")[1]
-        for path in there
-        if path.startswith((f"{layout.CLUSTERS}/", f"{layout.SNAPSHOTS}/"))
-    }
+    strange = {path.split("/")[1] for path in there if path.startswith(areas)}
     strange -= {descriptor for descriptor, _, _ in snapshots}
-    read: dict[str, Published] = {}
+    published: dict[str, Published] = {}
     for descriptor, tree, path in snapshots:
         try:
-            read[path] = layout.decode_published(tree, contents[path] or b"")
+            published[path] = layout.decode_published(tree, contents[path] or b"")
         except Damaged:
             strange.add(descriptor)
-    wanted = _wanted(
-        share, repository, [(tree, read[path]) for _, tree, path in snapshots if path in read], keep, since
-    )
-    files: set[str] = set()
-    kept = 0
+    readable = [(tree, published[path]) for _, tree, path in snapshots if path in published]
+    wanted = _wanted(share, repository, readable, keep, since)
+    needed: dict[str, set[str]] = {}
+    """Paths of the nodes and clusters of each kept snapshot."""
     for descriptor, tree, path in snapshots:
-        if descriptor in strange or tree not in wanted:
-            continue
-        below = _below(descriptor, read[path].root, contents)
-        if below is None:
-            strange.add(descriptor)
-            continue
-        files |= {path, layout.probe_path(descriptor), *below}
-        files.add(layout.note_path(tree))
-        kept += 1
-    for descriptor, tree, path in snapshots:
-        if descriptor in strange:
-            files |= {path, layout.note_path(tree)}
-            kept += 1
-    owned = tuple(f"{area}/{name}/" for name in strange for area in (layout.CLUSTERS, layout.SNAPSHOTS))
+        if descriptor not in strange and tree in wanted:
+            try:
+                needed[path] = _below(descriptor, published[path].root, contents)
+            except Damaged:
+                strange.add(descriptor)
+    files: set[str] = set().union(*needed.values())
+    kept = [one for one in snapshots if one[0] in strange or one[2] in needed]
+    for descriptor, tree, path in kept:
+        files |= {path, layout.probe_path(descriptor), layout.note_path(tree)}
+    foreign = tuple(f"{area}{descriptor}/" for descriptor in strange for area in areas)
     notes = {layout.note_path(tree) for _, tree, _ in snapshots}
-    ours = (f"{layout.CLUSTERS}/", f"{layout.SNAPSHOTS}/")
 
     def stays(path: str) -> bool:
         # Words are kept or dropped with their cluster.
         path = layout.cluster_of_words(path) or path
         # Foreign files stay, such as notes by others.
-        return path in files or path.startswith(owned) or not (path.startswith(ours) or path in notes)
+        return path in files or path.startswith(foreign) or not (path.startswith(areas) or path in notes)
 
     staying = {path: oid for path, oid in there.items() if stays(path)}
     clusters = sum(path.startswith(f"{layout.CLUSTERS}/") for path in there.keys() - staying.keys())
-    return staying, CompactReport(kept, len(snapshots) - kept, clusters, sorted(strange))
+    return staying, CompactReport(len(kept), len(snapshots) - len(kept), clusters, sorted(strange))
 
 
-def _below(descriptor: str, root: bytes, contents: Mapping[str, bytes | None]) -> set[str] | None:
-    """Return the paths of a snapshot's nodes and clusters; None if a node cannot be read."""
+def _below(descriptor: str, root: bytes, contents: Mapping[str, bytes | None]) -> set[str]:
+    """Return the paths of a snapshot's nodes and clusters. Raises `Damaged` if a node cannot be read."""
     found: set[str] = set()
-    open_ = [root]
-    while open_:
-        key = open_.pop()
+    pending = [root]
+    while pending:
+        key = pending.pop()
         path = layout.node_path(descriptor, key)
-        if path in found:
-            continue
-        try:
+        if path not in found:
             record = decode_node(layout.decode_shared(key, contents.get(path) or b""))
-        except Damaged:
-            return None
-        found.add(path)
-        found |= {layout.cluster_path(descriptor, cluster) for cluster in record.clusters}
-        open_ += record.nodes
+            found |= {path, *(layout.cluster_path(descriptor, cluster) for cluster in record.clusters)}
+            pending += record.nodes
     return found
 
 
 def _wanted(
     share: ShareRepository,
     repository: Repository,
-    snapshots: Iterable[tuple[bytes, Published]],
+    snapshots: Sequence[tuple[bytes, Published]],
     keep: Keep,
     since: float,
 ) -> set[bytes]:
     """Return the trees whose snapshots are kept."""
-    snapshots = list(snapshots)
     tips = share.remote_commits(branches=keep.branches, tags=keep.tags)
-    trees = set()
+    wanted = set()
     for tip in tips:
-        try:
-            trees.add(repository.commit_info(tip).tree)
-        except (KeyError, Damaged):
-            continue
-    wanted = {
-        tree
-        for tree, snapshot in snapshots
-        if tree in trees
-        or snapshot.at >= min(since, time.time())
-        or tips & {one for one, _ in snapshot.commits}
-    }
-    newest = sorted(
-        ((max((at or 0 for _, at in snapshot.commits), default=0), tree) for tree, snapshot in snapshots),
-        reverse=True,
-    )
-    return wanted | {tree for _, tree in newest[: keep.last]}
+        with suppress(KeyError, Damaged):
+            wanted.add(repository.commit_info(tip).tree)
+    since = min(since, time.time())
+    times: dict[bytes, int] = {}
+    for tree, snapshot in snapshots:
+        if snapshot.at >= since or not tips.isdisjoint(commit for commit, _ in snapshot.commits):
+            wanted.add(tree)
+        times[tree] = max(times.get(tree, 0), *(at or 0 for _, at in snapshot.commits), 0)
+    newest = sorted(times, key=lambda tree: (times[tree], tree), reverse=True)
+    return wanted.union(newest[: keep.last])

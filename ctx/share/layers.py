@@ -1,11 +1,11 @@
-"""Layers of an index that are shared: the built-in model's and, if one is configured, a remote model's.
+"""Layers of an index that are shared: of the built-in model and, if one is configured, of a model service.
 
 Each has its own descriptor, clusters and snapshots. Data from a remote is validated here before use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, RemoteFailed
@@ -27,34 +27,22 @@ if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel
     from ctx.search.session import SearchSession
     from ctx.storage.clusters import StoredCluster
-    from ctx.storage.views.catalog import Catalog
 
 
 class Layer:
-    """Clusters and snapshots of one model in one repository. `model` is None for the built-in model."""
+    """Clusters and snapshots of one model. `model` is None for the built-in model, which chunks the files.
 
-    def __init__(
-        self,
-        repository: Repository,
-        descriptor: Descriptor,
-        snapshots: Snapshots,
-        clusters: ClusterStore,
-        catalog: Catalog | None = None,
-        model: EmbeddingModel | None = None,
-        below: Layer | None = None,
-    ) -> None:
-        """Store the parts of a layer.
+    `catalog` has the words of the chunks; it is None if the layer only embeds chunks.
+    """
 
-        `below` is the layer that chunked the files, if this one only embeds its chunks.
-        `catalog` has the words of the layer that chunked the files.
-        """
-        self._repository = repository
-        self.descriptor = descriptor
-        self.snapshots = snapshots
-        self.clusters = clusters
-        self.catalog = catalog
+    def __init__(self, session: SearchSession, model: EmbeddingModel | None = None) -> None:
+        source = session if model is None else model
+        self.descriptor: Descriptor = source.descriptor
+        self.snapshots: Snapshots = source.snapshots
+        self.clusters: ClusterStore = source.clusters
+        self.catalog = session.catalog if model is None else None
         self.model = model
-        self._below = below
+        self._session = session
 
     @property
     def name(self) -> str:
@@ -63,19 +51,18 @@ class Layer:
 
     @property
     def model_name(self) -> str:
-        """Name of the remote model, "" for the built-in model."""
+        """Name of the model of the service, "" for the built-in model."""
         return self.model.settings.model if self.model is not None else ""
 
-    def missing(self, tree: bytes, repository: Repository) -> Iterator[Cluster]:
-        """Yield the clusters of a tree that are not stored, without reading its files."""
-        open_ = [TreeReader(repository, self.name).root(tree)]
-        while open_:
-            node = open_.pop()
-            if self.snapshots.has_node(node.key):
-                continue
-            content = node.read()
-            open_ += reversed(content.nodes)
-            yield from (one for one in content.clusters if self.clusters.absent([one.key]))
+    def missing(self, trees: Iterable[bytes], repository: Repository) -> list[Cluster]:
+        """Return the clusters of trees that are not stored, each once, without reading files."""
+        found = {
+            cluster.key: cluster
+            for tree in trees
+            for _, content in TreeReader(repository, self.name).root(tree).walk(self.snapshots.has_node)
+            for cluster in content.clusters
+        }
+        return [found[key] for key in self.clusters.absent(found)]
 
     def checked(self, key: bytes, data: bytes) -> bytes:
         """Return the payload of a cluster file from a remote. Raises `Damaged` unless it matches `key`.
@@ -84,7 +71,7 @@ class Layer:
         """
         payload = layout.decode_shared(key, data)
         stored = self.clusters.decoded(key, payload)
-        sizes = self._repository.blob_sizes([oid for oid, _ in stored.documents])
+        sizes = self._session.repository.blob_sizes([oid for oid, _ in stored.documents])
         for size, document in zip(sizes, stored.documents.values(), strict=True):
             # A blob may be absent in a partial clone.
             if size is not None and decode_record(document.record).size != size:
@@ -92,8 +79,8 @@ class Layer:
         vectors = b"".join(document.vectors for document in stored.of_members if document is not None)
         if not are_vectors(vectors, self.descriptor.dimensions, self.descriptor.precision):
             raise Damaged("it has a zero vector, or one with values that are not finite")
-        if self._below is not None:
-            self._below.agrees(stored)
+        if self.model is not None:
+            self._check_chunks(stored)
         return payload
 
     def checked_words(self, key: bytes, data: bytes) -> tuple[bytes, SegmentPart]:
@@ -106,48 +93,44 @@ class Layer:
         stored = self.clusters.stored(key)
         return payload, decode_words(payload, self.catalog.group, stored, self.descriptor.vector_bytes)
 
-    def agrees(self, other: StoredCluster) -> None:
-        """Raise `Damaged` if a cluster of another layer has other chunks of the same files."""
+    def _check_chunks(self, stored: StoredCluster) -> None:
+        """Raise `Damaged` if a cluster has other chunks than that of the built-in model, if it is stored."""
         try:
-            own = self.clusters.stored(cluster_key(self.name, other.members))
+            own = self._session.clusters.stored(
+                cluster_key(str(self._session.descriptor), stored.members)
+            ).of_members
         except Damaged:
             return
-        for mine, theirs in zip(own.of_members, other.of_members, strict=True):
-            if (mine is None) != (theirs is None) or (mine and theirs and mine.record != theirs.record):
-                raise Damaged("its chunks do not match its files")
+        if [one and one.record for one in own] != [one and one.record for one in stored.of_members]:
+            raise Damaged("its chunks do not match its files")
+
+    def check_model(self, share: ShareRepository, files: Mapping[str, str]) -> None:
+        """Raise `RemoteFailed` if the vectors on a remote come from another model of the same name.
+
+        A model's embeddings of fixed texts are published with its vectors. If none are known here, those of
+        the remote are kept, and compared at the first request to the model.
+        """
+        oid = files.get(layout.probe_path(self.name))
+        if self.model is None or oid is None:
+            return
+        share.fetch_blobs([oid])
+        (data,) = share.blobs([oid])
+        try:
+            theirs = layout.decode_probe(data or b"", self.descriptor.dimensions)
+        except Damaged:
+            return
+        own = self.model.reference
+        if own is None:
+            self.model.reference = theirs
+        elif not is_same_answer(own.probe, theirs.probe):
+            raise RemoteFailed(
+                f"the vectors of {self.descriptor.embed_model_id} at '{share.remote.name}' were made by "
+                "another model of the same name: give yours another name in ctx.embedder.model, or remove "
+                f"its local vectors: `git ctx gc --drop-descriptor {self.name}`"
+            )
 
 
 def layers_of(session: SearchSession) -> list[Layer]:
     """Return the layers of an index, the one that chunked the files first. Raises UsageError (settings)."""
-    own = Layer(session.repository, session.descriptor, session.snapshots, session.clusters, session.catalog)
     model = session.embedding_model
-    if model is None:
-        return [own]
-    remote = (model.descriptor, model.snapshots, model.clusters, None, model, own)
-    return [own, Layer(session.repository, *remote)]
-
-
-def insist_on_same_model(share: ShareRepository, layer: Layer, there: Mapping[str, str]) -> None:
-    """Raise `RemoteFailed` if the vectors on a remote come from another model of the same name.
-
-    A remote model's embeddings of fixed texts are published with its vectors. If none are known here, those
-    of the remote are kept, and compared at the first request to the model.
-    """
-    oid = there.get(layout.probe_path(layer.name))
-    if layer.model is None or oid is None:
-        return
-    share.fetch_blobs([oid])
-    (data,) = share.blobs([oid])
-    try:
-        theirs = layout.decode_probe(data or b"", layer.descriptor.dimensions)
-    except Damaged:
-        return
-    own = layer.model.reference
-    if own is None:
-        layer.model.reference = theirs
-    elif not is_same_answer(own.probe, theirs.probe):
-        raise RemoteFailed(
-            f"the vectors of {layer.descriptor.embed_model_id} at '{share.remote.name}' were made by another "
-            "model of the same name: give yours another name in ctx.embedder.model, or remove its local "
-            f"vectors: `git ctx gc --drop-descriptor {layer.name}`"
-        )
+    return [Layer(session), *([] if model is None else [Layer(session, model)])]

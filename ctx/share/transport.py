@@ -21,7 +21,7 @@ from ctx.git import process
 from ctx.git.repository import Repository
 from ctx.indexing.lock import open_lock
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
-from ctx.share.remote import Remote
+from ctx.share.remote import find_remote
 from ctx.share.running import ShareGit, Unsound
 from ctx.storage.regular_files import read_regular, remove_file
 from ctx.storage.store import Store
@@ -64,17 +64,20 @@ class ShareRepository:
     `may_ask` lets git ask for a password on the terminal.
     """
 
-    def __init__(self, repository: Repository, store: Store, remote: Remote, *, may_ask: bool = True) -> None:
+    def __init__(
+        self, repository: Repository, store: Store, remote: str | None, *, may_ask: bool = True
+    ) -> None:
+        """Initialize; `remote` as in `find_remote`."""
         self._repository = repository
         self._store = store
-        self.remote = remote
+        self.remote = find_remote(repository, remote)
         self.path = os.path.join(store.path, "share.git")
         self.has_sent_all = False
         """True once the remote has sent its whole index although a part was requested."""
-        self.tracking = f"refs/remotes/{remote.slug}/ctx"
-        self._sent = f"refs/sent/{remote.slug}"
+        self.tracking = f"refs/remotes/{self.remote.slug}/ctx"
+        self._sent = f"refs/sent/{self.remote.slug}"
         self._agreed = os.path.join(self.path, "agreed")
-        self._git = ShareGit(repository, remote, self.path, may_ask=may_ask)
+        self._git = ShareGit(repository, self.remote, self.path, may_ask=may_ask)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -163,8 +166,11 @@ class ShareRepository:
 
     def fetch_blobs(self, oids: Iterable[str]) -> None:
         """Fetch the blobs that are missing here, in one request."""
+        oids = list(dict.fromkeys(oids))
+        if not oids:
+            return
         here = set(self._git.output("cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
-        missing = [oid for oid in dict.fromkeys(oids) if oid.encode() not in here]
+        missing = [oid for oid in oids if oid.encode() not in here]
         if not missing:
             return
         wanted = "".join(f"{oid}\n" for oid in missing).encode()

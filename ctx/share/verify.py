@@ -1,19 +1,27 @@
 """Rebuild a sample of stored clusters and compare them with the store.
 
 Fetched clusters are only validated for their form; this checks that vectors and symbols are those of the
-files. The built-in model gives the same bits everywhere, so any difference is an error; a remote model gives
+files. The built-in model gives the same bits everywhere, so any difference is an error; a model service gives
 nearly the same numbers.
 """
 
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctx.errors import Damaged
 from ctx.indexing.batch import Batch, build_batch
+from ctx.indexing.vectors.cluster_map import ClusterMap
+from ctx.models.centre import Reference, centred
+from ctx.models.document_text import text_hash, texts_of
+from ctx.models.precision import agree
 from ctx.share.words import Words
 
 if TYPE_CHECKING:
+    from ctx.models.embedder import EmbeddingService
+    from ctx.models.embedding_model import EmbeddingModel
     from ctx.search.session import SearchSession
 
 
@@ -21,7 +29,7 @@ class VerifyReport(NamedTuple):
     """Number of rebuilt clusters; keys of those that differ, and of those whose blobs are missing here.
 
     `words` are the keys of clusters whose chunks match but whose words differ. `model` is the name of the
-    remote model, "" for the built-in model.
+    model of the service, "" for the built-in model.
     """
 
     verified: int
@@ -66,23 +74,54 @@ def verify(session: SearchSession, revision: str | None, sample: int | None, see
     return VerifyReport(len(clusters) - len(impossible), differing, impossible, words=tuple(other_words))
 
 
-def verify_remote(
+def verify_embeddings(
     session: SearchSession, revision: str | None, sample: int, seed: int
 ) -> VerifyReport | None:
-    """Compare `sample` clusters of a tree with new embeddings by the remote model, if one is configured.
+    """Compare `sample` clusters of a tree with new embeddings by the configured service, if there is one.
 
     Nothing is stored. Raises `ServiceFailed`.
     """
     model = session.embedding_model
     if model is None:
         return None
-    from ctx.indexing.vectors.cluster_map import ClusterMap
-    from ctx.indexing.vectors.comparing import differing as differing_from
-
     every = [pair.remote for pair in ClusterMap(session, model).every(session.resolve(revision).tree)]
     absent = set(model.clusters.absent(every))
     keys = [key for key in every if key not in absent]
     if sample < len(keys):
         keys = random.Random(seed).sample(keys, sample)
-    differing, impossible = differing_from(session, model, keys)
+    differing: list[bytes] = []
+    impossible: list[bytes] = []
+    if keys:
+        with closing(model.embedder()) as embedder:
+            reference = model.check(embedder)
+            for key in keys:
+                try:
+                    if not _is_same(session, model, embedder, reference, key):
+                        differing.append(key)
+                except Damaged:
+                    impossible.append(key)
     return VerifyReport(len(keys) - len(impossible), differing, impossible, model.settings.model)
+
+
+def _is_same(
+    session: SearchSession,
+    model: EmbeddingModel,
+    embedder: EmbeddingService,
+    reference: Reference,
+    key: bytes,
+) -> bool:
+    """Return True if a stored cluster has the texts of its files, and vectors that the service gives now.
+
+    Raises `Damaged` if files are missing.
+    """
+    stored = model.clusters.stored(key)
+    texts = texts_of(stored, session.reader, model.settings)
+    hashes = b"".join(one.hashes for one in stored.of_members if one is not None)
+    if hashes != b"".join(map(text_hash, texts)):
+        return False
+    rows, batch, precision = model.rows_of(stored), model.settings.batch, model.settings.precision
+    for at in range(0, len(texts), batch):
+        vectors = centred(embedder.embed_documents(texts[at : at + batch]), reference, precision)
+        if not agree(rows[at : at + batch], vectors, precision):
+            return False
+    return True

@@ -49,10 +49,10 @@ def test_a_hook_shares_an_index_whatever_its_git_has_set(
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{tmp_path.as_uri()}/.insteadOf")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "elsewhere:")
-    from ctx.share.push import Selection, push
+    from ctx.share.push import PushOptions, push
 
     with ctx.open(repo.path) as index:
-        assert push(index.session, None, Selection(("main",))).snapshots == 1
+        assert push(index.session, None, PushOptions(("main",))).snapshots == 1
     refs = subprocess.run(
         ["git", f"--git-dir={tmp_path / 'remote.git'}", "for-each-ref", "--format=%(refname)"],
         env=process.without(),

@@ -285,3 +285,16 @@ def test_compaction_keeps_the_vectors_of_what_stays(
     assert done(repo.path, "fetch")["remote"]["lacking"] == 0
     assert results(repo.path)[1] == ["bag-of-words"]
     assert len(documents(service)) == sent
+
+
+def test_compaction_counts_the_newest_commits_not_the_snapshots_of_each_model(
+    remote: Path, project: Repo, service: Service
+) -> None:
+    configure(project, service)
+    done(project.path, "push")
+    project.commit({"src/new.py": source("new", 2)})
+    done(project.path, "push")
+    dropped = done(project.path, "push", "--compact", "--keep-last", "2", "--grace", "now")
+    assert (dropped["kept"], dropped["dropped"]) == (4, 0)
+    dropped = done(project.path, "push", "--compact", "--keep-last", "1", "--grace", "now")
+    assert (dropped["kept"], dropped["dropped"]) == (2, 2)

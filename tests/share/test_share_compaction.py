@@ -9,9 +9,9 @@ from repositories import Repo
 from teams import REF, clone, done, git, published, replace, snapshots, tree
 
 import ctx
-from ctx.share import layout, publish
+from ctx.share import layout
 from ctx.share.layout import encode_shared
-from ctx.share.push import Selection, push
+from ctx.share.push import PushOptions, push
 
 
 def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> None:
@@ -101,10 +101,10 @@ def test_what_is_better_than_theirs_is_packed_once(
         return encode_shared(key, payload)
 
     monkeypatch.setattr(layout, "encode_shared", pack)
-    monkeypatch.setattr(publish, "wait_after", lambda _: packed.append(None))
+    monkeypatch.setattr("ctx.share.push.wait_after", lambda _: packed.append(None))
     race(remote, before, git(remote, "rev-parse", REF))
     with ctx.open(ada.path) as index:
-        report = push(index.session, None, Selection(words=True))
+        report = push(index.session, None, PushOptions(words=True))
     assert (report.clusters, report.words, report.attempts) == (1, 1, 2)
     assert packed[-1] is None, "all was packed before the race was lost"
     assert len(packed) == 1 + 2 * len(spoilt), "once to be compared, once to be sent"

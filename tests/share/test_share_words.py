@@ -376,5 +376,5 @@ def test_a_partial_clone_with_path_rules(ada: Repo, remote: Path, tmp_path: Path
     kinds = bare.git("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)").split()
     assert kinds.count(b"blob") == len(rules)
     shown = git_ctx(bare.path, "search", "renew the session", "--revision", "HEAD").out
-    command = re.findall(r"`git (cat-file -p [0-9a-f]+)` gets it", shown)[0]
+    command = re.findall(r"`git (cat-file -p [0-9a-f]+)` fetches it", shown)[0]
     assert b"def " in bare.git(*command.split())

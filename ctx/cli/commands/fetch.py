@@ -14,7 +14,7 @@ from ctx.cli.commands.progress import reporter_for
 from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
-    from ctx.share.take import FetchReport, Taken
+    from ctx.share.fetch import FetchedLayer, FetchReport
 
 NOTHING_PUBLISHED = 1
 """Exit status if the remote has no index."""
@@ -54,7 +54,7 @@ def command(
             sparse=sparse,
             may_ask=sys.stdin.isatty() and not silent,
         )
-        whole = not report.own.lacking and not report.own.refused
+        whole = not report.own.missing and not report.own.refused
         if report.published and whole and not paths and not sparse:
             # Only term counts are missing; making them needs no model.
             reporter = reporter_for(silent=silent or as_json)
@@ -71,7 +71,7 @@ def warn(report: FetchReport) -> None:
     words = report.own.words
     for key, why in words.refused if words is not None else ():
         note(f"the words of cluster {key.hex()} were refused and are counted here: {why}", "warning")
-    for layer in filter(None, (report.own, report.remote)):
+    for layer in filter(None, (report.own, report.service)):
         for key, why in layer.refused:
             note(f"cluster {key.hex()} was refused: {why}", "warning")
         if layer.problem is not None:
@@ -83,10 +83,10 @@ def tell(report: FetchReport, *, silent: bool, as_json: bool) -> None:
     warn(report)
     if report.whole and not silent:
         note("the remote can send its index only as a whole, so all of it is fetched")
-    own, remote = report.own, report.remote
+    own, remote = report.own, report.service
     if as_json:
         words = own.words and {
-            "clusters": own.words.taken, "bytes": own.words.size, "refused": refused(own.words.refused)
+            "clusters": own.words.fetched, "bytes": own.words.size, "refused": refused(own.words.refused)
         }  # fmt: skip
         of_model = remote and {"model": remote.model, **fields(remote), "problem": remote.problem}
         print_json(
@@ -105,12 +105,12 @@ def tell(report: FetchReport, *, silent: bool, as_json: bool) -> None:
         print_lines([summary(own), *([f"{remote.model}: {summary(remote)}"] if remote else [])])
 
 
-def fields(layer: Taken) -> dict[str, Any]:
+def fields(layer: FetchedLayer) -> dict[str, Any]:
     """Return the result for one layer as JSON fields."""
     return {
-        "clusters": layer.taken,
+        "clusters": layer.fetched,
         "bytes": layer.size,
-        "lacking": layer.lacking,
+        "lacking": layer.missing,
         "refused": refused(layer.refused),
     }
 
@@ -120,14 +120,14 @@ def refused(clusters: Sequence[tuple[bytes, str]]) -> list[dict[str, str]]:
     return [{"key": key.hex(), "reason": why} for key, why in clusters]
 
 
-def summary(layer: Taken) -> str:
+def summary(layer: FetchedLayer) -> str:
     """Return the result for one layer as one line."""
-    left = layer.lacking + len(layer.refused)
-    if not layer.taken and not left:
+    left = layer.missing + len(layer.refused)
+    if not layer.fetched and not left:
         return "nothing was missing"
-    text = f"fetched {pluralize(layer.taken, 'cluster')} ({pluralize(layer.size, 'byte')})"
+    text = f"fetched {pluralize(layer.fetched, 'cluster')} ({pluralize(layer.size, 'byte')})"
     if layer.words is not None:
-        text += f" and the words of {layer.words.taken:,} ({pluralize(layer.words.size, 'byte')})"
+        text += f" and the words of {layer.words.fetched:,} ({pluralize(layer.words.size, 'byte')})"
     if left:
         makes = "`git ctx index` has them embedded"
         if not layer.model:

@@ -90,7 +90,7 @@ def command(
                 text += f"; kept, made by another version: {', '.join(dropped.strange)}"
             print_lines([text])
             return 0
-        from ctx.share.push import Selection, push
+        from ctx.share.push import PushOptions, push
 
         reporter = Reporter() if as_json else reporter_for()
         index.session.on_progress = reporter.progress
@@ -98,16 +98,16 @@ def command(
             report = push(
                 index.session,
                 remote,
-                Selection(revisions, branches or everything, tags or everything, with_words),
-                announce=lambda what: note(WITH_WORDS if what.words else CONTENTS),
+                PushOptions(revisions, branches or everything, tags or everything, with_words),
+                announce=lambda words: note(WITH_WORDS if words else CONTENTS),
             )
     if as_json:
-        print_json({"type": "push_result", **fields_of(report, size="bytes")})
+        print_json({"type": "push_result", **fields_of(report, size="bytes", without_words="wordless")})
         return 0
-    if report.wordless:
+    if report.without_words:
         note(
-            f"the words of {pluralize(len(report.wordless), 'cluster')} were left out, because some of their "
-            "files are not in this clone: `git ctx index --fetch` fetches them",
+            f"the words of {pluralize(len(report.without_words), 'cluster')} were left out, because some of "
+            "their files are not in this clone: `git ctx index --fetch` fetches them",
             "warning",
         )
     for key in report.too_large:

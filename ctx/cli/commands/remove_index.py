@@ -32,12 +32,9 @@ def command(yes: bool, remote: str | None, as_json: bool) -> int:
     with ctx.open(".") as index:
         if remote is not None:
             from ctx.share.layout import REF
-            from ctx.share.remote import find_remote
             from ctx.share.transport import ShareRepository
 
-            share = ShareRepository(
-                index.repository, index.session.store, find_remote(index.repository, remote)
-            )
+            share = ShareRepository(index.repository, index.session.store, remote)
             if asks and not agreed(f"Remove {REF} from {remote}, for everybody who uses it?"):
                 return NOT_REMOVED
             with share.locked():

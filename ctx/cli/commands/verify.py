@@ -44,12 +44,12 @@ def command(revision: str | None, sample: int | None, seed: int | None, as_json:
     and `git ctx index` make everything again.
     """
     import ctx
-    from ctx.share.verify import verify, verify_remote
+    from ctx.share.verify import verify, verify_embeddings
 
     chosen = random.randrange(1 << 31) if seed is None else seed
     with ctx.open(".") as index:
         report = verify(index.session, revision, sample, chosen)
-        remote = None if sample is None else verify_remote(index.session, revision, sample, chosen)
+        remote = None if sample is None else verify_embeddings(index.session, revision, sample, chosen)
     if as_json:
         print_json(
             {
