@@ -39,7 +39,7 @@ _SIDES = (b"--- a/", b'--- "a/', b"+++ b/", b'+++ "b/')
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
-class Lines(NamedTuple):
+class TextHunk(NamedTuple):
     """One hunk: the removed and the added lines, each with its first line number in its file."""
 
     path: int
@@ -52,15 +52,15 @@ class Lines(NamedTuple):
 class CommitChange(NamedTuple):
     """A commit as read: `message` UTF-8, changed `paths`, `hunks` with an index into the paths.
 
-    `is_cut` is True if not all of it was read.
+    `is_truncated` is True if not all of it was read.
     """
 
     oid: bytes
     committed: int
     message: bytes
     paths: list[bytes]
-    hunks: list[Lines]
-    is_cut: bool
+    hunks: list[TextHunk]
+    is_truncated: bool
 
 
 def read_changes(
@@ -125,7 +125,7 @@ class _Parser:
     def _change(self, change: CommitChange) -> tuple[CommitChange, bytes, bool]:
         """Return the commit with its paths and hunks, the next line, and False if git ended within it."""
         places: dict[bytes, int] = {}
-        path, files, lines, is_cut = b"", 0, 0, False
+        path, files, lines, is_truncated = b"", 0, 0, False
         line = self._stream.readline(1 << 16)
         while line and not line.startswith(b"\0"):
             if line.startswith(b":"):
@@ -133,7 +133,7 @@ class _Parser:
                 if len(places) < MOST_PATHS:
                     places.setdefault(name, len(places))
                 else:
-                    is_cut = True
+                    is_truncated = True
             elif line.startswith(b"diff --git "):
                 files += 1
                 path = b""
@@ -143,18 +143,18 @@ class _Parser:
                 _finish(self._stream, line)
                 numbers = [int(found[1]), int(found[2] or 1), int(found[3]), int(found[4] or 1)]
                 keep = files <= MOST_FILES and lines < MOST_LINES and path in places
-                is_cut = is_cut or not keep
+                is_truncated = is_truncated or not keep
                 removed = self._lines(numbers[1], MOST_LINES - lines if keep else 0)
                 added = self._lines(numbers[3], MOST_LINES - lines if keep else 0)
                 if removed is None or added is None:
                     return change, b"", False
                 if keep:
                     lines += numbers[1] + numbers[3]
-                    is_cut = is_cut or lines > MOST_LINES
-                    change.hunks.append(Lines(places[path], numbers[0], removed, numbers[2], added))
+                    is_truncated = is_truncated or lines > MOST_LINES
+                    change.hunks.append(TextHunk(places[path], numbers[0], removed, numbers[2], added))
             line = self._stream.readline(1 << 16)
         change.paths.extend(places)
-        return change._replace(is_cut=is_cut), line, True
+        return change._replace(is_truncated=is_truncated), line, True
 
     def _lines(self, count: int, most: int) -> list[bytes] | None:
         """Return `count` lines, of which `most` are kept; None if git ends before."""

@@ -23,7 +23,7 @@ _LEAST = 0.05
 """Seconds for reading a history after the time has run out, enough for one that is complete."""
 
 
-class Question(NamedTuple):
+class LineRange(NamedTuple):
     """Lines of a file in a commit, both ends included and counted from 1."""
 
     commit: bytes
@@ -33,17 +33,17 @@ class Question(NamedTuple):
 
 
 def line_histories(
-    repository: Repository, questions: Sequence[Question], most: int, seconds: float
+    repository: Repository, ranges: Sequence[LineRange], most: int, seconds: float
 ) -> list[Evolution]:
-    """Return the history of each question, at most `most` commits, within about `seconds` in total.
+    """Return the history of each range, at most `most` commits, within about `seconds` in total.
 
     The histories are read in parallel, since git may have to walk all of a history for each.
     """
     deadline = time.monotonic() + seconds
     running: list[subprocess.Popen[bytes]] = []
     try:
-        for question in questions:
-            running.append(_start(repository.location, question, most))
+        for lines in ranges:
+            running.append(_start(repository.location, lines, most))
         return [_read(git, most, deadline) for git in running]
     finally:
         for git in running:
@@ -60,11 +60,11 @@ def _read(git: subprocess.Popen[bytes], most: int, deadline: float) -> Evolution
     return Evolution(commits=commits, uncommitted=False, complete=complete)
 
 
-def _start(location: Location, question: Question, most: int) -> subprocess.Popen[bytes]:
-    lines = b"-L%d,%d:%s" % (question.first, question.last, question.path)
+def _start(location: Location, lines: LineRange, most: int) -> subprocess.Popen[bytes]:
+    option = b"-L%d,%d:%s" % (lines.first, lines.last, lines.path)
     # In the git directory: a path of -L is relative to where git runs.
     arguments: list[str | bytes] = [*_SETTINGS, "log", *_OPTIONS, _FORMAT, f"--max-count={most}"]
-    arguments += [lines, question.commit.hex()]
+    arguments += [option, lines.commit.hex()]
     elsewhere = {"GIT_DIR": location.git_dir, "GIT_WORK_TREE": None, "GIT_PREFIX": None}
     return process.start(location.common_dir, arguments, location.variables | elsewhere)[0]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ctx.git.commits import CommitChange, Lines, Range
+from ctx.git.commits import CommitChange, Range, TextHunk
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, MESSAGE, NO_PATH, PATHS, REMOVED, UNREAD
 from ctx.models.static_embedding import static_embedding
 from ctx.storage.arrays import Arrays, begins
@@ -127,10 +127,10 @@ def _rows(number: int, change: CommitChange) -> tuple[list[_Row], bool]:
     if change.paths:
         rows.append(_Row(number, PATHS, NO_PATH, 0, 0, b"\n".join(change.paths[:50])))
     pieces = _pieces(number, change.hunks)
-    return rows + pieces[:_MOST_ROWS], change.is_cut or len(pieces) > _MOST_ROWS
+    return rows + pieces[:_MOST_ROWS], change.is_truncated or len(pieces) > _MOST_ROWS
 
 
-def _pieces(number: int, hunks: Sequence[Lines]) -> list[_Row]:
+def _pieces(number: int, hunks: Sequence[TextHunk]) -> list[_Row]:
     """Return rows of added and of removed lines; join adjacent hunks and split long ones."""
     rows: list[_Row] = []
     for kind in (ADDED, REMOVED):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ctx.git.revisions import Resolution
@@ -23,26 +24,23 @@ _CLUSTER_SECONDS = 0.0006
 """Seconds for a cluster whose documents are already known."""
 
 
-def plan(session: Session, indexer: Callable[[], Indexer], asked: Resolution) -> IndexPlan:
+def plan(session: Session, indexer: Callable[[], Indexer], resolution: Resolution) -> IndexPlan:
     """Return the cost of indexing the missing part of a tree. Raises GitFailed if a subtree is missing."""
-    if session.snapshots.covered(asked.tree) is not None:
-        return IndexPlan(
-            revision=asked.revision,
-            commit=asked.commit_id,
-            tree=asked.tree.hex(),
-            resolved_by=asked.resolved_by,
-            covered=True,
-        )
-    clusters = indexer().missing(asked.tree)
+    plan = IndexPlan(
+        revision=resolution.revision,
+        commit=resolution.commit_id,
+        tree=resolution.tree.hex(),
+        resolved_by=resolution.resolved_by,
+        covered=session.snapshots.covered(resolution.tree) is not None,
+    )
+    if plan.covered:
+        return plan
+    clusters = indexer().missing(resolution.tree)
     sizes = session.repository.blob_sizes(sorted(indexer().new_blobs(clusters)))
     here = [size for size in sizes if size is not None]
     size = sum(one for one in here if one <= MAX_SIZE)
-    return IndexPlan(
-        revision=asked.revision,
-        commit=asked.commit_id,
-        tree=asked.tree.hex(),
-        resolved_by=asked.resolved_by,
-        covered=False,
+    return replace(
+        plan,
         new_clusters=len(clusters),
         new_blobs=len(here),
         missing_blobs=len(sizes) - len(here),

@@ -66,7 +66,7 @@ class Indexer:
 
     def cover(
         self,
-        asked: Resolution,
+        resolution: Resolution,
         trigger: str,
         *,
         jobs: int | None = None,
@@ -80,25 +80,25 @@ class Indexer:
         unless the store may use memory.
         """
         jobs = jobs or max(1, _cores() - background)
-        root = root or self.trees.root(asked.tree)
+        root = root or self.trees.root(resolution.tree)
         try:
-            with TreeLock(self._store, asked.tree) as lock:
+            with TreeLock(self._store, resolution.tree) as lock:
 
                 def report(state: Progress) -> None:
                     lock.touch()
                     if progress is not None:
                         progress(state)
 
-                return self._cover(asked, root, trigger, jobs, background, report)
+                return self._cover(resolution, root, trigger, jobs, background, report)
         except StoreUnusable:
             if not self._store.may_use_memory:
                 raise
         # Results of worker processes cannot stay in the memory of this one.
-        return self._cover(asked, root, trigger, 1, background, progress or (lambda _: None))
+        return self._cover(resolution, root, trigger, 1, background, progress or (lambda _: None))
 
     def _cover(
         self,
-        asked: Resolution,
+        resolution: Resolution,
         root: Node,
         trigger: str,
         jobs: int,
@@ -106,24 +106,24 @@ class Indexer:
         progress: Report,
     ) -> Covered:
         try:
-            covered = self._build(asked.tree, root, jobs, background, progress)
+            covered = self._build(resolution.tree, root, jobs, background, progress)
         except Damaged:
-            covered = self._repair_beside_others(asked.tree, jobs, progress)
+            covered = self._repair_beside_others(resolution.tree, jobs, progress)
         if covered.missing:
             keys, _ = manifest(root, self._snapshots)
             partial = Partial(list(keys), covered.totals.skipped, covered.missing, self._repository.packs())
-            self._snapshots.write_partial(asked.tree, partial)
-        known = self._catalog.view(asked.tree)
+            self._snapshots.write_partial(resolution.tree, partial)
+        known = self._catalog.view(resolution.tree)
         if known is not None and (covered.missing or known.skipped.get(MISSING)):
-            self._catalog.forget(asked.tree)
+            self._catalog.forget(resolution.tree)
             known = None
         if known is None:
             with suppress(BlobsMissing):  # a search determines what can be searched
-                self.prepare(asked.tree, root)
+                self.prepare(resolution.tree, root)
         if not covered.missing and self._committed:
             made = covered.new_clusters, covered.embedded_chunks
             try:
-                log_snapshot(self._repository, self._snapshots, asked, trigger, covered.totals, made)
+                log_snapshot(self._repository, self._snapshots, resolution, trigger, covered.totals, made)
             except StoreUnusable:
                 if not self._store.may_use_memory:
                     raise
@@ -174,20 +174,20 @@ class Indexer:
         self._catalog.clear()
         return self._prepared(tree, root)
 
-    def view(self, asked: Resolution, progress: Report | None = None, named: bool = False) -> View:
+    def view(self, resolution: Resolution, progress: Report | None = None, named: bool = False) -> View:
         """Return the view of a tree for a search; build what is missing, in memory if nothing can be written.
 
         For a `named` revision everything missing is built, whatever its size, unless `ctx.catchUp` is never.
         """
-        root = None if self._committed else self.trees.root(asked.tree)
+        root = None if self._committed else self.trees.root(resolution.tree)
         self._store.may_use_memory = True
-        if self._is_covered(asked.tree, root):
-            return self._ready(asked.tree, root)
-        root = root or self.trees.root(asked.tree)
-        if (borrowed := self._borrowed(asked.tree, root, named)) is not None:
+        if self._is_covered(resolution.tree, root):
+            return self._ready(resolution.tree, root)
+        root = root or self.trees.root(resolution.tree)
+        if (borrowed := self._borrowed(resolution.tree, root, named)) is not None:
             return borrowed
-        self.cover(asked, "search", progress=progress, root=root)
-        return self._ready(asked.tree, root)
+        self.cover(resolution, "search", progress=progress, root=root)
+        return self._ready(resolution.tree, root)
 
     def _ready(self, tree: bytes, root: Node | None) -> View:
         """Return the view of a covered tree; without the missing files if counting terms would need them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ctx.indexing.lock import IndexLock
@@ -25,7 +26,7 @@ _OWN_SHARE = 0.1
 def run(
     session: Session,
     indexer: Callable[[], Indexer],
-    asked: Resolution,
+    resolution: Resolution,
     trigger: str,
     *,
     jobs: int | None,
@@ -33,45 +34,32 @@ def run(
     ask_model: bool,
 ) -> IndexReport:
     """Cover a tree. See `Index.index`."""
-    started = time.monotonic()
-    record = session.snapshots.covered(asked.tree)
+    report = partial(_report, session, resolution, time.monotonic())
+    tree = resolution.tree
+    record = session.snapshots.covered(tree)
     if record is not None:
-        log_snapshot(session.repository, session.snapshots, asked, trigger, record.totals)
-        remote = _embed(session, asked.tree, session.on_progress, ask_model)
-        skipped = _left(remote)
-        if remote is None or not (remote.embedded or skipped):
-            # Otherwise the remote model embedded something, which the report shows.
-            skipped = ALREADY_INDEXED
-        return replace(_report(session, asked, started, skipped, record.totals), remote=remote)
-    take_shared(session, asked.tree, indexing=True)
+        log_snapshot(session.repository, session.snapshots, resolution, trigger, record.totals)
+        remote = _embed(session, tree, session.on_progress, ask_model)
+        is_new = remote is not None and (remote.embedded or remote.elsewhere)
+        return report(record.totals, skipped=None if is_new else ALREADY_INDEXED, remote=remote)
+    take_shared(session, tree, indexing=True)
     lock = IndexLock(session.store)
     if not lock.acquire():
-        lock.request(asked.tree)
+        lock.request(tree)
         # The holder may have read the queue for the last time just before.
         if not lock.acquire():
-            return _report(session, asked, started, INDEXING_IN_PROGRESS, Totals())
+            return report(Totals(), skipped=INDEXING_IN_PROGRESS)
     embeds = ask_model and bool(session.repository.settings.get("ctx.embedder.url"))
-    own = _part(session.on_progress, 0.0, _OWN_SHARE) if embeds else session.on_progress
+    own = _stage(session, 0.0, _OWN_SHARE) if embeds else session.on_progress
     with lock:
-        covered = indexer().cover(asked, trigger, jobs=jobs, background=background, progress=own)
-        lock.discard_request(asked.tree)
+        covered = indexer().cover(resolution, trigger, jobs=jobs, background=background, progress=own)
+        lock.discard_request(tree)
     # A request queued after that is seen by its process, or here.
     if lock.requests():
         indexer().serve_requests(lock, jobs, background)
-    rest = _part(session.on_progress, _OWN_SHARE, 1.0)
-    remote = _embed(session, asked.tree, rest, ask_model) if not covered.missing else None
-    return replace(
-        _report(
-            session,
-            asked,
-            started,
-            _left(remote),
-            covered.totals,
-            covered.new_clusters,
-            covered.embedded_chunks,
-        ),
-        remote=remote,
-    )
+    rest = _stage(session, _OWN_SHARE, 1.0)
+    remote = None if covered.missing else _embed(session, tree, rest, ask_model)
+    return report(covered.totals, covered.new_clusters, covered.embedded_chunks, remote=remote)
 
 
 def _embed(
@@ -85,18 +73,11 @@ def _embed(
     return embed_tree(session, tree, progress, may_ask)
 
 
-def _left(remote: EmbeddingReport | None) -> str | None:
-    """Return the reason for which the remote model was not run, or None."""
-    return INDEXING_IN_PROGRESS if remote is not None and remote.elsewhere else None
-
-
-def _part(
-    progress: Callable[[Progress], None] | None, start: float, end: float
-) -> Callable[[Progress], None] | None:
+def _stage(session: Session, start: float, end: float) -> Callable[[Progress], None] | None:
     """Return a callback that reports a stage of a run from share `start` to share `end`, in 0..1."""
-    if progress is None:
+    report = session.on_progress
+    if report is None:
         return None
-    report = progress
 
     def step(state: Progress) -> None:
         done = state.files_done / max(state.files_total, 1) if state.share is None else state.share
@@ -107,18 +88,22 @@ def _part(
 
 def _report(
     session: Session,
-    asked: Resolution,
+    resolution: Resolution,
     started: float,
-    skipped: str | None,
     totals: Totals,
     new_clusters: int = 0,
     embedded_chunks: int = 0,
+    *,
+    skipped: str | None = None,
+    remote: EmbeddingReport | None = None,
 ) -> IndexReport:
+    if remote is not None and remote.elsewhere:
+        skipped = INDEXING_IN_PROGRESS
     return IndexReport(
         skipped=skipped,
-        revision=asked.revision,
-        commit=asked.commit_id,
-        tree=asked.tree.hex(),
+        revision=resolution.revision,
+        commit=resolution.commit_id,
+        tree=resolution.tree.hex(),
         total_clusters=totals.clusters,
         processed_new_clusters=new_clusters,
         reused_clusters=totals.clusters - new_clusters,
@@ -127,4 +112,5 @@ def _report(
         skipped_files=dict(totals.skipped),
         storage=storage_mode(session.repository, session.store),
         seconds=time.monotonic() - started,
+        remote=remote,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import CtxError, UsageError
 from ctx.git.diff import Hunk, changed_files
-from ctx.git.line_history import Question, line_histories
+from ctx.git.line_history import LineRange, line_histories
 from ctx.search.citations import find_file
 from ctx.types import OLD, Answer, Evolution, Hit
 
@@ -41,7 +41,7 @@ def with_evolution(session: SearchSession, answer: Answer) -> Answer:
     return replace(answer, hits=hits + answer.hits[HITS:])
 
 
-def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[Question | None, bool]:
+def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[LineRange | None, bool]:
     """Return the lines of a hit in the commit, if it has them, and whether their text differs."""
     of_old = answer.comparison is not None and hit.change is not None and hit.change.side == OLD
     commit = answer.comparison.commit if of_old and answer.comparison else answer.commit
@@ -52,7 +52,7 @@ def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[Questi
     tree = session.repository.commit_info(oid).tree
     try:
         if find_file(session.repository, tree, path) == blob:
-            return Question(oid, path, first, last), False
+            return LineRange(oid, path, first, last), False
     except CtxError:
         pass
     for change in [] if of_old else changed_files(_reader(session, answer), tree, bytes.fromhex(answer.tree)):
@@ -64,7 +64,7 @@ def _committed(session: SearchSession, answer: Answer, hit: Hit) -> tuple[Questi
                 hunk.new_start <= last and first < hunk.new_start + max(1, hunk.new_count)
                 for hunk in change.hunks or ()
             )
-            return Question(oid, change.old_path, *lines), differs
+            return LineRange(oid, change.old_path, *lines), differs
     return None, False
 
 
