@@ -1,4 +1,4 @@
-"""Runs the real program in a repository, and tells apart what a search embedded from what it reused."""
+"""Run the real program in a repository, and count what a search embedded and reused."""
 
 from __future__ import annotations
 

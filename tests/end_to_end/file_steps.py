@@ -1,4 +1,4 @@
-"""Steps of a walk that change files, the index and rules, in the usual ways and in the odd ones."""
+"""Steps of a replay that change files, the index and rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def edit_real(walk: Walk) -> None:
 
 
 def append(walk: Walk) -> None:
-    """Add lines of another file to one."""
+    """Append lines of another file."""
     name, other = (walk.random.choice(walk.files()) for _ in range(2))
     if name and other:
         lines = read(walk, other).splitlines(keepends=True)
@@ -103,7 +103,7 @@ def move(walk: Walk) -> None:
 
 
 def other_case(walk: Walk) -> None:
-    """A name that differs in case only: instead of the file, or beside it."""
+    """Add or rename a file to a name that differs in case only."""
     name = walk.random.choice(walk.files())
     folder, _, base = name.rpartition(b"/")
     target = (folder + b"/" if folder else b"") + base.swapcase()
@@ -137,13 +137,13 @@ def folder_to_file(walk: Walk) -> None:
 
 
 def to_link(walk: Walk) -> None:
-    """A link for a file or a directory: to its neighbour, out of the tree, to itself, to nothing."""
+    """Replace a file or directory by a link: to a neighbour, out of the tree, to itself, to nothing."""
     name = walk.random.choice([pick_folder(walk), walk.random.choice(walk.files())])
     if name:
         targets = [name.rpartition(b"/")[2], b"../..", b"nothing", *walk.files()[:1], b"/etc", b"moved aside"]
         target = walk.random.choice(targets)
         if target == b"moved aside":
-            # What was there is still found through the link.
+            # The files are still reachable through the link.
             os.rename(walk.path(name), walk.path(name + b".aside"))
             target = name.rpartition(b"/")[2] + b".aside"
         walk.remove(name)
@@ -152,7 +152,7 @@ def to_link(walk: Walk) -> None:
 
 
 def untracked(walk: Walk) -> None:
-    """New files, of the present tree or of another time."""
+    """Add files of the current tree or of another commit."""
     name = walk.random.choice(walk.files())
     if name:
         extension = b"." + name.rpartition(b".")[2] if b"." in name.rpartition(b"/")[2] else b""
@@ -182,7 +182,7 @@ def odd_content(walk: Walk) -> None:
 
 
 def rules(walk: Walk) -> None:
-    """Another rule of what is indexed, at the top or below; in the work tree, staged or committed."""
+    """Change a rule file, at the top or below; in the work tree, staged or committed."""
     name = walk.random.choice(sorted(RULES))
     folder = walk.random.choice([b"", b"", pick_folder(walk)])
     full = folder + b"/" + name if folder else name
@@ -195,7 +195,7 @@ def rules(walk: Walk) -> None:
 
 
 def gitlink(walk: Walk) -> None:
-    """An entry of a submodule that is not there."""
+    """Add an entry of a submodule that does not exist."""
     oid = walk.read("rev-parse", "HEAD").decode()
     if len(oid) in (40, 64):
         name = walk.name("vendored")
@@ -211,7 +211,7 @@ def nested_repository(walk: Walk) -> None:
 
 
 def flags(walk: Walk) -> None:
-    """Tell git not to look at a file, and change it."""
+    """Mark a file as unchanged for git, and change it."""
     name = walk.random.choice(walk.files())
     if name:
         option = walk.random.choice(["--assume-unchanged", "--skip-worktree", "--no-assume-unchanged"])
@@ -225,7 +225,7 @@ def sparse(walk: Walk) -> None:
 
 
 def settings(walk: Walk) -> None:
-    """Settings that change how git writes its index and reads the work tree."""
+    """Change settings that affect how git writes its index and reads the work tree."""
     walk.git("config", *walk.random.choice([
         ["core.untrackedCache", "true"], ["core.splitIndex", "true"], ["core.splitIndex", "false"],
         ["index.version", "4"], ["core.fileMode", "false"], ["core.fileMode", "true"],
@@ -236,13 +236,13 @@ def settings(walk: Walk) -> None:
 
 
 def pick_folder(walk: Walk) -> bytes:
-    """A directory with tracked files, none at times."""
+    """Return a directory with tracked files, or None."""
     folders = sorted({name.rpartition(b"/")[0] for name in walk.files() if b"/" in name})
     return walk.random.choice(folders) if folders else b""
 
 
 def read(walk: Walk, name: bytes) -> bytes:
-    """The content of a file of the work tree."""
+    """Return the content of a file of the work tree."""
     with open(walk.path(name), "rb") as stream:
         return stream.read()
 

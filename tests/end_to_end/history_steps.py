@@ -1,4 +1,4 @@
-"""Steps of a walk that move references, the index and the work tree: what people do with git all day."""
+"""Steps of a replay that move references, the index and the work tree."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from repositories import Repo
 from walk import Walk
 
 MOST_PLACES = 3
-"""Work trees at once."""
+"""Maximum number of work trees."""
 
 
 def commit_real(walk: Walk) -> None:
-    """Commit what the project's next commit changed."""
+    """Commit the changes of the project's next commit."""
     walk.take(walk.real())
     walk.git("add", "--all")
     walk.commit()
 
 
 def cherry_pick(walk: Walk) -> None:
-    """Pick the project's next commit, or one from near; it may end in a conflict."""
+    """Cherry-pick the project's next commit, or one nearby; it may end in a conflict."""
     walk.git("cherry-pick", "-m1", walk.near()) or walk.git("cherry-pick", walk.real())
 
 
@@ -33,7 +33,7 @@ def commit_staged(walk: Walk) -> None:
 
 
 def amend(walk: Walk) -> None:
-    """Amend with what is staged, with everything, or only the message."""
+    """Amend with staged changes, all changes, or only the message."""
     walk.commit("--amend", "--allow-empty", *walk.random.choice([[], ["--all"], ["--only"]]))
 
 
@@ -58,7 +58,7 @@ def rebase(walk: Walk) -> None:
 
 
 def squash(walk: Walk) -> None:
-    """Make one commit of the last few."""
+    """Squash the last few commits."""
     if walk.git("reset", "--quiet", "--soft", f"HEAD~{walk.random.randrange(1, 4)}"):
         walk.commit()
 
@@ -89,7 +89,7 @@ def delete_branch(walk: Walk) -> None:
 
 
 def orphan(walk: Walk) -> None:
-    """A branch without history: with the files of before, or without any."""
+    """Create an orphan branch, with the current files or without any."""
     command = walk.random.choice([["checkout", "--quiet", "--orphan"], ["switch", "--quiet", "--orphan"]])
     walk.git(*command, walk.name("orphan"))
 
@@ -108,7 +108,7 @@ def unstash(walk: Walk) -> None:
 
 
 def fetch(walk: Walk) -> None:
-    """The second clone goes on, and its work is fetched; perhaps taken over."""
+    """Commit in the second clone and fetch it; sometimes merge it."""
     here, walk.here = walk.here, walk.second
     walk.take(walk.real())
     walk.git("add", "--all")
@@ -146,7 +146,7 @@ def move_worktree(walk: Walk) -> None:
 
 
 def finish(walk: Walk) -> None:
-    """End a merge, rebase, pick or revert that waits: as it lies there, by skipping, or by giving up."""
+    """End a pending merge, rebase, cherry-pick or revert: by continuing, skipping or aborting."""
     command = walk.in_progress()
     if command is None:
         return
@@ -160,12 +160,12 @@ def finish(walk: Walk) -> None:
 
 
 def resolve_one_side(walk: Walk) -> None:
-    """Take one side of what is in conflict."""
+    """Check out one side of the conflicts."""
     walk.git("checkout", walk.random.choice(["--ours", "--theirs", "--merge"]), "--", ".")
 
 
 def tidy(walk: Walk) -> None:
-    """Let git pack what it has."""
+    """Repack the repository."""
     walk.git(*walk.random.choice([["repack", "-adq"], ["gc", "--quiet"], ["pack-refs", "--all"], ["prune"]]))
 
 
@@ -174,7 +174,7 @@ def tag(walk: Walk) -> None:
 
 
 def leave_history(walk: Walk) -> None:
-    """Go back to a branch of the project, so that a walk does not end among empty trees."""
+    """Return to a branch of the project, so that a replay does not stay on empty trees."""
     if walk.in_progress():
         finish(walk)
     walk.git("checkout", "--quiet", "--force", "-B", walk.name("again"), walk.near())

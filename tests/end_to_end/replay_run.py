@@ -1,4 +1,4 @@
-"""A replay: random steps over a real history, each followed by questions whose answers are known exactly.
+"""A replay: random steps over a real history, each followed by questions with known answers.
 
 After every step the answers of the repository that lives on (its index as it grew, opened long ago or just
 now) are compared with those of an index of the same tree that is made from scratch: hits, order, scores,
@@ -43,7 +43,7 @@ WORDS = (
 
 
 class Switch(NamedTuple):
-    """Indexing after another commit was checked out. Seconds; `new` unless its tree was indexed already."""
+    """Seconds of indexing after a checkout; `new` unless its tree was indexed already."""
 
     new: bool
     wall: float
@@ -51,7 +51,7 @@ class Switch(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What a replay measured. Sizes in bytes of the whole index and of its shared part."""
+    """Measurements of a replay. Sizes are bytes of the whole index and of its shared part."""
 
     steps: int
     searches: int
@@ -62,7 +62,7 @@ class Figures(NamedTuple):
 
 
 class Replay:
-    """A walk that is asked about. Raises AssertionError with seed and log at the first difference."""
+    """A walk with questions. Raises AssertionError with seed and log at the first difference."""
 
     def __init__(self, donor: Path, scratch: Path, seed: int, *, span: int = 600) -> None:
         self.walk = Walk(donor, scratch, seed, span)
@@ -75,13 +75,13 @@ class Replay:
         self.figures = Figures(0, 0, 0, 0, [], [])
         self.known: set[str] = set()
 
-    def run(self, steps: int, told: Callable[[str], None] = lambda line: None) -> Figures:
-        """Take so many steps."""
+    def run(self, steps: int, progress: Callable[[str], None] = lambda line: None) -> Figures:
+        """Take `steps` steps."""
         try:
             self._check("start")
             for _ in range(steps):
                 name = self._step()
-                told(f"{len(self.walk.log):5} {name}")
+                progress(f"{len(self.walk.log):5} {name}")
                 self._check(name)
                 self.figures = self.figures._replace(steps=self.figures.steps + 1)
         except BaseException:
@@ -128,7 +128,7 @@ class Replay:
         self.figures.switches.append(taken)
 
     def _grow(self) -> None:
-        """Index a new commit, for what it adds to the index."""
+        """Index a new commit, to measure what it adds to the index."""
         before = self.sizes()
         try:
             with ctx.open(self.walk.here.path) as index:
@@ -141,7 +141,7 @@ class Replay:
             self.figures.commits.append((after[0] - before[0], after[1] - before[1]))
 
     def sizes(self) -> tuple[int, int]:
-        """Bytes of the index, and of that part of it that can be shared."""
+        """Return the bytes of the index, and of its part that can be shared."""
 
         def stored(top: Path) -> int:
             return sum(path.stat().st_size for path in top.rglob("*") if path.is_file())
@@ -149,13 +149,13 @@ class Replay:
         return stored(self.store), stored(self.store / "objects") + stored(self.store / "snapshots")
 
     def collected(self) -> tuple[int, int]:
-        """The same after everything was removed that git does not reach."""
+        """Return the same after a garbage collection."""
         with ctx.open(self.walk.main.path) as index:
             collect(index.session, "now")
         return self.sizes()
 
     def _tend(self) -> None:
-        """Do what the user or the background does now and then."""
+        """Do what the user or a hook does from time to time."""
         if not self.store.exists():
             return
         what = self.random.choice(["gc", "gc now", "fsck", "status", "forget views", "remove"])
@@ -213,7 +213,7 @@ class Replay:
                     self._compare(index, tree, questions[:2], after, revision=revision)
 
     def _questions(self) -> list[Question]:
-        """Words of commits, names and paths of the present tree, some with filters."""
+        """Return words of commits, names and paths of the current tree, some with filters."""
         words = self.random.sample(WORDS, 1)
         subjects = (
             self.walk.read("log", "-20", "--format=%s", self.walk.near())
@@ -238,7 +238,7 @@ class Replay:
         return [*questions, self.random.choice(filters)]
 
     def _index(self, place: Repo) -> AbstractContextManager[Index]:
-        """An index that was opened long ago and stays open, or one that was opened just now."""
+        """Return an index that stays open, or a newly opened one."""
         if self.random.random() < 0.5:
             return ctx.open(place.path)
         if place.path not in self.open:
@@ -246,7 +246,7 @@ class Replay:
         return nullcontext(self.open[place.path])
 
     def _count(self, answer: Answer, files: dict[bytes, Entry], asked: str) -> None:
-        """Count the hits that are not in the tree; there may be none."""
+        """Count the hits that are not in the tree; none are allowed."""
         stale = [hit for hit in answer.hits if files.get(hit.path, Entry(b"", "")).oid != hit.blob]
         self.figures = self.figures._replace(
             searches=self.figures.searches + 1,
@@ -256,7 +256,7 @@ class Replay:
         assert not stale, f"{asked} found what is not in the tree: {stale}"
 
     def _borrowed(self, questions: list[Question], after: str) -> None:
-        """Ask without catching up: less may be found, but nothing of another tree."""
+        """Search without catching up: fewer hits are allowed, but none of another tree."""
         place = self.walk.here
         self.walk.main.git("config", "ctx.catchUp", "never")
         with ctx.open(place.path) as index:
@@ -308,7 +308,7 @@ class Replay:
 
 
 def unlike(index: Index, answer: Answer, files: dict[bytes, Entry]) -> str:
-    """By which paths the tree of an answer is not the one that it should be."""
+    """Return the paths by which the tree of an answer differs from the expected one."""
     repository = index.session.reader
     found: dict[bytes, Entry] = {}
     left = [(b"", bytes.fromhex(answer.tree))]
@@ -324,7 +324,7 @@ def unlike(index: Index, answer: Answer, files: dict[bytes, Entry]) -> str:
 
 
 def refused(index: Index) -> None:
-    """What is staged cannot be searched while there are conflicts."""
+    """Staged files cannot be searched while there are conflicts."""
     try:
         index.search("anything", overlay=STAGED)
     except CtxError:
@@ -333,7 +333,7 @@ def refused(index: Index) -> None:
 
 
 def differences(one: Answer, other: Answer) -> Iterator[str]:
-    """What two answers about the same tree do not have in common."""
+    """Return the differences between two answers about the same tree."""
     mine, theirs = plain(one), plain(other)
     for name, left, right in (
         ("coverage", one.coverage, other.coverage),

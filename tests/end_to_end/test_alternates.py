@@ -1,4 +1,4 @@
-"""A repository that borrows objects from another one also reads its index, and never writes there."""
+"""A repository with alternates reads the index of the other repository, and never writes there."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def source(name: str) -> str:
 
 
 @pytest.fixture
-def lender(make_repo: MakeRepo) -> Repo:
+def original(make_repo: MakeRepo) -> Repo:
     """A repository of several clusters, indexed and searched."""
-    repo = make_repo("lender")
+    repo = make_repo("original")
     repo.commit({f"src/part{i % 3}/file{i}.py": source(f"renew_{i}") for i in range(60)})
     ask(repo)
     return repo
 
 
 @pytest.fixture
-def borrower(lender: Repo, tmp_path: Path) -> Repo:
+def borrower(original: Repo, tmp_path: Path) -> Repo:
     subprocess.run(
-        ["git", "clone", "-q", "--shared", str(lender.path), str(tmp_path / "borrower")], check=True
+        ["git", "clone", "-q", "--shared", str(original.path), str(tmp_path / "borrower")], check=True
     )
     return Repo(tmp_path / "borrower")
 
@@ -47,7 +47,7 @@ def ask(repo: Repo) -> Answer:
 
 
 def state(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """All files below a directory, with their times."""
+    """Return all files below a directory with their times."""
     return {
         str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
         for path in sorted(folder.rglob("*"))
@@ -55,56 +55,56 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def test_a_shared_clone_is_searched_without_any_work(lender: Repo, borrower: Repo) -> None:
-    before = state(lender.path / ".git/ctx")
+def test_shared_clone_is_searched_without_indexing(original: Repo, borrower: Repo) -> None:
+    before = state(original.path / ".git/ctx")
     with ctx.open(borrower.path) as index:
         assert index.session.indexer.missing(index.resolve().tree) == []
         assert index.index().skipped == "ALREADY_INDEXED"
-        assert index.status().alternates == [str(lender.path / ".git/ctx")]
+        assert index.status().alternates == [str(original.path / ".git/ctx")]
         assert index.status().head.covered
     hits = ask(borrower).hits
     assert not (borrower.path / ".git/ctx").exists()
-    assert state(lender.path / ".git/ctx") == before
-    assert hits == ask(lender).hits
+    assert state(original.path / ".git/ctx") == before
+    assert hits == ask(original).hits
 
 
-def test_only_what_the_lender_lacks_is_made_and_kept_here(lender: Repo, borrower: Repo) -> None:
-    before = state(lender.path / ".git/ctx")
+def test_only_missing_data_is_built_and_kept_here(original: Repo, borrower: Repo) -> None:
+    before = state(original.path / ".git/ctx")
     borrower.commit({"src/part0/new.py": source("renew_new")})
     with ctx.open(borrower.path) as index:
         report = index.index()
     assert report.processed_new_clusters < report.total_clusters
     assert report.embedded_chunks <= 2
-    assert state(lender.path / ".git/ctx") == before
+    assert state(original.path / ".git/ctx") == before
     answer = ask(borrower)
     shutil.rmtree(borrower.path / ".git/ctx")
-    shutil.rmtree(lender.path / ".git/ctx")
+    shutil.rmtree(original.path / ".git/ctx")
     assert answer.hits == ask(borrower).hits
 
 
-def test_what_the_lender_loses_is_made_again(lender: Repo, borrower: Repo) -> None:
+def test_data_removed_from_the_alternate_is_rebuilt(original: Repo, borrower: Repo) -> None:
     borrower.commit({"src/part0/new.py": source("renew_new")})
     expected = ask(borrower).hits
-    shutil.rmtree(lender.path / ".git/ctx/objects")
+    shutil.rmtree(original.path / ".git/ctx/objects")
     assert ask(borrower).hits == expected
-    shutil.rmtree(lender.path / ".git/ctx")
+    shutil.rmtree(original.path / ".git/ctx")
     assert ask(borrower).hits == expected
 
 
-def test_what_the_lender_has_is_checked(lender: Repo, borrower: Repo) -> None:
-    expected = ask(lender).hits
-    shutil.rmtree(lender.path / ".git/ctx/views")
-    for path in (lender.path / ".git/ctx").rglob("*/*/??/*"):
+def test_data_of_the_alternate_is_verified(original: Repo, borrower: Repo) -> None:
+    expected = ask(original).hits
+    shutil.rmtree(original.path / ".git/ctx/views")
+    for path in (original.path / ".git/ctx").rglob("*/*/??/*"):
         data = path.read_bytes()
         path.write_bytes(data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
     assert ask(borrower).hits == expected
     assert ask(borrower).coverage.complete
 
 
-def test_the_store_of_a_lender_that_git_does_not_trust_is_not_read(lender: Repo, borrower: Repo) -> None:
+def test_store_of_an_untrusted_alternate_is_not_read(original: Repo, borrower: Repo) -> None:
     if os.geteuid():
         pytest.skip("only root can give a directory away")
-    for path in (lender.path, lender.path / ".git"):
+    for path in (original.path, original.path / ".git"):
         os.chown(path, 1, 1)
     with ctx.open(borrower.path) as index:
         assert index.session.store.alternates == []
@@ -112,19 +112,19 @@ def test_the_store_of_a_lender_that_git_does_not_trust_is_not_read(lender: Repo,
 
 
 @pytest.mark.parametrize("layout", ["2\n", ""])
-def test_the_store_of_another_layout_is_not_read(lender: Repo, borrower: Repo, layout: str) -> None:
-    (lender.path / ".git/ctx/version").write_text(layout)
+def test_store_of_another_layout_is_not_read(original: Repo, borrower: Repo, layout: str) -> None:
+    (original.path / ".git/ctx/version").write_text(layout)
     with ctx.open(borrower.path) as index:
         assert index.session.store.alternates == []
         assert index.index().embedded_chunks
 
 
-def test_collecting_and_checking_leave_the_lender_alone(
-    lender: Repo, borrower: Repo, program: Callable[..., subprocess.CompletedProcess[str]]
+def test_gc_and_fsck_do_not_change_the_alternate(
+    original: Repo, borrower: Repo, program: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     borrower.commit({"src/part0/new.py": source("renew_new")})
     expected = ask(borrower).hits
-    before = state(lender.path / ".git/ctx")
+    before = state(original.path / ".git/ctx")
     for command in (
         ["fsck", "--full"],
         ["gc", "--grace", "now"],
@@ -134,20 +134,20 @@ def test_collecting_and_checking_leave_the_lender_alone(
     ):
         done = program(*command, cwd=borrower.path)
         assert (done.returncode, done.stderr) == (0, "")
-    assert state(lender.path / ".git/ctx") == before
+    assert state(original.path / ".git/ctx") == before
     assert ask(borrower).hits == expected
 
 
-def test_the_environment_of_a_hook_does_not_lead_elsewhere(
-    lender: Repo, borrower: Repo, monkeypatch: pytest.MonkeyPatch
+def test_environment_of_a_hook_is_ignored_for_alternates(
+    original: Repo, borrower: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(borrower.path / ".git"))
     with ctx.open(borrower.path) as index:
-        assert index.session.store.alternates == [str(lender.path / ".git/ctx")]
+        assert index.session.store.alternates == [str(original.path / ".git/ctx")]
 
 
 @pytest.mark.parametrize("name", ["plain", "a:b", '"quoted"', "with\nnewline", "caf\udce9", "#comment"])
-def test_alternates_are_found_as_git_finds_them(make_repo: MakeRepo, name: str) -> None:
+def test_alternates_are_found_as_by_git(make_repo: MakeRepo, name: str) -> None:
     far = make_repo("far")
     far.commit({"a": "far"})
     near = make_repo(name)
@@ -166,17 +166,17 @@ def test_alternates_are_found_as_git_finds_them(make_repo: MakeRepo, name: str) 
         assert Libgit2Objects(place, alternates(place.objects)).read(oid).kind == "blob"
 
 
-def test_a_link_to_an_object_directory_has_no_index_beside_it(lender: Repo, tmp_path: Path) -> None:
+def test_link_to_an_object_directory_has_no_index(original: Repo, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path / "own")], check=True)
-    (tmp_path / "alias").symlink_to(lender.path / ".git/objects")
+    (tmp_path / "alias").symlink_to(original.path / ".git/objects")
     (tmp_path / "own/.git/objects/info/alternates").write_text(f"{tmp_path / 'alias'}\n")
     with ctx.open(tmp_path / "own") as index:
         assert index.repository.alternates == [str(tmp_path / "alias")]
         assert index.session.store.alternates == []
-        assert index.index(lender.id().hex()).embedded_chunks
+        assert index.index(original.id().hex()).embedded_chunks
 
 
-def test_alternates_that_lead_back_or_nowhere(make_repo: MakeRepo) -> None:
+def test_alternates_with_cycles_and_missing_directories(make_repo: MakeRepo) -> None:
     one, other = make_repo("one"), make_repo("other")
     places = [str(repo.path / ".git/objects") for repo in (one, other)]
     (one.path / ".git/objects/info/alternates").write_text(f"{places[1]}\n/nowhere\n{places[0]}\n\n")

@@ -1,4 +1,4 @@
-"""Ways in which git keeps a repository that old versions of it, or libgit2, do not know; and broken ones."""
+"""Repository formats that old versions of git or libgit2 do not know, and broken repositories."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_reftable_is_read_where_git_can(reftable: Path, git_version: tuple[int, 
         ctx.open(reftable)
 
 
-def test_a_format_that_no_git_knows(make_repo: MakeRepo, program: Program) -> None:
+def test_unknown_repository_format(make_repo: MakeRepo, program: Program) -> None:
     repo = make_repo()
     repo.commit({"a.py": RENEW})
     repo.git("config", "core.repositoryFormatVersion", "1")
@@ -54,7 +54,7 @@ def test_a_format_that_no_git_knows(make_repo: MakeRepo, program: Program) -> No
 
 @pytest.mark.parametrize("options", [[], ["--object-format=sha256"]], ids=["sha1", "sha256"])
 @pytest.mark.parametrize("kind", ["split", "sparse", "version 4"])
-def test_every_kind_of_index_is_read(make_repo: MakeRepo, options: list[str], kind: str) -> None:
+def test_every_index_format(make_repo: MakeRepo, options: list[str], kind: str) -> None:
     repo = make_repo("repo", *options)
     files = {
         f"part{i}/deep/a{j}.py": f"def renew_{i}_{j}():\n    return {i}\n" for i in range(5) for j in range(5)
@@ -77,7 +77,7 @@ def test_every_kind_of_index_is_read(make_repo: MakeRepo, options: list[str], ki
     assert {path: path.read_bytes() for path in (repo.path / ".git").glob("*index*")} == before
 
 
-def test_names_that_differ_in_case_and_deep_trees(make_repo: MakeRepo) -> None:
+def test_names_differing_in_case_and_deep_trees(make_repo: MakeRepo) -> None:
     repo = make_repo()
     deep = "/".join(["d"] * 300) + "/deep.py"
     blobs = {}
@@ -92,7 +92,7 @@ def test_names_that_differ_in_case_and_deep_trees(make_repo: MakeRepo) -> None:
     assert found == set(blobs)
 
 
-def test_an_orphan_branch_answers_from_the_default_branch(make_repo: MakeRepo) -> None:
+def test_orphan_branch_falls_back_to_the_default_branch(make_repo: MakeRepo) -> None:
     repo = make_repo()
     repo.commit({"a.py": RENEW})
     repo.git("checkout", "-q", "--orphan", "fresh")
@@ -102,9 +102,7 @@ def test_an_orphan_branch_answers_from_the_default_branch(make_repo: MakeRepo) -
     assert answer.hits
 
 
-def test_a_shallow_clone_has_its_commits_and_no_more(
-    make_repo: MakeRepo, tmp_path: Path, program: Program
-) -> None:
+def test_shallow_clone_has_only_its_commits(make_repo: MakeRepo, tmp_path: Path, program: Program) -> None:
     repo = make_repo()
     for number in range(3):
         repo.commit({"a.py": RENEW + f"x = {number}\n"})
@@ -116,7 +114,7 @@ def test_a_shallow_clone_has_its_commits_and_no_more(
     assert program("gc", cwd=place).returncode == 0
 
 
-def test_a_foreign_owner_is_refused_with_gits_way_out(make_repo: MakeRepo, program: Program) -> None:
+def test_untrusted_owner_is_refused_with_the_remedy_of_git(make_repo: MakeRepo, program: Program) -> None:
     repo = make_repo()
     repo.commit({"a.py": RENEW})
     done = program("search", "renew", cwd=repo.path, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
@@ -124,13 +122,13 @@ def test_a_foreign_owner_is_refused_with_gits_way_out(make_repo: MakeRepo, progr
     assert "safe.directory" in done.stderr
 
 
-# -- what is broken
+# -- broken repositories
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"garbage", b"DIRC\0\0\0\2\0\0\0\1", None], ids=["empty", "text", "cut", "version"]
 )
-def test_a_corrupt_index_of_gits_is_told_and_nothing_is_lost(
+def test_corrupt_git_index_is_reported_and_kept(
     make_repo: MakeRepo, program: Program, content: bytes | None
 ) -> None:
     repo = make_repo()
@@ -154,7 +152,7 @@ def test_a_corrupt_index_of_gits_is_told_and_nothing_is_lost(
     assert program("search", "renew", cwd=repo.path).returncode == 0
 
 
-def test_a_huge_attribute_file_is_told_and_not_applied(make_repo: MakeRepo, program: Program) -> None:
+def test_huge_attribute_file_is_reported_and_ignored(make_repo: MakeRepo, program: Program) -> None:
     repo = make_repo()
     repo.commit({"a.py": RENEW, ".gitattributes": "*.py linguist-generated\n" * 450_000})
     assert (repo.path / ".gitattributes").stat().st_size > 10_000_000
@@ -165,7 +163,7 @@ def test_a_huge_attribute_file_is_told_and_not_applied(make_repo: MakeRepo, prog
     assert done.stdout.startswith("a.py:1-2:renew_session")
 
 
-def test_links_that_lead_in_circles_or_out(make_repo: MakeRepo, tmp_path: Path) -> None:
+def test_links_with_cycles_or_outside_targets(make_repo: MakeRepo, tmp_path: Path) -> None:
     repo = make_repo()
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret.py").write_text("def renew_secret():\n    pass\n")
@@ -186,7 +184,7 @@ def test_links_that_lead_in_circles_or_out(make_repo: MakeRepo, tmp_path: Path) 
         assert index.search("renew").coverage.skipped == {"symlink": 5}
 
 
-def test_an_index_that_git_cannot_lock_is_no_matter(make_repo: MakeRepo) -> None:
+def test_locked_git_index_does_not_matter(make_repo: MakeRepo) -> None:
     repo = make_repo()
     repo.commit({"a.py": RENEW})
     (repo.path / ".git/index.lock").write_text("")
@@ -196,7 +194,7 @@ def test_an_index_that_git_cannot_lock_is_no_matter(make_repo: MakeRepo) -> None
     assert (repo.path / ".git/index.lock").exists()
 
 
-def test_the_message_of_a_broken_index_is_for_the_index_alone(make_repo: MakeRepo) -> None:
+def test_message_of_a_broken_index_names_only_the_index(make_repo: MakeRepo) -> None:
     repo = make_repo()
     repo.commit({"a.py": RENEW})
     repo.write({"a.py": "x = 1\n"})

@@ -1,4 +1,4 @@
-"""Clones that lack objects: what is here is searched, nothing is fetched unasked, if asked all at once."""
+"""Partial clones: present objects are searched, missing ones are fetched only on request and in bulk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def source(name: str) -> str:
 
 @pytest.fixture
 def remote(make_repo: MakeRepo) -> Repo:
-    """A repository that gives partial clones, with rule files and a file that they keep out."""
+    """A repository that serves partial clones, with rule files and a file that they exclude."""
     repo = make_repo("remote")
     repo.git("config", "uploadpack.allowFilter", "true")
     repo.commit(
@@ -56,36 +56,38 @@ def ask(repo: Repo, revision: str | None = None) -> Answer:
 
 
 def objects(repo: Repo) -> set[str]:
-    """All objects that are here."""
+    """Return all objects of this clone."""
     command = ["git", "-C", str(repo.path), "cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]
     return set(subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
 
 
 def packs(repo: Repo) -> int:
-    """How many times something was fetched: each time makes a pack."""
+    """Return the number of packs, which grows with each fetch."""
     return len(list((repo.path / ".git/objects/pack").glob("*.promisor")))
 
 
 def names(repo: Repo, revision: str) -> dict[str, str]:
-    """The blob of each path of a revision."""
+    """Return the blob of each path of a revision."""
     lines = repo.git("ls-tree", "-rt", "-z", revision).decode().split("\0")[:-1]
     return {line.partition("\t")[2]: line.split()[2].partition("\t")[0] for line in lines}
 
 
 @pytest.mark.parametrize("kind", ["blob:none", "blob:limit=1k", "tree:0"])
 @pytest.mark.parametrize("revision", ["HEAD", "HEAD~1"])
-def test_what_a_revision_lacks_comes_at_once(
+def test_missing_objects_are_fetched_in_bulk(
     remote: Repo, clone: Callable[..., Repo], kind: str, revision: str
 ) -> None:
     repo = clone(kind, "--no-checkout")
     before, configuration = packs(repo), (repo.path / ".git/config").read_bytes()
     references = repo.git("for-each-ref")
-    told: list[int] = []
+    announced: list[int] = []
     with ctx.open(repo.path) as index:
-        fetched = index.fetch(revision, on_fetch=told.append)
-        assert sum(told) == fetched > 0
-        assert told == ([1] if kind == "tree:0" else []) + ([] if kind.endswith("1k") else [2]) + [told[-1]]
-        assert packs(repo) - before == len(told)
+        fetched = index.fetch(revision, on_fetch=announced.append)
+        assert sum(announced) == fetched > 0
+        assert announced == ([1] if kind == "tree:0" else []) + ([] if kind.endswith("1k") else [2]) + [
+            announced[-1]
+        ]
+        assert packs(repo) - before == len(announced)
         assert index.fetch(revision) == 0
         assert index.index(revision).embedded_chunks
         assert index.fetch(revision) == 0
@@ -103,7 +105,9 @@ def test_what_a_revision_lacks_comes_at_once(
     assert not (repo.path / ".git/FETCH_HEAD").exists()
 
 
-def test_nothing_is_fetched_unasked(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
+def test_nothing_is_fetched_without_request(
+    remote: Repo, clone: Callable[..., Repo], program: Program
+) -> None:
     repo = clone("blob:none", "--no-checkout")
     before = objects(repo)
     for command in (["search", "renew"], ["index"], ["status"], ["search", "renew", "--revision", "HEAD~1"]):
@@ -115,7 +119,7 @@ def test_nothing_is_fetched_unasked(remote: Repo, clone: Callable[..., Repo], pr
     assert "`git ctx index --fetch 'HEAD~1'` gets them" in done.stdout
 
 
-def test_a_missing_tree_is_told_with_the_way_out(
+def test_missing_tree_is_reported_with_the_remedy(
     remote: Repo, clone: Callable[..., Repo], program: Program
 ) -> None:
     repo = clone("tree:0", "--no-checkout")
@@ -128,10 +132,8 @@ def test_a_missing_tree_is_told_with_the_way_out(
         )
 
 
-def test_a_past_that_cannot_be_read_is_told(
-    remote: Repo, clone: Callable[..., Repo], program: Program
-) -> None:
-    """Without the trees of earlier commits nobody knows what they changed; with them the past counts."""
+def test_unreadable_history_is_reported(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
+    """Commits without trees do not count; once fetched they do."""
     repo = clone("tree:0")
     said = f"ctx.fit has no effect, since trees of earlier commits are not in this clone: `{FETCH_TREES}`"
     assert said not in program("search", "renew", cwd=repo.path).stdout
@@ -162,7 +164,7 @@ def test_a_past_that_cannot_be_read_is_told(
     assert "note" not in program("status", cwd=repo.path).stdout
 
 
-def test_a_checkout_is_searched_and_then_filled(
+def test_checkout_is_searched_before_and_after_fetching(
     remote: Repo, clone: Callable[..., Repo], program: Program
 ) -> None:
     repo = clone("blob:none", "--sparse")
@@ -178,7 +180,7 @@ def test_a_checkout_is_searched_and_then_filled(
     assert done.returncode == 0
 
 
-def test_the_user_is_told_what_is_fetched(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
+def test_fetching_is_reported(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
     repo = clone("blob:none", "--no-checkout")
     done = program("index", "--fetch", cwd=repo.path)
     assert done.returncode == 0
@@ -190,7 +192,7 @@ def test_the_user_is_told_what_is_fetched(remote: Repo, clone: Callable[..., Rep
     assert program("index", "--fetch", cwd=repo.path).stdout.endswith("is indexed already\n")
 
 
-def test_a_remote_that_does_not_answer(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
+def test_unreachable_remote(remote: Repo, clone: Callable[..., Repo], program: Program) -> None:
     repo = clone("blob:none", "--no-checkout")
     shutil.move(remote.path, f"{remote.path}-moved")
     done = program("index", "--fetch", cwd=repo.path)
@@ -201,7 +203,7 @@ def test_a_remote_that_does_not_answer(remote: Repo, clone: Callable[..., Repo],
     assert program("index", cwd=repo.path).returncode == 0
 
 
-def test_what_nobody_promised_is_damage(make_repo: MakeRepo) -> None:
+def test_missing_object_without_promisor_is_damage(make_repo: MakeRepo) -> None:
     repo = make_repo()
     repo.commit({"a.py": source("one"), "b.py": source("other")})
     repo.delete_object(repo.id("HEAD:a.py"))
@@ -213,7 +215,7 @@ def test_what_nobody_promised_is_damage(make_repo: MakeRepo) -> None:
     assert "git fsck" in message
 
 
-def test_the_second_promisor_is_asked_for_what_the_first_one_has_not(
+def test_second_promisor_is_asked_after_the_first(
     remote: Repo, clone: Callable[..., Repo], tmp_path: Path
 ) -> None:
     repo = clone("blob:none", "--no-checkout")
@@ -227,7 +229,7 @@ def test_the_second_promisor_is_asked_for_what_the_first_one_has_not(
         assert index.index().embedded_chunks
 
 
-def test_a_missing_rule_file_is_fetched_before_it_is_needed(remote: Repo, clone: Callable[..., Repo]) -> None:
+def test_missing_rule_file_is_fetched_first(remote: Repo, clone: Callable[..., Repo]) -> None:
     repo = clone("blob:none", "--no-checkout")
     with ctx.open(repo.path) as index:
         index.fetch()
@@ -241,7 +243,7 @@ def test_a_missing_rule_file_is_fetched_before_it_is_needed(remote: Repo, clone:
 
 @pytest.fixture
 def large_left_out(make_repo: MakeRepo, tmp_path: Path) -> Repo:
-    """A clone without the one large file, which shares a directory with a small one."""
+    """A clone without the one large file, which is in a directory with a small one."""
     remote = make_repo("with a large file")
     remote.git("config", "uploadpack.allowFilter", "true")
     remote.git("config", "uploadpack.allowAnySHA1InWant", "true")
@@ -254,7 +256,7 @@ def large_left_out(make_repo: MakeRepo, tmp_path: Path) -> Repo:
 
 
 def stored(repo: Repo) -> dict[str, int]:
-    """The files of clusters and of parts of clusters; one that is made once more is another file."""
+    """Return the files of complete and partial clusters; a rebuilt one is another file."""
     store = repo.path / ".git/ctx"
     files = [file for area in ("objects", "partial") for file in (store / area).rglob("*") if file.is_file()]
     return {str(file.relative_to(store)): file.stat().st_ino for file in files}
@@ -269,7 +271,7 @@ def ask_beside(repo: Repo, overlay: str | None = COMMITTED) -> Answer:
         return index.search("beside_it", limit=20, overlay=overlay)
 
 
-def test_a_tree_without_some_blobs_is_indexed_once(large_left_out: Repo, program: Program) -> None:
+def test_tree_with_missing_blobs_is_indexed_once(large_left_out: Repo, program: Program) -> None:
     repo = large_left_out
     first = ask_beside(repo)
     assert first.message is not None
@@ -291,7 +293,7 @@ def test_a_tree_without_some_blobs_is_indexed_once(large_left_out: Repo, program
     assert stored(repo) == before
 
 
-def test_a_commit_in_a_clone_without_some_blobs_costs_what_it_changed(large_left_out: Repo) -> None:
+def test_commit_with_missing_blobs_indexes_only_its_changes(large_left_out: Repo) -> None:
     repo = large_left_out
     ask_beside(repo)
     before = stored(repo)
@@ -309,7 +311,7 @@ def test_a_commit_in_a_clone_without_some_blobs_costs_what_it_changed(large_left
 
 @pytest.mark.parametrize("loose", [True, False])
 @pytest.mark.parametrize("overlay", [COMMITTED, None])
-def test_a_blob_that_has_come_is_indexed(large_left_out: Repo, loose: bool, overlay: str | None) -> None:
+def test_blob_that_became_present_is_indexed(large_left_out: Repo, loose: bool, overlay: str | None) -> None:
     repo = large_left_out
     if overlay is None:
         repo.write({"later.py": source("later")})
@@ -333,7 +335,7 @@ def test_a_blob_that_has_come_is_indexed(large_left_out: Repo, loose: bool, over
         assert (index.session.snapshots.covered(repo.id("HEAD^{tree}")) is not None) == (overlay == COMMITTED)
 
 
-def test_other_packs_bring_nothing_that_was_missing(large_left_out: Repo) -> None:
+def test_new_packs_without_the_missing_blobs(large_left_out: Repo) -> None:
     repo = large_left_out
     first = ask_beside(repo)
     before = stored(repo)
@@ -345,7 +347,7 @@ def test_other_packs_bring_nothing_that_was_missing(large_left_out: Repo) -> Non
     assert stored(repo) == before
 
 
-def test_what_is_damaged_is_indexed_once_too(make_repo: MakeRepo) -> None:
+def test_tree_with_damaged_blobs_is_indexed_once(make_repo: MakeRepo) -> None:
     repo = make_repo()
     repo.commit({"big/large.py": source("large"), "big/small.py": source("beside_it"), "a.py": source("a")})
     repo.delete_object(repo.id("HEAD:big/large.py"))
@@ -359,9 +361,7 @@ def test_what_is_damaged_is_indexed_once_too(make_repo: MakeRepo) -> None:
     assert ask_beside(repo).coverage.complete
 
 
-def test_a_collection_keeps_what_a_tree_without_some_blobs_has(
-    large_left_out: Repo, program: Program
-) -> None:
+def test_gc_keeps_the_data_of_a_tree_with_missing_blobs(large_left_out: Repo, program: Program) -> None:
     repo = large_left_out
     first = ask_beside(repo)
     before = stored(repo)
@@ -380,7 +380,7 @@ def test_a_collection_keeps_what_a_tree_without_some_blobs_has(
     assert ask_beside(repo).coverage.complete
 
 
-def test_a_tree_without_some_blobs_is_made_whole_by_a_shared_index(
+def test_shared_index_completes_a_tree_with_missing_blobs(
     large_left_out: Repo, program: Program, tmp_path: Path
 ) -> None:
     repo = large_left_out
@@ -394,7 +394,7 @@ def test_a_tree_without_some_blobs_is_made_whole_by_a_shared_index(
     assert answer.hits == ask_beside(Repo(tmp_path / "full")).hits
 
 
-def test_a_tree_without_some_blobs_is_not_published(large_left_out: Repo, program: Program) -> None:
+def test_tree_with_missing_blobs_is_not_published(large_left_out: Repo, program: Program) -> None:
     done = program("push", cwd=large_left_out.path)
     assert done.returncode == 128
     assert "`git ctx index --fetch` of this revision gets them, then push again" in done.stderr
@@ -402,7 +402,7 @@ def test_a_tree_without_some_blobs_is_not_published(large_left_out: Repo, progra
     assert program("push", cwd=large_left_out.path).stdout.startswith("published 1 snapshot")
 
 
-def test_a_shared_index_without_words_is_searched_by_symbols(
+def test_shared_index_without_words_is_searched_by_symbols(
     remote: Repo, clone: Callable[..., Repo], program: Program, tmp_path: Path
 ) -> None:
     full = tmp_path / "full"

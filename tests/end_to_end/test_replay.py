@@ -1,4 +1,4 @@
-"""A small replay: random git commands over a made history, and every answer that of an index from scratch.
+"""A small replay: random git commands, and answers compared with those of an index from scratch.
 
 tests/benchmarks/replay.py does the same for long over the history of a real project.
 """
@@ -17,7 +17,7 @@ from repositories import Repo
 
 
 def history(repo: Repo) -> Path:
-    """A project that has changed in many ways."""
+    """A project with many kinds of changes."""
     made = random.Random(5)
     files = project(5, 40)
     repo.commit(files)
@@ -41,7 +41,7 @@ def history(repo: Repo) -> Path:
 
 
 @pytest.mark.parametrize(("seed", "ids"), [(1, "sha1"), (2, "sha256")])
-def test_every_answer_of_a_replay_is_that_of_an_index_from_scratch(
+def test_answers_of_a_replay_equal_those_of_an_index_from_scratch(
     make_repo: Callable[..., Repo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, ids: str
 ) -> None:
     monkeypatch.setenv("GIT_EDITOR", "true")

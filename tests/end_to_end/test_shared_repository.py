@@ -1,4 +1,4 @@
-"""`core.sharedRepository`: what the index is made of has the permissions that git gives its own files."""
+"""`core.sharedRepository`: files of the index have the permissions that git gives its own files."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def mode(path: Path) -> int:
 
 
 def entries(folder: Path) -> tuple[set[int], set[int]]:
-    """The modes of all directories and of all files."""
+    """Return the modes of all directories and files."""
     found = [folder, *folder.rglob("*")]
     return {mode(path) for path in found if path.is_dir()}, {mode(path) for path in found if path.is_file()}
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
 @pytest.mark.parametrize("value", VALUES)
-def test_a_mode_is_the_one_that_git_gives(make_repo: MakeRepo, value: str, umask: int) -> None:
+def test_mode_equals_that_of_git(make_repo: MakeRepo, value: str, umask: int) -> None:
     before = os.umask(umask)
     try:
         repo = make_repo()
@@ -65,7 +65,7 @@ def test_a_mode_is_the_one_that_git_gives(make_repo: MakeRepo, value: str, umask
 
 
 @pytest.mark.parametrize("value", ["umask", "group", "all", "0640"])
-def test_everything_in_the_store_has_it(make_repo: MakeRepo, program: Program, value: str) -> None:
+def test_all_files_of_the_store_are_shared(make_repo: MakeRepo, program: Program, value: str) -> None:
     before = os.umask(0o077)
     try:
         repo = make_repo()
@@ -90,13 +90,13 @@ def test_everything_in_the_store_has_it(make_repo: MakeRepo, program: Program, v
 
 
 @pytest.mark.parametrize("value", [None, "umask", "no", "off", "0", "nonsense", "0444", "8"])
-def test_what_means_nothing_is_the_umask(value: str | None) -> None:
+def test_invalid_value_means_the_umask(value: str | None) -> None:
     assert Permissions.parse(value) == Permissions()
     assert Permissions().mode(0o100600) == 0o100600
 
 
 @pytest.mark.parametrize("value", ["group", "0640"])
-def test_what_was_shared_has_it_too(make_repo: MakeRepo, program: Program, value: str) -> None:
+def test_fetched_files_are_shared(make_repo: MakeRepo, program: Program, value: str) -> None:
     before = os.umask(0o077)
     try:
         repo, remote = make_repo(), make_repo("remote.git", "--bare")

@@ -1,4 +1,4 @@
-"""Submodules are searched from their own stores, as if their files lay in the tree that pins them."""
+"""Submodules are searched from their own stores as part of the tree that pins them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALLOW = ("-c", "protocol.file.allow=always")
 
 
 class Project:
-    """A repository with a submodule `lib`, which has one `deep`; all checked out."""
+    """A repository with a submodule `lib`, which has a submodule `deep`; all are checked out."""
 
     def __init__(self, make_repo: MakeRepo) -> None:
         self.deep = make_repo("deep-origin")
@@ -82,7 +82,7 @@ def flat(project: Project, make_repo: MakeRepo) -> Repo:
 
 
 @pytest.mark.parametrize("overlay", [None, COMMITTED])
-def test_the_answer_is_that_of_one_tree_with_all_files(
+def test_answer_equals_that_of_one_tree_with_all_files(
     project: Project, make_repo: MakeRepo, overlay: str | None
 ) -> None:
     repo = flat(project, make_repo)
@@ -107,12 +107,12 @@ def test_the_answer_is_that_of_one_tree_with_all_files(
         assert one == Submodule(path=path, pinned=commit, commit=commit, tree=tree)
 
 
-def test_one_text_in_several_repositories_is_one_hit(project: Project) -> None:
+def test_equal_texts_in_several_repositories_are_one_hit(project: Project) -> None:
     (hit,) = [hit for hit in ask(project.top.path, "colour_of").hits if hit.symbol == "colour_of"]
     assert (hit.path, hit.also_at) == ("lib/colours.py", ("paint.py",))
 
 
-def test_texts_and_citations_are_those_of_the_submodule(project: Project) -> None:
+def test_texts_and_citations_of_submodules(project: Project) -> None:
     with ctx.open(project.top.path) as index:
         for query in QUERIES:
             for hit in index.search(query, recurse_submodules=True).hits:
@@ -128,7 +128,7 @@ def test_texts_and_citations_are_those_of_the_submodule(project: Project) -> Non
         assert index.search("Tie ties a rope").submodules == ()
 
 
-def test_each_store_holds_its_own(project: Project) -> None:
+def test_each_store_has_only_its_files(project: Project) -> None:
     ask(project.top.path)
     modules = project.top.path / ".git/modules"
     counts = []
@@ -140,14 +140,14 @@ def test_each_store_holds_its_own(project: Project) -> None:
             assert index.index().skipped == "ALREADY_INDEXED"
 
 
-def test_without_the_option_submodules_are_only_counted(project: Project) -> None:
+def test_submodules_are_only_counted_without_the_option(project: Project) -> None:
     with ctx.open(project.top.path) as index:
         answer = index.search("Rope", limit=50)
     assert not [path for path in paths(answer) if path.startswith(b"lib/")]
     assert (answer.coverage.skipped["submodule"], answer.submodules) == (1, ())
 
 
-def test_an_older_revision_has_the_commit_that_it_pins(project: Project) -> None:
+def test_older_revision_uses_its_pinned_commit(project: Project) -> None:
     before = project.lib.id()
     project.lib.commit({"rope.py": "class Cable:\n    pass\n"})
     project.checkout.git(*ALLOW, "pull", "--quiet")
@@ -160,7 +160,7 @@ def test_an_older_revision_has_the_commit_that_it_pins(project: Project) -> None
     assert old.message is new.message is None
 
 
-def test_the_files_of_a_submodule_are_searched_as_they_lie_there(project: Project) -> None:
+def test_uncommitted_files_of_a_submodule_are_searched(project: Project) -> None:
     project.checkout.write(
         {"rope.py": "class Hawser:\n    pass\n", "new.py": "def splice_hawser():\n    pass\n"}
     )
@@ -177,7 +177,7 @@ def test_the_files_of_a_submodule_are_searched_as_they_lie_there(project: Projec
     assert committed.submodules[0].tree == project.lib.id("HEAD^{tree}").hex()
 
 
-def test_a_submodule_at_another_commit_is_told(project: Project) -> None:
+def test_submodule_at_another_commit_is_reported(project: Project) -> None:
     project.checkout.commit({"rope.py": "class Hawser:\n    pass\n"})
     answer = ask(project.top.path, "hawser")
     assert "Hawser" in {hit.symbol for hit in answer.hits}
@@ -195,7 +195,9 @@ def test_a_submodule_at_another_commit_is_told(project: Project) -> None:
     assert "Hawser" in {hit.symbol for hit in staged.hits}
 
 
-def test_what_is_not_here_is_told_and_not_fetched(project: Project, tmp_path: Path, program: Program) -> None:
+def test_missing_submodule_is_reported_and_not_fetched(
+    project: Project, tmp_path: Path, program: Program
+) -> None:
     subprocess.run(["git", "clone", "-q", str(project.top.path), str(tmp_path / "clone")], check=True)
     clone = tmp_path / "clone"
     answer = ask(clone, "Rope")
@@ -225,7 +227,7 @@ def test_what_is_not_here_is_told_and_not_fetched(project: Project, tmp_path: Pa
     assert "warning: the submodule lib is not checked out" in done.stderr
 
 
-def test_a_commit_that_is_not_here_is_told(project: Project) -> None:
+def test_missing_commit_is_reported(project: Project) -> None:
     project.top.git("update-index", "--cacheinfo", f"160000,{'5' * 40},lib")
     project.top.git("commit", "--quiet", "--message", "pin what nobody has")
     answer = ask(project.top.path, "Rope", overlay=COMMITTED)
@@ -235,7 +237,7 @@ def test_a_commit_that_is_not_here_is_told(project: Project) -> None:
     assert "`git submodule update --recursive`" in answer.message
 
 
-def test_what_no_file_lists_stays_counted(project: Project) -> None:
+def test_unlisted_submodule_is_counted(project: Project) -> None:
     project.top.git("rm", "--quiet", "--cached", ".gitmodules")
     project.top.git("commit", "--quiet", "--message", "forget the list")
     answer = ask(project.top.path, "Rope", overlay=COMMITTED)
@@ -245,7 +247,7 @@ def test_what_no_file_lists_stays_counted(project: Project) -> None:
 
 
 @pytest.mark.parametrize("rule", [{".ctxignore": "lib/\n"}, {".gitattributes": "lib -ctx\n"}])
-def test_a_rule_keeps_a_submodule_out(project: Project, rule: dict[str, str]) -> None:
+def test_rule_excludes_a_submodule(project: Project, rule: dict[str, str]) -> None:
     project.top.commit(rule)
     answer = ask(project.top.path, "Rope", limit=50)
     assert [one.problem for one in answer.submodules] == ["left out"]
@@ -253,7 +255,7 @@ def test_a_rule_keeps_a_submodule_out(project: Project, rule: dict[str, str]) ->
     assert answer.message is None
 
 
-def test_the_rules_of_a_submodule_are_its_own(project: Project) -> None:
+def test_rules_of_a_submodule_apply_inside_it(project: Project) -> None:
     project.checkout.commit({".ctxignore": "src/\n"})
     project.top.commit({".ctxignore": "docs/\n"})
     answer = ask(project.top.path, "widget_area", limit=50)
@@ -262,7 +264,9 @@ def test_the_rules_of_a_submodule_are_its_own(project: Project) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../outside", "a/../../../outside", "", "..", "/tmp"])
-def test_a_name_leads_nowhere_else(project: Project, make_repo: MakeRepo, tmp_path: Path, name: str) -> None:
+def test_name_cannot_leave_the_git_directory(
+    project: Project, make_repo: MakeRepo, tmp_path: Path, name: str
+) -> None:
     outside = make_repo("outside")
     commit = outside.commit({"secret.py": "def secret_session():\n    pass\n"})
     shutil.copytree(outside.path / ".git", project.top.path / ".git/outside")
@@ -277,7 +281,7 @@ def test_a_name_leads_nowhere_else(project: Project, make_repo: MakeRepo, tmp_pa
     assert answer.message
 
 
-def test_a_link_is_no_submodule(project: Project, make_repo: MakeRepo) -> None:
+def test_link_is_not_a_submodule(project: Project, make_repo: MakeRepo) -> None:
     outside = make_repo("outside")
     commit = outside.commit({"secret.py": "def secret_session():\n    pass\n"})
     repo = make_repo("evil")
@@ -296,14 +300,14 @@ def test_a_link_is_no_submodule(project: Project, make_repo: MakeRepo) -> None:
 @pytest.mark.parametrize(
     "content", [b"[submodule\n", b"\0\xff", b'[submodule "lib"]\n\tpath\n', b"[include]\n\tpath = x\n"]
 )
-def test_a_list_that_cannot_be_read(project: Project, content: bytes) -> None:
+def test_unreadable_gitmodules(project: Project, content: bytes) -> None:
     project.top.commit({".gitmodules": content})
     answer = ask(project.top.path, "Rope", overlay=COMMITTED)
     assert answer.submodules == ()
     assert answer.coverage.skipped["submodule"] == 1
 
 
-def test_the_variables_of_a_hook_are_about_the_repository_above(
+def test_variables_of_a_hook_do_not_reach_submodules(
     project: Project, make_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.checkout.write({"new.py": "def splice_hawser():\n    pass\n"})
@@ -318,7 +322,7 @@ def test_the_variables_of_a_hook_are_about_the_repository_above(
     assert answer.submodules == expected.submodules
 
 
-def test_from_a_linked_work_tree_and_from_a_bare_clone(project: Project, tmp_path: Path) -> None:
+def test_linked_work_tree_and_bare_clone(project: Project, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     project.top.git("worktree", "add", "--quiet", str(linked))
     answer = ask(linked, "widget_area")
@@ -331,8 +335,8 @@ def test_from_a_linked_work_tree_and_from_a_bare_clone(project: Project, tmp_pat
     assert [one.problem for one in ask(tmp_path / "bare", "widget_area").submodules] == ["not checked out"]
 
 
-def test_a_submodule_with_its_repository_inside(project: Project, make_repo: MakeRepo) -> None:
-    """As git made them before 1.7.8, and as `git clone` beside `git submodule add` does."""
+def test_submodule_with_embedded_repository(project: Project, make_repo: MakeRepo) -> None:
+    """Git made these before 1.7.8, and `git clone` followed by `git submodule add` still does."""
     git_dir = project.checkout.path / ".git"
     git_dir.unlink()
     shutil.move(project.top.path / ".git/modules/lib", git_dir)
@@ -341,7 +345,7 @@ def test_a_submodule_with_its_repository_inside(project: Project, make_repo: Mak
     assert (git_dir / "ctx").is_dir()
 
 
-def test_the_program(project: Project, program: Program) -> None:
+def test_command_line(project: Project, program: Program) -> None:
     top = project.top.path
     done = program("index", "--recurse-submodules", cwd=top)
     assert (done.returncode, done.stderr) == (0, "")
@@ -364,7 +368,7 @@ def test_the_program(project: Project, program: Program) -> None:
     assert done.stdout.startswith("lib/deep/knot.go:")
 
 
-def test_a_damaged_store_of_a_submodule_is_mended(project: Project) -> None:
+def test_damaged_store_of_a_submodule_is_repaired(project: Project) -> None:
     expected = ask(project.top.path, "widget_area")
     for path in (project.top.path / ".git/modules/lib/ctx/objects").glob("*/*/*"):
         path.write_bytes(path.read_bytes()[:40])

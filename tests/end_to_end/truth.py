@@ -23,7 +23,7 @@ GITLINK = b"160000"
 
 
 class Question(NamedTuple):
-    """What is asked: words, pathspecs, languages."""
+    """A question: words, pathspecs, languages."""
 
     words: str
     paths: tuple[str, ...] = ()
@@ -38,14 +38,14 @@ class Entry(NamedTuple):
 
 
 class Reference:
-    """A repository that sees all objects of another one, and indexes what it is asked about from scratch."""
+    """A repository that reads all objects of another one, and indexes each tree from scratch."""
 
     def __init__(self, repo: Repo, scratch: Path) -> None:
         self._scratch = scratch
         self.repo = Repo(scratch / "reference")
         kind = repo.git("rev-parse", "--show-object-format").decode()
         Repo(scratch).git("init", "--quiet", "--bare", f"--object-format={kind}", "reference")
-        # The objects are moved away from the index: one that is lent with them would be none from scratch.
+        # The objects are moved away from their index: through alternates it would be used here too.
         objects, apart = repo.path / ".git" / "objects", scratch / "apart" / "objects"
         apart.parent.mkdir()
         objects.rename(apart)
@@ -77,14 +77,14 @@ class Reference:
         return tree
 
     def staged(self, place: Repo) -> str | None:
-        """The tree of the index; None where there are conflicts."""
+        """Return the tree of the index; None if there are conflicts."""
         index = self._copy(place)
         tree = self._git(place, "write-tree", "--missing-ok", check=False).decode().strip()
         index.unlink()
         return tree or None
 
     def side(self, place: Repo, stage: bytes) -> str:
-        """The tree of the index with one stage of each path in conflict, without the paths that lack it."""
+        """Return the tree of the index with one stage of each path in conflict, if the path has it."""
         index = self._copy(place)
         lines = self._git(place, "ls-files", "--unmerged", "-z").split(b"\0")[:-1]
         sides = [(*line.partition(b"\t")[0].split(), line.partition(b"\t")[2]) for line in lines]
@@ -99,7 +99,7 @@ class Reference:
         return tree
 
     def files(self, tree: str) -> dict[bytes, Entry]:
-        """Every path of a tree."""
+        """Return every path of a tree."""
         return entries(self.repo.git("ls-tree", "-r", "-z", tree), b" ")
 
     def forget(self) -> None:
@@ -107,7 +107,7 @@ class Reference:
         shutil.rmtree(self.repo.path / "ctx", ignore_errors=True)
 
     def answers(self, tree: str, questions: list[Question], limit: int) -> list[Answer]:
-        """The answers about a tree, from an index that did not exist before."""
+        """Return the answers about a tree from a new index."""
         self.forget()
         with ctx.open(self.repo.path) as index:
             report = index.index(tree, jobs=1)
@@ -125,7 +125,7 @@ class Reference:
             ]
 
     def _copy(self, place: Repo) -> Path:
-        """A copy of the index of a work tree, of the same age: git goes by that."""
+        """Copy the index of a work tree with its time, which git compares with those of the files."""
         index = Path(os.fsdecode(place.git("rev-parse", "--git-path", "index")))
         copy = self._scratch / "index-copy"
         shutil.copy2(place.path / index, copy)
@@ -152,7 +152,7 @@ class Reference:
 
 
 def entries(listing: bytes, before_path: bytes = b"") -> dict[bytes, Entry]:
-    """What `git ls-files -s -z` or `git ls-tree -r -z` prints, by path; of conflicts the last stage."""
+    """Parse output of `git ls-files -s -z` or `git ls-tree -r -z` by path; of conflicts the last stage."""
     found = {}
     for line in filter(None, listing.split(b"\0")):
         words, _, path = line.partition(b"\t")
@@ -163,7 +163,7 @@ def entries(listing: bytes, before_path: bytes = b"") -> dict[bytes, Entry]:
 
 
 def size(path: bytes) -> int:
-    """The size of a regular file; 0 for everything else."""
+    """Return the size of a regular file; 0 for everything else."""
     try:
         status = os.lstat(path)
     except OSError:

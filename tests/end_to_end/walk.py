@@ -20,7 +20,7 @@ IN_PROGRESS = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
-"""What lies in the git directory of a work tree while a command waits for its user."""
+"""Files in the git directory of a work tree while an operation is in progress."""
 
 
 class Walk:
@@ -31,7 +31,7 @@ class Walk:
     """
 
     def __init__(self, donor: Path, scratch: Path, seed: int, span: int = 600) -> None:
-        """The walk begins `span` commits before the end of the project's history."""
+        """Start `span` commits before the end of the project's history."""
         self.random = random.Random(seed)
         self.scratch = scratch
         self.log: list[str] = []
@@ -55,7 +55,7 @@ class Walk:
         return cloned
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> bool:
-        """Run a git command in the present work tree; whether it succeeded."""
+        """Run a git command in the current work tree; return True if it succeeded."""
         self.main.clock += 61
         self.here.clock = self.main.clock
         done = self.here.run(*arguments, stdin=stdin)
@@ -68,34 +68,34 @@ class Walk:
         self.log.append(f"  {self.here.path.name}: {what}")
 
     def read(self, *arguments: str | bytes) -> bytes:
-        """The output of a git command that only looks; empty where it fails."""
+        """Return the output of a reading git command; empty if it fails."""
         return self.here.git(*arguments, check=False)
 
     def commit(self, *options: str) -> bool:
-        """Commit what is staged."""
+        """Commit the staged changes."""
         return self.git("commit", "--quiet", "--no-verify", "-m", f"step {len(self.log)}", *options)
 
     def tracked(self) -> list[bytes]:
-        """The paths in the index."""
+        """Return the paths in the index."""
         return list(dict.fromkeys(filter(None, self.read("ls-files", "-z").split(b"\0"))))
 
     def files(self) -> list[bytes]:
-        """The tracked paths that are regular files on disk, reached through no link."""
+        """Return the tracked paths that are regular files on disk, not behind a link."""
         top = self.top
         found = [path for path in self.tracked() if is_plain(top, path)]
         return found or [b""]
 
     @property
     def top(self) -> bytes:
-        """The present work tree."""
+        """Current work tree."""
         return os.fsencode(self.here.path)
 
     def path(self, name: bytes) -> bytes:
-        """Where a name lies on disk."""
+        """Return the path of a name on disk."""
         return os.path.join(self.top, name)
 
     def write(self, name: bytes, content: bytes) -> None:
-        """Write a file in place, whatever lies there or above it."""
+        """Write a file, replacing what is there or above it."""
         self.note(f"write {os.fsdecode(name)} ({len(content):,} bytes)")
         self.clear(name)
         full = self.path(name)
@@ -104,7 +104,7 @@ class Walk:
             stream.write(content)
 
     def clear(self, name: bytes) -> None:
-        """Take away what is in the way of a file of this name: links and files above it, a directory."""
+        """Remove what prevents a file of this name: links and files above it, a directory."""
         parts = name.split(b"/")
         for end in range(1, len(parts)):
             above = self.path(b"/".join(parts[:end]))
@@ -126,21 +126,21 @@ class Walk:
             os.unlink(full)
 
     def real(self) -> str:
-        """The next commit of the project, over and over."""
+        """Return the next commit of the project, cyclically."""
         self.next = (self.next + 1) % len(self.commits)
         return self.commits[self.next] if self.next else self.real()
 
     def near(self) -> str:
-        """A commit that is not far from where the walk is."""
+        """Return a commit near the current one."""
         low = max(0, self.next - 40)
         return self.commits[self.random.randrange(low, min(len(self.commits), self.next + 20))]
 
     def branches(self) -> list[str]:
-        """The short names of all branches."""
+        """Return the short names of all branches."""
         return self.read("for-each-ref", "--format=%(refname:short)", "refs/heads").decode().split()
 
     def known(self) -> str:
-        """Some revision: a branch, a commit of the present branch, a real commit, what was fetched."""
+        """Return a revision: a branch, a commit of the current branch, a project commit, a fetched one."""
         wanted = self.random.choice(["branch", "back", "near", "second"])
         if wanted == "branch" and self.branches():
             return self.random.choice(self.branches())
@@ -151,18 +151,18 @@ class Walk:
         return self.near()
 
     def name(self, what: str) -> str:
-        """A name that was not used before."""
+        """Return an unused name."""
         self.made += 1
         return f"{what}{self.made}"
 
     def changes(self, commit: str) -> list[tuple[bytes, bytes]]:
-        """The (status, path) pairs by which a real commit differs from its parent."""
+        """Return the (status, path) pairs by which a project commit differs from its parent."""
         listing = self.read("diff-tree", "-r", "-z", "--no-renames", "--name-status", f"{commit}^", commit)
         words = listing.split(b"\0")
         return list(zip(words[0::2], words[1::2], strict=False))
 
     def take(self, commit: str, share: float = 1.0) -> None:
-        """Write files of a real commit into the work tree, all that it changed or some."""
+        """Write all or some of the files that a project commit changed into the work tree."""
         for status, path in self.changes(commit):
             if self.random.random() > share:
                 continue
@@ -175,7 +175,7 @@ class Walk:
                 os.chmod(self.path(path), int(entry[3:6], 8))
 
     def in_progress(self) -> str | None:
-        """The command that waits for its user in the present work tree."""
+        """Return the operation in progress in the current work tree."""
         folder = os.path.join(self.top, self.read("rev-parse", "--git-dir"))
         for name, command in IN_PROGRESS.items():
             if os.path.exists(os.path.join(folder, name.encode())):
@@ -183,13 +183,13 @@ class Walk:
         return None
 
     def elsewhere(self) -> None:
-        """Choose the work tree of the next step: seldom another one."""
+        """Choose the work tree of the next step: rarely another one."""
         if len(self.places) > 1 and self.random.random() < 0.4:
             self.here = self.random.choice(self.places)
 
 
 def is_plain(top: bytes, path: bytes) -> bool:
-    """Whether a path is a regular file below `top` that is reached through no link."""
+    """Return True if a path is a regular file below `top` that is not behind a link."""
     full = os.path.join(top, path)
     if os.path.islink(full) or not os.path.isfile(full):
         return False

@@ -1,4 +1,4 @@
-"""The reader of attribute files is held to `git check-attr` on random files."""
+"""Parsing of attribute files, compared with `git check-attr` on random files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ patterns = (
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=5)
     .map("".join)
     .filter(
-        # After a literal beginning git takes `**` for a path component although the manual says it is `*`.
+        # After a literal prefix git treats `**` as a path component, although the manual says `*`.
         lambda text: "**" not in text.replace("/**/", "/").removeprefix("**/").removesuffix("/**")
     )
 )
@@ -89,25 +89,25 @@ def test_same_as_git(repo: Repo, root: bytes, nested: bytes) -> None:
     assert {path: ours(root, nested, path) for path in PATHS} == expected
 
 
-def test_two_stars_after_a_letter_are_one_star() -> None:
+def test_two_stars_after_a_letter_match_like_one_star() -> None:
     rules = parse_attributes(b"a/b**/x ctx\n", WANTED, {})
     assert not list(rules.matching(b"a/bc/d/x"))
     assert list(rules.matching(b"a/bc/x")) == [((b"ctx", True),)]
 
 
-def test_long_lines_and_a_byte_order_mark() -> None:
+def test_long_lines_and_byte_order_mark() -> None:
     data = b"\xef\xbb\xbfa ctx\n" + b"b ctx" + b" " * 2048 + b"\nc ctx\n"
     assert [pattern.text for pattern, _ in parse_attributes(data, WANTED, {}).rules] == [b"a", b"c"]
 
 
-def test_a_pattern_with_many_stars_takes_no_time() -> None:
+def test_pattern_with_many_stars_is_fast() -> None:
     lines = b"*a*a*a*a*a*a*a*a*a*a*b ctx\n**/*a/**/*a/**/*a/**/*a/**/b ctx\n"
     rules = parse_attributes(lines, WANTED, {})
     assert not list(rules.matching(b"a" * 255))
     assert not list(rules.matching(b"a/" * 400 + b"c"))
 
 
-def test_a_long_chain_of_macros() -> None:
+def test_long_chain_of_macros() -> None:
     chain = b"".join(b"[attr]m%d m%d\n" % (i, i + 1) for i in range(20_000))
     data = chain + b"[attr]m20000 -ctx\n*.c m0\n"
     macros = parse_macros(data)

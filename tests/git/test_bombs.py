@@ -1,4 +1,4 @@
-"""Objects that are larger than anything can hold: trees that repeat themselves, and huge blobs."""
+"""Objects too large to process: trees that repeat themselves, and huge blobs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bomb(repo: Repo, levels: int, wide: int = 10) -> str:
 
 
 @pytest.mark.parametrize("command", ["search", "index", "status", "pack"])
-def test_a_tree_that_repeats_itself_ends_with_a_message(make_repo: Callable[..., Repo], command: str) -> None:
+def test_tree_bomb_is_refused(make_repo: Callable[..., Repo], command: str) -> None:
     repo = make_repo()
     repo.git("update-ref", "HEAD", repo.git("commit-tree", "-m", "bomb", bomb(repo, 10)).decode())
     words = {"search": ("exploded",), "pack": ("--stdout", "--task", "exploded")}.get(command, ())
@@ -42,7 +42,7 @@ def test_a_tree_that_repeats_itself_ends_with_a_message(make_repo: Callable[...,
     assert f"{MOST_ENTRIES:,}" in done.err
 
 
-def test_a_part_of_it_can_be_searched(make_repo: Callable[..., Repo]) -> None:
+def test_subtree_of_a_tree_bomb_is_searched(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.git("update-ref", "HEAD", repo.git("commit-tree", "-m", "bomb", bomb(repo, 10)).decode())
     below = "HEAD:" + "/".join(["d0"] * 8)
@@ -51,7 +51,7 @@ def test_a_part_of_it_can_be_searched(make_repo: Callable[..., Repo]) -> None:
     assert json.loads(done.out)["results"][0]["result"]["sourcePosition"]["relativePath"].endswith(".py")
 
 
-def test_what_is_large_and_what_repeats_a_little_is_walked(make_repo: Callable[..., Repo]) -> None:
+def test_large_tree_and_few_repetitions_are_walked(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     tree = bytes.fromhex(bomb(repo, 4))
     opened = open_repository(repo.path)
@@ -65,13 +65,13 @@ def test_what_is_large_and_what_repeats_a_little_is_walked(make_repo: Callable[.
     check_size(opened, tree)
 
 
-def test_a_chain_of_trees_is_counted_without_recursion(make_repo: Callable[..., Repo]) -> None:
+def test_chain_of_trees_is_counted_without_recursion(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     with pytest.raises(CtxError, match="again and again"):
         check_size(open_repository(repo.path), bytes.fromhex(bomb(repo, 24, wide=2)))
 
 
-def test_a_citation_in_such_a_tree_is_shown_without_its_paths(make_repo: Callable[..., Repo]) -> None:
+def test_citation_in_a_tree_bomb_has_no_paths(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.git("update-ref", "HEAD", repo.git("commit-tree", "-m", "bomb", bomb(repo, 10)).decode())
     blob = repo.git("hash-object", "--stdin", stdin=SOURCE.encode()).decode()
@@ -90,7 +90,7 @@ def large(make_repo: Callable[..., Repo]) -> Repo:
     return repo
 
 
-def test_a_large_blob_is_not_read_to_be_shown(large: Repo) -> None:
+def test_large_blob_is_not_read(large: Repo) -> None:
     blob = large.id("HEAD:large.txt").hex()
     with ctx.open(large.path) as index:
         for given in ({"path": "large.txt", "revision": "HEAD"}, {"citation": f"{blob}:1-2"}):
@@ -105,7 +105,7 @@ def test_a_large_blob_is_not_read_to_be_shown(large: Repo) -> None:
 
 
 @pytest.mark.parametrize("name", ["HEAD:large.txt", ":large.txt", ":0:large.txt"])
-def test_a_revision_that_names_a_file_is_refused_by_its_header(large: Repo, name: str) -> None:
+def test_revision_naming_a_file_is_refused_by_its_header(large: Repo, name: str) -> None:
     opened = open_repository(large.path)
     for revision in (name, large.id("HEAD:large.txt").hex()):
         with pytest.raises(UnknownRevision, match="names a file"):

@@ -1,4 +1,4 @@
-"""What differs between two trees is what `git diff` shows, whatever settings and attributes say."""
+"""Differences between two trees equal those of `git diff`, independent of settings and attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lines(*numbers: int) -> str:
     return "".join(f"line {number}\n" for number in numbers)
 
 
-def test_every_sort_of_change(repo: Repo) -> None:
+def test_every_kind_of_change(repo: Repo) -> None:
     repo.commit(
         {
             "edited": lines(*range(1, 21)),
@@ -62,7 +62,7 @@ def test_every_sort_of_change(repo: Repo) -> None:
     assert differing(repo, "HEAD", "HEAD") == {}
 
 
-def test_a_file_that_becomes_a_link_is_gone(repo: Repo) -> None:
+def test_file_that_becomes_a_link_is_removed(repo: Repo) -> None:
     repo.commit({"a": lines(1, 2), "kind": lines(9), "z": lines(5)})
     (repo.path / "kind").unlink()
     (repo.path / "kind").symlink_to("a")
@@ -75,7 +75,7 @@ def test_a_file_that_becomes_a_link_is_gone(repo: Repo) -> None:
     ]
 
 
-def test_what_attributes_call_binary_is_compared_where_it_is_wanted(repo: Repo) -> None:
+def test_files_with_binary_attribute_are_compared_on_request(repo: Repo) -> None:
     repo.commit({".gitattributes": "*.lock -diff\n*.x diff=odd\n", "a.lock": lines(1, 2), "a.x": lines(1)})
     repo.git("config", "diff.odd.textconv", "false")
     repo.git("config", "diff.odd.command", "false")
@@ -90,7 +90,7 @@ def test_what_attributes_call_binary_is_compared_where_it_is_wanted(repo: Repo) 
     assert [change.hunks for change in unwanted] == [None, None, [Hunk(1, 1, 1, 1)]]
 
 
-def test_settings_change_nothing(make_repo: Callable[..., Repo]) -> None:
+def test_settings_have_no_effect(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo()
     repo.commit({"a": lines(*range(30)), "b": lines(1)})
     repo.git("mv", "b", "c")
@@ -117,8 +117,8 @@ def test_settings_change_nothing(make_repo: Callable[..., Repo]) -> None:
     assert before[b"a"].hunks == [Hunk(10, 0, 11, 1)]
 
 
-def test_more_files_than_one_command_line_takes_are_compared_as_text(repo: Repo) -> None:
-    """Git takes them for binary because of `-diff`; together their paths are longer than a system allows."""
+def test_more_paths_than_fit_on_a_command_line(repo: Repo) -> None:
+    """All files have the attribute `-diff`; their paths together exceed the limit of a command line."""
     names = [f"{'deep/' * 30}{'x' * 90}{number}.py" for number in range(10_000)]
     repo.write({".gitattributes": "*.py -diff\n"})
     stream = b"".join(

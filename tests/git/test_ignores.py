@@ -1,4 +1,4 @@
-"""The reader of ignore files is held to `git check-ignore` on random files."""
+"""Parsing of ignore files, compared with `git check-ignore` on random files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECES = [
 
 
 def has_only_plain_stars(line: str) -> bool:
-    """After a literal beginning git takes `**` for a path component although the manual says it is `*`."""
+    """After a literal prefix git treats `**` as a path component, although the manual says `*`."""
     text = line.removeprefix("!").rstrip(" \r/").replace("/**/", "/")
     return "**" not in text.removeprefix("**/").removesuffix("/**")
 
@@ -64,7 +64,7 @@ def test_same_as_git(repo: Repo, root: bytes, nested: bytes) -> None:
     assert {path: ours(parse_ignores(root), parse_ignores(nested), path) for path in PATHS} == expected
 
 
-def test_patterns_of_nothing_but_stars() -> None:
+def test_patterns_of_stars_only() -> None:
     rules = parse_ignores(b"a*" * 400 + b"\n" + b"**/a*/" * 400 + b"a\n" + b"b*" * 100_000 + b"\n")
     assert list(rules.matching(b"a" * 400)) == [True]
     assert list(rules.matching(b"a/" * 400 + b"a")) == [True]

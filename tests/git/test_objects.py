@@ -1,4 +1,4 @@
-"""Objects as git and as libgit2 read them: of both formats, missing, damaged, promised, elsewhere."""
+"""Reading objects with git and libgit2: both formats, missing, damaged, promised, in alternates."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_missing_and_damaged_objects(repo: Repo, kind: type[Objects]) -> None:
 
 
 @pytest.mark.parametrize("kind", [CatFileObjects, Libgit2Objects])
-def test_the_empty_tree_is_always_there(repo: Repo, kind: type[Objects]) -> None:
+def test_empty_tree_always_exists(repo: Repo, kind: type[Objects]) -> None:
     empty = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
     objects = _objects(repo, kind)
     assert objects.read(empty) == (empty, "tree", b"")
@@ -115,7 +115,7 @@ def _objects(repo: Repo, kind: type[Objects]) -> Objects:
     return CatFileObjects(locate(str(repo.path)))
 
 
-def test_a_partial_clone_is_read_and_never_filled(repo: Repo, tmp_path: Path) -> None:
+def test_partial_clone_is_read_without_fetching(repo: Repo, tmp_path: Path) -> None:
     repo.commit({"a": "1", "dir/b": "2"}, "first")
     repo.commit({"a": "11"}, "second")
     repo.git("config", "uploadpack.allowFilter", "true")
@@ -134,7 +134,7 @@ def test_a_partial_clone_is_read_and_never_filled(repo: Repo, tmp_path: Path) ->
             b"refs/remotes/origin/HEAD",
             b"refs/remotes/origin/main",
         ]
-        # Were git asked all the same, it has no way to fetch.
+        # git cannot fetch either.
         fallback = CatFileObjects(locate(str(clone)))
         assert [read and read.kind for read in fallback.read_many([entries[b"a"], tree])] == [None, "tree"]
         fallback.close()
@@ -146,7 +146,7 @@ def test_a_partial_clone_is_read_and_never_filled(repo: Repo, tmp_path: Path) ->
     assert b"blob" not in objects.stdout
 
 
-def test_another_process_after_a_fork(repo: Repo, opened: Repository) -> None:
+def test_forked_child_starts_its_own_process(repo: Repo, opened: Repository) -> None:
     repo.commit({"a": "1", "b": "2"})
     assert opened.read_blob(repo.id("HEAD:a")) == b"1"
     child = os.fork()
@@ -157,7 +157,7 @@ def test_another_process_after_a_fork(repo: Repo, opened: Repository) -> None:
     opened.close()
 
 
-def test_a_malformed_tree(repo: Repo, opened: Repository) -> None:
+def test_malformed_tree(repo: Repo, opened: Repository) -> None:
     oid = repo.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=b"100644 a\0short")
     with pytest.raises(Damaged, match="git fsck"):
         opened.tree_entries(bytes.fromhex(oid.decode()))

@@ -1,4 +1,4 @@
-"""Commits that git can read and that a careless parser cannot: odd encodings, impossible dates."""
+"""Unusual commits: odd encodings, impossible dates."""
 
 from __future__ import annotations
 
@@ -33,35 +33,35 @@ def commit(author: str = "Ada <a@x> 1 +0000", encoding: bytes = b"utf-8", text: 
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_an_encoding_that_is_none_leaves_the_text_readable(codec: str) -> None:
+def test_codec_that_is_no_encoding_is_ignored(codec: str) -> None:
     encoding = codec.encode()
     assert parse_commit(NO_ID, commit(encoding=encoding, text="café".encode())).subject == "café"
     assert parse_commit(NO_ID, commit(encoding=encoding, text=b"caf\xe9")).subject == "café"
 
 
-def test_an_encoding_with_a_null_byte_or_without_end_is_none() -> None:
+def test_malformed_encoding_name_is_ignored() -> None:
     for encoding in (b"utf\0-8", b"x" * 100_000, b"\xff\xfe"):
         assert parse_commit(NO_ID, commit(encoding=encoding, text="café".encode())).subject == "café"
 
 
-def test_known_encodings_are_read() -> None:
+def test_known_encodings_are_decoded() -> None:
     for encoding in ("ISO-8859-2", "windows-1251", "Shift_JIS", "UTF-7", "UTF-16"):
         text = "яж" if "1251" in encoding else "ąž" if "8859-2" in encoding else "日本"
         data = commit(encoding=encoding.encode(), text=text.encode(encoding))
         assert parse_commit(NO_ID, data).subject == text
-    # Half a character can be written in UTF-7, and nothing can print it.
+    # UTF-7 can encode half a surrogate pair, which cannot be printed.
     parse_commit(NO_ID, commit(encoding=b"UTF-7", text=b"+2AA-")).subject.encode()
 
 
 @pytest.mark.parametrize(("written", "read"), TIMES.items())
-def test_a_time_that_git_cannot_keep_is_the_beginning_of_1970(written: str, read: int) -> None:
+def test_time_out_of_range_is_the_beginning_of_1970(written: str, read: int) -> None:
     assert seconds(written.encode()) == read
     info = parse_commit(NO_ID, commit(f"Ada <a@x> {written} +0000"))
     assert (info.author_name, info.author_time, info.committer_time) == ("Ada", read, read)
 
 
-def test_a_long_line_of_brackets_is_read_in_one_go() -> None:
-    # A search for the end of each of them would take hours.
+def test_long_line_of_brackets_is_parsed_in_linear_time() -> None:
+    # Searching for the end of each of them would take hours.
     info = parse_commit(NO_ID, commit("Ada " + "<" * 2_000_000 + " 5 +0000"))
     assert (info.author_name, info.author_time) == ("Ada", 0)
     info = parse_commit(NO_ID, commit("Ada <" + "> <" * 1_000_000 + "> 5 -0130"))
@@ -69,7 +69,7 @@ def test_a_long_line_of_brackets_is_read_in_one_go() -> None:
 
 
 def odd(repo: Repo, name: str, head: str, parent: bytes) -> bytes:
-    """Commit the tree of a commit once more, with other headers."""
+    """Commit the tree of a commit again with other headers."""
     tree = repo.git("rev-parse", f"{parent.hex()}^{{tree}}").decode()
     text = f"tree {tree}\nparent {parent.hex()}\n{head}\n\n{name} with a parser of invoices\n"
     oid = repo.git("hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text.encode())
@@ -86,9 +86,7 @@ def odd(repo: Repo, name: str, head: str, parent: bytes) -> bytes:
     ],
     ids=["encoding", "digits", "beyond", "last"],
 )
-def test_search_history_and_status_work_beside_an_odd_commit(
-    make_repo: Callable[..., Repo], head: str
-) -> None:
+def test_search_history_and_status_with_an_odd_commit(make_repo: Callable[..., Repo], head: str) -> None:
     repo = make_repo()
     first = repo.commit({"net.py": "def retry_request(url):\n    return url\n"}, "Retry requests")
     strange = odd(repo, "Odd", head, first)

@@ -1,4 +1,4 @@
-"""The tables and numbers that decide what is in which cluster change only together with PARTITION_VERSION."""
+"""Tables and constants that determine the partition change only together with PARTITION_VERSION."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ctx.storage import partition, snapshots
 from ctx.storage.views import catalog
 
 HELD = (3, "65c55094958e83478ed8bc275001eb61")
-"""PARTITION_VERSION and the digest of what it stands for: where the digest changes, raise the version too."""
+"""PARTITION_VERSION and the digest of what it covers; if the digest changes, raise the version."""
 
 
-def test_what_decides_the_partition_has_a_version(repo: Repo) -> None:
+def test_partition_inputs_have_a_version(repo: Repo) -> None:
     names = {
         *(name.decode() for name in path_rules._LOCK_FILES),
         *("a" + end.decode() for end in path_rules._GENERATED_ENDS),
@@ -47,7 +47,7 @@ def test_what_decides_the_partition_has_a_version(repo: Repo) -> None:
     assert (partition.PARTITION_VERSION, digest) == HELD
 
 
-def test_a_release_with_another_partition_takes_nothing_of_an_older_one_for_its_own(
+def test_snapshots_of_another_partition_version_are_not_used(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.commit({"session.py": "def open_session(store):\n    return store.open()\n"})

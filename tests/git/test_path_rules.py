@@ -1,4 +1,4 @@
-"""Which files of a tree are let in by their paths."""
+"""Selection of files by path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Files = dict["str | bytes", "str | bytes | None"]
 
 
 def judged(repository: Repository, tree: bytes) -> dict[bytes, str | None]:
-    """The verdict on every file of a tree."""
+    """Return the reason to skip each file of a tree, or None."""
     entries = repository.tree_entries(tree)
     open_ = [(b"", entries, PathRules.root(repository, entries))]
     found: dict[bytes, str | None] = {}
@@ -78,7 +78,7 @@ def test_names(repo: Repo, name: str, expected: str | None) -> None:
 
 
 def shown(found: dict[bytes, str | None]) -> dict[str, list[str]]:
-    """Reason by reason the files that have it, rule files left out."""
+    """Return the files by the reason to skip them, without rule files."""
     groups: dict[str, list[str]] = {}
     for path, reason in sorted(found.items()):
         if b"/." not in b"/" + path:
@@ -103,7 +103,7 @@ def test_attributes(repo: Repo) -> None:
     }
 
 
-def test_ignores_take_back_what_the_other_rules_leave_out(repo: Repo) -> None:
+def test_negated_ignore_pattern_overrides_other_rules(repo: Repo) -> None:
     files: Files = {
         ".gitattributes": "*.pb.go linguist-generated\nkept.txt ctx\n",
         ".ctxignore": "*.txt\n/build/\n!go.sum\n!api.pb.go\n*.PNG\n!logo.svg\n",
@@ -120,7 +120,7 @@ def test_ignores_take_back_what_the_other_rules_leave_out(repo: Repo) -> None:
     }
 
 
-def test_the_users_own_files_do_not_count(repo: Repo) -> None:
+def test_rule_files_of_the_user_have_no_effect(repo: Repo) -> None:
     repo.git("config", "core.attributesFile", str(repo.path / "mine"))
     repo.write({"mine": "* -ctx\n", ".git/info/attributes": "* -ctx\n", ".git/info/exclude": "*\n"})
     assert verdicts(repo, {"a.c": ""})[b"a.c"] is None
@@ -149,7 +149,7 @@ def digests(repo: Repo, files: Files, *paths: bytes) -> list[bytes]:
     return found
 
 
-def test_a_digest_changes_only_where_a_rule_has_a_say(repo: Repo) -> None:
+def test_digest_changes_only_where_a_rule_applies(repo: Repo) -> None:
     places = (b"", b"src", b"src/deep", b"docs")
     plain = digests(repo, {"src/deep/a": "", "docs/a": ""}, *places)
     assert len(set(plain)) == 1
@@ -170,7 +170,7 @@ def test_a_digest_changes_only_where_a_rule_has_a_say(repo: Repo) -> None:
     assert ignored[1] == ignored[2] != ignored[3]
 
 
-def test_rule_files_that_cannot_be_used(repo: Repo) -> None:
+def test_unusable_rule_files(repo: Repo) -> None:
     files: Files = {
         ".gitattributes": "*.c -ctx\n" * 120_000,
         "a.c": "",
@@ -195,7 +195,7 @@ def test_rule_files_that_cannot_be_used(repo: Repo) -> None:
     ]
 
 
-def test_names_whose_hashes_rise_are_cut_without_recursion(repo: Repo) -> None:
+def test_names_with_rising_hashes_are_split_without_recursion(repo: Repo) -> None:
     def above(least: float, number: int) -> str:
         names = (f"{number:04}-{suffix}" for suffix in count())
         hashes = ((name, blake2b(name.encode(), digest_size=4).digest()) for name in names)
@@ -213,7 +213,7 @@ def test_names_whose_hashes_rise_are_cut_without_recursion(repo: Repo) -> None:
     assert sizes == [1] * 1076 + [24]
 
 
-def test_a_digest_depends_on_all_of_a_rule_and_on_nothing_of_ours(repo: Repo) -> None:
+def test_digest_depends_only_on_the_rules(repo: Repo) -> None:
     files: Files = {".gitattributes": "[attr]made linguist-generated\n*.gen made -ctx\n", "sub/a": ""}
     files["sub/.gitattributes"] = "*.h linguist-language=C++ !ctx\n"
     files["sub/.ctxignore"] = "old/\n!/kept\n"
@@ -221,7 +221,7 @@ def test_a_digest_depends_on_all_of_a_rule_and_on_nothing_of_ours(repo: Repo) ->
     def hashed(*parts: bytes) -> bytes:
         return blake2b(b"".join(parts), digest_size=8).digest()
 
-    # As docs/format.md spells them out.
+    # As in docs/format.md.
     top = hashed(b"5 *.gen", b"1", b"2 4 made+3 ctx-") + bytes(4)
     below = hashed(b"3 *.h", b"1", b"2 17 linguist-language=3 C++3 ctx!") + bytes(4)
     ignores = hashed(b"3 old", b"3", b"+", b"4 kept", b"0", b"-") + bytes(4)

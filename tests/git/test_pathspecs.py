@@ -1,4 +1,4 @@
-"""Path filters are held to `git diff --name-only` on random pathspecs."""
+"""Path filters, compared with `git diff --name-only` on random pathspecs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAGIC = [
 specs = st.builds(
     str.__add__,
     st.sampled_from(MAGIC),
-    # After a literal beginning git takes `**` for a path component although the manual says it is `*`.
+    # After a literal prefix git treats `**` as a path component, although the manual says `*`.
     st.lists(st.sampled_from(PIECES), max_size=4)
     .map("".join)
     .filter(lambda text: "**" not in text.replace("/**/", "/").removeprefix("**/")),

@@ -1,4 +1,4 @@
-"""The variables that a git is started with."""
+"""Environment of git processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_all_variables_of_one_repository_are_known() -> None:
     assert set(listed.stdout.split()) - _SETTINGS <= set(process.OF_ONE_REPOSITORY)
 
 
-def test_what_is_taken_away_is_replaced_by_what_a_reading_git_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_variables_get_the_read_only_values(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in process.OF_ONE_REPOSITORY:
         monkeypatch.setenv(name, "/nowhere")
     monkeypatch.setenv("GIT_CONFIG_COUNT", "0")
@@ -32,10 +32,10 @@ def test_what_is_taken_away_is_replaced_by_what_a_reading_git_gets(monkeypatch: 
     assert process.environment({"GIT_DIR": "here"})["GIT_DIR"] == "here"
 
 
-def test_a_hook_shares_an_index_whatever_its_git_has_set(
+def test_sharing_from_a_hook_ignores_its_environment(
     make_repo: Callable[..., Repo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a hook of `git -c … commit -a`: an index of its own, a quarantine, settings of the user."""
+    """Use the environment of a hook of `git -c … commit -a`: another index, a quarantine, settings."""
     repo = make_repo()
     repo.commit({"a.py": "def renew(session):\n    return session\n"})
     repo.git("clone", "--quiet", "--bare", ".", str(tmp_path / "remote.git"))

@@ -1,4 +1,4 @@
-"""Repositories of every shape, built by git and read through the door."""
+"""Opening repositories of every layout, and reading names and settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def opened(repo: Repo) -> Repository:
     return open_repository(repo.path)
 
 
-def test_a_directory_below_the_root_is_lifted(repo: Repo) -> None:
+def test_directory_below_the_root(repo: Repo) -> None:
     repo.commit({"src/deep/a.py": "a"})
     found = open_repository(repo.path / "src" / "deep")
     assert found.work_tree == str(repo.path)
@@ -52,9 +52,7 @@ def test_separate_git_directory(make_repo: MakeRepo, tmp_path: Path) -> None:
     assert open_repository(made.path).git_dir == str(tmp_path / "elsewhere")
 
 
-def test_git_dir_in_the_environment_counts(
-    repo: Repo, make_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_git_dir_in_the_environment(repo: Repo, make_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     other = make_repo("other")
     commit = other.commit({"a": "1"})
     monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
@@ -63,7 +61,7 @@ def test_git_dir_in_the_environment_counts(
     assert found.resolve_tree("HEAD").commit == commit
 
 
-def test_a_newline_in_the_name_of_the_directory(make_repo: MakeRepo) -> None:
+def test_newline_in_the_directory_name(make_repo: MakeRepo) -> None:
     made = make_repo("two\nlines")
     (made.path / "sub").mkdir()
     found = open_repository(made.path / "sub")
@@ -83,7 +81,9 @@ def test_not_a_repository(tmp_path: Path) -> None:
         open_repository(tmp_path / "absent")
 
 
-def test_a_foreign_owner_is_refused_in_gits_words(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untrusted_owner_is_refused_with_the_message_of_git(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     with pytest.raises(NotARepository, match=r"dubious ownership(.|\n)*safe\.directory"):
         open_repository(repo.path)
@@ -140,9 +140,9 @@ def test_trees_as_revisions(repo: Repo, opened: Repository) -> None:
 )
 def test_no_such_revision(repo: Repo, opened: Repository, revision: str) -> None:
     repo.commit({"a": "1"})
-    with pytest.raises(UnknownRevision):  # tests/git/test_revisions.py has what each is told
+    with pytest.raises(UnknownRevision):  # tests/git/test_revisions.py has the messages
         opened.resolve_tree(revision)
-    assert opened.resolve_tree("HEAD").tree  # and the next question is answered
+    assert opened.resolve_tree("HEAD").tree  # the process still answers
 
 
 def test_unborn_and_detached(repo: Repo, opened: Repository) -> None:
@@ -171,7 +171,7 @@ def test_references_are_peeled_to_commits(repo: Repo, opened: Repository) -> Non
     assert opened.resolve_tree("heavy").commit == commit
 
 
-def test_a_long_life_sees_what_changes(repo: Repo, opened: Repository) -> None:
+def test_open_repository_sees_changes(repo: Repo, opened: Repository) -> None:
     first = repo.commit({"a": "1"})
     assert opened.resolve_tree("HEAD").commit == first
     second = repo.commit({"a": "2"})
@@ -211,7 +211,7 @@ def test_ancestors(repo: Repo, opened: Repository, tmp_path: Path) -> None:
         shallow.resolve_tree("HEAD~2")
 
 
-def test_entries_that_are_no_files(repo: Repo, make_repo: MakeRepo, opened: Repository) -> None:
+def test_entries_that_are_not_files(repo: Repo, make_repo: MakeRepo, opened: Repository) -> None:
     inner = make_repo("inner")
     pinned = inner.commit({"x": "1"})
     repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "sub")

@@ -1,4 +1,4 @@
-"""The table of what a command is about."""
+"""The rules that resolve a command to a tree."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def project(repo: Repo, tmp_path: Path) -> Repo:
         ),
     ],
 )
-def test_what_is_asked_for(
+def test_resolution(
     project: Repo,
     before: list[tuple[str, ...]],
     revision: str | None,
@@ -101,7 +101,7 @@ def test_what_is_asked_for(
         ([], "main", "main", UsageError, "cannot be given together"),
     ],
 )
-def test_what_was_named_is_never_something_else(
+def test_named_revision_is_exact_or_an_error(
     project: Repo,
     before: list[tuple[str, ...]],
     revision: str | None,
@@ -115,13 +115,13 @@ def test_what_was_named_is_never_something_else(
         resolve(open_repository(project.path), revision, branch, lambda: (b"never", b"asked"))
 
 
-def test_nothing_but_a_snapshot(repo: Repo) -> None:
+def test_only_a_snapshot(repo: Repo) -> None:
     found = resolve(open_repository(repo.path), None, None, lambda: (b"\1" * 20, b"\2" * 20))
     assert found == (b"\1" * 20, b"\2" * 20, "02" * 20, LATEST_SNAPSHOT)
     with pytest.raises(NothingCommitted, match="nothing is committed"):
         resolve(open_repository(repo.path))
 
 
-def test_a_tree_by_itself(project: Repo) -> None:
+def test_tree_without_commit(project: Repo) -> None:
     tree = project.id("main^{tree}")
     assert resolve(open_repository(project.path), tree.hex()) == (tree, None, tree.hex(), REVISION)

@@ -1,4 +1,4 @@
-"""Everything that git resolves names a tree here too; what means nothing says why, and what mends it."""
+"""Revisions resolve as in git; errors state the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def tree_of(repo: Repo, name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_name_means_the_tree_that_git_says(project: Repo, name: str) -> None:
+def test_name_resolves_to_the_tree_of_git(project: Repo, name: str) -> None:
     found = open_repository(project.path).resolve_tree(name)
     assert found.tree == tree_of(project, name)
     peeled = project.git("rev-parse", f"{project.id(name).hex()}^{{}}").decode()
@@ -82,7 +82,7 @@ def test_a_name_means_the_tree_that_git_says(project: Repo, name: str) -> None:
     assert found.commit == (bytes.fromhex(peeled) if is_commit else None)
 
 
-def test_ids_and_their_beginnings(project: Repo) -> None:
+def test_ids_and_abbreviations(project: Repo) -> None:
     repository = open_repository(project.path)
     for revision in ("main~2", "main~2^{tree}"):
         oid = project.id(revision)
@@ -92,7 +92,7 @@ def test_ids_and_their_beginnings(project: Repo) -> None:
     assert repository.resolve_tree(described).commit == project.id("main")
 
 
-def test_the_same_in_a_bare_repository(project: Repo, tmp_path: Path) -> None:
+def test_bare_repository(project: Repo, tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", "--bare", str(project.path), str(tmp_path / "bare")], check=True)
     with ctx.open(tmp_path / "bare") as index:
         for name in ("main~3", "heavy", ":/step 1", "main:src", project.id("main~4").hex()[:9]):
@@ -102,7 +102,7 @@ def test_the_same_in_a_bare_repository(project: Repo, tmp_path: Path) -> None:
             assert answer.hits
 
 
-def test_every_revision_answers_with_its_own_text(project: Repo) -> None:
+def test_hits_have_the_text_of_the_revision(project: Repo) -> None:
     with ctx.open(project.path) as index:
         for step in range(STEPS):
             (hit,) = index.search("step", revision=f":/step {step}").hits[:1]
@@ -131,13 +131,13 @@ def test_every_revision_answers_with_its_own_text(project: Repo) -> None:
         ("f" * 40, "is not in this clone"),
     ],
 )
-def test_what_means_nothing_says_why(project: Repo, name: str, words: str) -> None:
+def test_unknown_revision_states_the_reason(project: Repo, name: str, words: str) -> None:
     with pytest.raises(UnknownRevision) as error:
         open_repository(project.path).resolve_tree(name)
     assert words in str(error.value)
 
 
-def test_the_beginning_of_two_ids_names_both(repo: Repo) -> None:
+def test_ambiguous_abbreviation_lists_the_candidates(repo: Repo) -> None:
     repo.commit({"a": "1"})
     seen: dict[str, bytes] = {}
     for number in range(1000):
@@ -151,7 +151,7 @@ def test_the_beginning_of_two_ids_names_both(repo: Repo) -> None:
         assert f"blob {one[:7]}" in str(error.value)
 
 
-def test_the_end_of_a_shallow_clone(project: Repo, tmp_path: Path) -> None:
+def test_boundary_of_a_shallow_clone(project: Repo, tmp_path: Path) -> None:
     subprocess.run(
         ["git", "clone", "-q", "--depth=2", f"file://{project.path}", str(tmp_path / "shallow")], check=True
     )
@@ -161,8 +161,8 @@ def test_the_end_of_a_shallow_clone(project: Repo, tmp_path: Path) -> None:
         repository.resolve_tree("HEAD~4")
 
 
-def test_a_tag_and_a_branch_of_one_name(project: Repo) -> None:
-    """Git takes the tag; the answer says so."""
+def test_tag_and_branch_with_the_same_name(project: Repo) -> None:
+    """Git takes the tag; the answer states it."""
     project.git("branch", "light", "main~3")
     with ctx.open(project.path) as index:
         asked = index.resolve("light")
