@@ -88,9 +88,12 @@ def print_version(context: click.Context, _parameter: click.Parameter, wanted: b
     """Print version, commit, index descriptor and channel, and exit."""
     if not wanted or context.resilient_parsing:
         return
-    from ctx.cli.commands.version import version_text
+    from ctx import _version
+    from ctx.storage.descriptor import embedded_model
 
-    click.echo(version_text())
+    commit = _version.commit()
+    click.echo(f"git-ctx {_version.__version__}\ncommit {commit}")
+    click.echo(f"descriptor {embedded_model()}\nchannel {_version.channel(commit)}")
     context.exit()
 
 

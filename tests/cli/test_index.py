@@ -151,7 +151,7 @@ def test_interrupted(environment, git_ctx, project, jobs):
     process = started(environment, project, "--jobs", jobs)
     os.killpg(process.pid, signal.SIGINT)  # what a terminal does at ctrl-c
     _, err = process.communicate(timeout=60)
-    assert err.decode() == "interrupted; what is done is kept, `git ctx index` goes on from there\n"
+    assert err.decode() == "interrupted; the next `git ctx index` continues from here\n"
     assert process.returncode == 130
     assert git_ctx("index", cwd=project.path).status == 0
 

@@ -185,8 +185,8 @@ def test_fetching_is_reported(remote: Repo, clone: Callable[..., Repo], program:
     done = program("index", "--fetch", cwd=repo.path)
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "fetching 2 objects that this clone lacks",
-        "fetching 41 objects that this clone lacks",
+        "fetching 2 objects that this clone does not have",
+        "fetching 41 objects that this clone does not have",
     ]
     assert program("index", "--fetch", "--silent", "HEAD~1", cwd=repo.path).stderr == ""
     assert program("index", "--fetch", cwd=repo.path).stdout.endswith("is indexed already\n")

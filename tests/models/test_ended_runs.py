@@ -90,7 +90,7 @@ def test_texts_that_are_too_long_are_counted_in_the_snapshot(project: Repo, serv
         return False
 
     service.always = short
-    assert "1 too long and read in part" in git_ctx(project.path, "index").out
+    assert "1 truncated" in git_ctx(project.path, "index").out
     assert "HEAD is complete, 1 text truncated" in git_ctx(project.path, "status").out
     project.commit({"src/deep/invoice.py": source("invoice", 3)})
     git_ctx(project.path, "index")

@@ -28,7 +28,7 @@ ENDED = {
 """The exit statuses that a shell shows as 128 and the number of the signal."""
 HANGS = 60.0
 """Seconds after which a run has not ended."""
-SAID = "interrupted; what is done is kept, `git ctx index` goes on from there\n"
+SAID = "interrupted; the next `git ctx index` continues from here\n"
 INDEX = ("index", "--jobs", "2")
 SEARCH = ("search", QUERIES[0], "-z")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -32,7 +33,7 @@ def command(full: bool, dry_run: bool, as_json: bool) -> int:
     import ctx
     from ctx.maintenance import fsck
 
-    with Counter(shown=not as_json, in_logs=False) as counter, ctx.open(".") as index:
+    with Counter(shown=sys.stderr.isatty() and not as_json) as counter, ctx.open(".") as index:
 
         def show(done: int, total: int) -> None:
             counter.show(f"checking: {100 * done // max(total, 1):3d}% of {pluralize(total, 'file')}")

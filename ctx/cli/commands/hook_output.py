@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ctx.cli.commands.printing import path_fields, print_json, print_lines
+from ctx.cli.commands.printing import fields_of, path_fields, print_json, print_lines
 from ctx.maintenance.hooks.install import (
     CONFIG,
     FILES,
@@ -74,10 +74,5 @@ def step_lines(steps: list[Step]) -> list[str]:
 
 def step_object(step: Step) -> dict[str, object]:
     """Return the action on one hook as an object."""
-    return {
-        "event": step.event,
-        **path_fields("path", step.path),
-        "action": step.action,
-        "reason": step.reason or None,
-        "advice": step.advice or None,
-    }
+    fields = fields_of(step, path="", content="")
+    return path_fields("path", step.path) | {name: value or None for name, value in fields.items()}

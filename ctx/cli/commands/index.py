@@ -8,7 +8,7 @@ import click
 
 from ctx.cli.commands import options
 from ctx.cli.commands.answer_output import submodule_object
-from ctx.cli.commands.printing import print_json
+from ctx.cli.commands.printing import plain, print_json
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.reports import ALREADY_INDEXED, IndexReport
 from ctx.search.coverage import submodules_in_words
@@ -52,21 +52,25 @@ def command(
     import ctx
 
     reporter = reporter_for(as_json=as_json, silent=silent, plain=ci)
-    request = Request(jobs, "ci" if ci else "manual", fetch, silent, reporter)
+    run = Run(jobs, "ci" if ci else "manual", fetch, silent, reporter)
     with reporter, ctx.open(".") as index:
         try:
-            tell(bring_up(index.session, revision, branch, request), reporter, silent=silent)
+            tell(index_one(index.session, revision, branch, run), reporter, silent=silent)
             if recurse_submodules:
-                bring_up_below(index.session, revision, branch, request)
+                index_submodules(index.session, revision, branch, run)
         except KeyboardInterrupt:
             reporter.close()
             if not silent:
-                click.echo("interrupted; what is done is kept, `git ctx index` goes on from there", err=True)
+                click.echo("interrupted; the next `git ctx index` continues from here", err=True)
             raise
     return 0
 
 
-class Request(NamedTuple):
+COUNTS = ("skipped", "totalClusters", "processedNewClusters", "embeddedChunks")
+"""Fields of a report that the JSON object of a submodule has."""
+
+
+class Run(NamedTuple):
     """Options for indexing, the same for a repository and its submodules."""
 
     jobs: int | None
@@ -76,24 +80,17 @@ class Request(NamedTuple):
     reporter: Reporter
 
 
-def bring_up(
-    session: SearchSession, revision: str | None, branch: str | None, request: Request
-) -> IndexReport:
+def index_one(session: SearchSession, revision: str | None, branch: str | None, run: Run) -> IndexReport:
     """Index a revision of one repository, and print its warnings."""
-    as_json = isinstance(request.reporter, JsonLines)
-    if request.fetch:
-        report_fetch = None if request.silent or as_json else announce
+    as_json = isinstance(run.reporter, JsonLines)
+    if run.fetch:
+        report_fetch = None if run.silent or as_json else announce
         fetched = session.fetch(revision, branch=branch, on_fetch=report_fetch)
         if as_json:
             print_json({"type": "fetched", "objects": fetched})
-    session.on_progress = request.reporter.progress
-    report = session.index(
-        revision,
-        branch=branch,
-        jobs=request.jobs,
-        trigger=request.trigger,
-    )
-    if not request.silent:
+    session.on_progress = run.reporter.progress
+    report = session.index(revision, branch=branch, jobs=run.jobs, trigger=run.trigger)
+    if not run.silent:
         for warning in dict.fromkeys(
             filter(None, (*session.indexer.trees.warnings, session.fetch_failed, session.past_unread))
         ):
@@ -101,30 +98,31 @@ def bring_up(
     return report
 
 
-def bring_up_below(
-    session: SearchSession, revision: str | None, branch: str | None, request: Request
-) -> None:
+def index_submodules(session: SearchSession, revision: str | None, branch: str | None, run: Run) -> None:
     """Index the submodules of a revision, and print a warning about missing ones."""
-    lacking = []
-    quiet = request._replace(reporter=Reporter())
-    as_json = isinstance(request.reporter, JsonLines)
+    missing = []
+    quiet = run._replace(reporter=Reporter())
+    as_json = isinstance(run.reporter, JsonLines)
     for below in pinned_below(session, session.resolve(revision, branch).tree):
         report = None
         if below.inner is not None and below.asked is not None:
-            report = bring_up(below.inner, below.asked.revision, None, quiet if as_json else request)
+            report = index_one(below.inner, below.asked.revision, None, quiet if as_json else run)
         else:
-            lacking.append(below.submodule)
+            missing.append(below.submodule)
         if as_json:
-            print_json({"type": "submodule", **submodule_object(below.submodule), **counts(report)})
-        elif report is not None and not request.silent:
+            counts = (
+                {name: value for name, value in plain(report).items() if name in COUNTS} if report else {}
+            )
+            print_json({"type": "submodule", **submodule_object(below.submodule), **counts})
+        elif report is not None and not run.silent:
             click.echo(f"{quoted(below.submodule.path)}: {escape_control(summary(report))}")
-    if not request.silent and (words := submodules_in_words(lacking)):
+    if not run.silent and (words := submodules_in_words(missing)):
         click.echo(f"warning: {c_escape(words)}", err=True)
 
 
 def announce(objects: int) -> None:
     """Announce a fetch from the remote, which may take a while."""
-    click.echo(f"fetching {pluralize(objects, 'object')} that this clone lacks", err=True)
+    click.echo(f"fetching {pluralize(objects, 'object')} that this clone does not have", err=True)
 
 
 def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
@@ -135,18 +133,6 @@ def tell(report: IndexReport, reporter: Reporter, *, silent: bool) -> None:
         click.echo(escape_control(summary(report)))
 
 
-def counts(report: IndexReport | None) -> dict[str, str | int | None]:
-    """Return the result for a submodule as JSON fields."""
-    if report is None:
-        return {}
-    return {
-        "skipped": report.skipped,
-        "totalClusters": report.total_clusters,
-        "processedNewClusters": report.processed_new_clusters,
-        "embeddedChunks": report.embedded_chunks,
-    }
-
-
 def summary(report: IndexReport) -> str:
     """Return the result of a run as one line."""
     where = f"{report.revision} (tree {report.tree[:12]})"
@@ -154,9 +140,9 @@ def summary(report: IndexReport) -> str:
         return f"{where} is indexed already"
     if report.remote is not None and report.remote.elsewhere:
         return (
-            f"{where} is indexed by the model of the package; another process is having texts embedded by "
-            f"{report.remote.model} at this moment, and what this tree lacks is left to it: to be sure that "
-            "nothing is missing, run `git ctx index` again when it has ended"
+            f"{where} is indexed by the built-in model; another process is having texts embedded by "
+            f"{report.remote.model} and does the rest: to be sure that nothing is missing, run "
+            "`git ctx index` again when it has ended"
         )
     if report.skipped:
         return f"another process is indexing this repository; it will index {where} too before it ends"
@@ -166,9 +152,9 @@ def summary(report: IndexReport) -> str:
     ]
     left_out = sum(report.skipped_files.values())
     if left_out:
-        parts.append(f"{pluralize(left_out, 'file')} left out (`git ctx status` says why)")
+        parts.append(f"{pluralize(left_out, 'file')} left out (`git ctx status` shows why)")
     if report.remote is not None and (report.remote.embedded or report.remote.reused):
         remote = report.remote
-        cut = f", {remote.truncated:,} too long and read in part" if remote.truncated else ""
+        cut = f", {remote.truncated:,} truncated" if remote.truncated else ""
         parts.append(f"{remote.embedded:,} embedded by {remote.model}, {remote.reused:,} reused{cut}")
     return f"indexed {where}: {'; '.join(parts)}; {report.seconds:.1f} s"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import print_json
+from ctx.cli.commands.printing import fields_of, print_json, print_lines
 from ctx.cli.commands.progress import reporter_for
+from ctx.text.wording import format_time
 
 if TYPE_CHECKING:
     from ctx.maintenance.pins import Pin
@@ -45,21 +46,14 @@ def command(revision: str | None, remove: bool, as_json: bool) -> int:
         return 0
     if not found:
         click.echo("nothing is pinned; `git ctx pin <revision>` keeps the snapshot of a revision", err=True)
-    for pin in found:
-        click.echo(text(pin) if revision is None else f"{done} {text(pin)}")
+    prefix = "" if revision is None else f"{done} "
+    print_lines(
+        f"{prefix}tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {format_time(pin.time)}" if pin.time else "")
+        for pin in found
+    )
     return 0
 
 
 def fields(pin: Pin) -> dict[str, object]:
     """Return a pin as JSON fields; the time is in seconds since 1970, 0 if unknown."""
-    tree = pin.tree.hex()
-    return {"tree": tree, "revision": tree, "revisionName": pin.revision, "time": pin.time}
-
-
-def text(pin: Pin) -> str:
-    """Return a pin as text."""
-    from ctx.text.escaping import escape_control
-    from ctx.text.wording import format_time
-
-    said = f"tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {format_time(pin.time)}" if pin.time else "")
-    return escape_control(said)
+    return fields_of(pin, revision="revisionName") | {"revision": pin.tree.hex()}

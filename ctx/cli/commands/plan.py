@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import print_json, revision_fields
-from ctx.text.escaping import escape_control
+from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
 from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def command(revision: str | None, branch: str | None, as_json: bool) -> int:
     if as_json:
         print_json(fields(plan))
     else:
-        click.echo(text(plan))
+        print_lines(lines(plan))
     return 0
 
 
@@ -41,35 +40,25 @@ def fields(plan: IndexPlan) -> dict[str, object]:
     """Return a plan as JSON fields."""
     return {
         "type": "plan_result",
+        **fields_of(plan, size="sizeBytes", chunks="", tokens="", seconds=""),
         **revision_fields(plan.revision, plan.commit, plan.tree),
-        "resolvedBy": plan.resolved_by,
-        "covered": plan.covered,
-        "newClusters": plan.new_clusters,
-        "newBlobs": plan.new_blobs,
-        "missingBlobs": plan.missing_blobs,
-        "sizeBytes": plan.size,
-        "estimated": {
-            "chunks": plan.chunks,
-            "tokens": plan.tokens,
-            "seconds": round(plan.seconds, 1),
-        },
+        "estimated": {"chunks": plan.chunks, "tokens": plan.tokens, "seconds": round(plan.seconds, 1)},
     }
 
 
-def text(plan: IndexPlan) -> str:
-    """Return a plan as text."""
+def lines(plan: IndexPlan) -> list[str]:
+    """Return a plan as lines."""
     commit = f" {plan.commit[:12]}" if plan.commit else ""
-    where = escape_control(f"{plan.revision}{commit}, tree {plan.tree[:12]}")
+    where = f"{plan.revision}{commit}, tree {plan.tree[:12]}"
     if plan.covered:
-        return f"{where} is indexed: nothing to do"
-    lines = [
+        return [f"{where} is indexed: nothing to do"]
+    missing = pluralize_with(plan.missing_blobs, "more blob", "is", "are")
+    return [
         where,
         f"  new clusters {plan.new_clusters:>12,}",
         f"  new blobs    {plan.new_blobs:>12,}  {plan.size / 1e6:,.1f} MB",
         f"  chunks       {plan.chunks:>12,}  estimated",
         f"  tokens       {plan.tokens:>12,}  estimated",
         f"  seconds      {plan.seconds:>12,.1f}  estimated, of one processor",
+        *([f"  {missing} not in this clone"] if plan.missing_blobs else []),
     ]
-    if plan.missing_blobs:
-        lines.append(f"  {pluralize_with(plan.missing_blobs, 'more blob', 'is', 'are')} not in this clone")
-    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Progress of a run: a bar or a counter on a terminal, lines in a log, JSON for programs, or nothing."""
+"""Progress of a run: one line on a terminal, lines in a log, JSON for programs, or nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from ctx.text.escaping import escape_control
 from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
-    import rich.progress
-
     from ctx.index import Index
     from ctx.reports import IndexPlan, IndexReport, Progress
 
@@ -41,7 +39,7 @@ class Reporter:
         self.close()
 
     def close(self) -> None:
-        """Erase the progress bar, if any; a second call does nothing."""
+        """Erase the line, if any; a second call does nothing."""
 
 
 def reporter_for(*, as_json: bool = False, silent: bool = False, plain: bool = False) -> Reporter:
@@ -50,9 +48,7 @@ def reporter_for(*, as_json: bool = False, silent: bool = False, plain: bool = F
         return JsonLines()
     if silent:
         return Reporter()
-    if plain:
-        return Log()
-    return Bar() if sys.stderr.isatty() else Reporter()
+    return IndexCounter(plain=plain) if plain or sys.stderr.isatty() else Reporter()
 
 
 @contextmanager
@@ -76,95 +72,62 @@ def announce(plan: IndexPlan) -> None:
 
 
 class Counter(Reporter):
-    """One line on stderr, updated in place on a terminal; in a log a new line every few seconds."""
+    """One line on stderr, updated in place on a terminal; otherwise a new line every few seconds.
 
-    def __init__(self, *, shown: bool = True, in_logs: bool = True) -> None:
-        self.is_terminal = sys.stderr.isatty()
-        self.shown = shown and (in_logs or self.is_terminal)
+    `plain` means new lines from the start, on a terminal too.
+    """
+
+    def __init__(self, *, shown: bool = True, plain: bool = False) -> None:
+        self.shown = shown
+        self.in_place = sys.stderr.isatty() and not plain
         self.is_open = False
-        self.next = time.monotonic() + (0 if self.is_terminal else LOG_INTERVAL)
+        self.start = time.monotonic()
+        self.next = self.start + (0 if plain or self.in_place else LOG_INTERVAL)
 
-    def show(self, text: str) -> None:
-        """Show a state of the run, unless the last one is too recent."""
+    def show(self, text: str, *, last: bool = False) -> None:
+        """Show a state of the run, unless the previous one is too recent and this is not the last."""
         now = time.monotonic()
-        if not self.shown or now < self.next:
+        if not self.shown or (now < self.next and not last):
             return
-        self.next = now + (LINE_INTERVAL if self.is_terminal else LOG_INTERVAL)
-        sys.stderr.write(f"\r{text}\x1b[K" if self.is_terminal else f"{text}\n")
+        self.next = now + (LINE_INTERVAL if self.in_place else LOG_INTERVAL)
+        sys.stderr.write(f"\r{text}\x1b[K" if self.in_place else f"{text}\n")
         sys.stderr.flush()
-        self.is_open = self.is_terminal
+        self.is_open = self.in_place
 
     def close(self) -> None:
+        self.shown = False
         if self.is_open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self.is_open = False
 
 
-class Bar(Reporter):
-    """Bar on stderr with files, chunks per second and the time left; it appears with the first step."""
+class IndexCounter(Counter):
+    """Files, chunks per second and the time left of an indexing run."""
 
-    def __init__(self) -> None:
-        self.bar: rich.progress.Progress | None = None
-        self.start = time.monotonic()
+    def __init__(self, *, plain: bool = False) -> None:
+        super().__init__(plain=plain)
         self.progress = self.step
 
     def step(self, state: Progress) -> None:
-        """Show one state."""
-        if self.bar is None:
-            self.bar = self.opened()
-        self.bar.update(
-            self.bar.task_ids[0],
-            completed=state.files_done,
-            total=state.files_total,
-            rate=rate(state, self.start),
-        )
-
-    def opened(self) -> rich.progress.Progress:
-        """Draw the empty bar."""
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self.start = time.monotonic()
-        bar = Progress(
-            TextColumn("indexing"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("files  {task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=Console(file=sys.stderr),
-            transient=True,
-        )
-        bar.start()
-        bar.add_task("indexing", total=None, rate="")
-        return bar
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()
-            self.bar = self.progress = None
-
-
-class Log(Reporter):
-    """Plain lines on stderr, one at the start and then one every few seconds."""
-
-    def __init__(self) -> None:
-        self.start = time.monotonic()
-        self.next = 0.0
-        self.progress = self.step
-
-    def step(self, state: Progress) -> None:
-        """Write the progress, unless the last line is too recent."""
-        now = time.monotonic()
-        if now < self.next and state.files_done < state.files_total:
-            return
-        self.next = now + LOG_INTERVAL
+        """Show the progress."""
+        if not state.files_done:
+            self.start = time.monotonic()
+        seconds = max(time.monotonic() - self.start, 1e-3)
         percent = 100 * state.files_done // max(state.files_total, 1)
-        sys.stderr.write(
-            f"indexing: {state.files_done:,} of {pluralize(state.files_total, 'file')} ({percent}%), "
-            f"{pluralize(state.chunks, 'chunk')}, {rate(state, self.start)}\n"
-        )
-        sys.stderr.flush()
+        parts = [
+            f"indexing: {state.files_done:,} of {pluralize(state.files_total, 'file')} ({percent}%)",
+            pluralize(state.chunks, "chunk"),
+            f"{state.chunks / seconds:,.0f} chunks/s",
+        ]
+        if state.tokens:
+            parts.append(f"about {pluralize(state.tokens, 'token')}")
+        if state.tokens and state.cost:
+            parts.append(f"about ${state.cost:.2f}")
+        if self.in_place and state.files_done:
+            left = seconds * (state.files_total - state.files_done) / state.files_done
+            parts.append(f"about {left:,.0f} s left")
+        self.show(", ".join(parts), last=state.files_done >= state.files_total and not self.in_place)
 
 
 class JsonLines(Reporter):
@@ -205,11 +168,3 @@ class JsonLines(Reporter):
                 **remote,
             }
         )
-
-
-def rate(state: Progress, start: float) -> str:
-    """Return chunks per second since `start`, and the estimated tokens and cost of a model service."""
-    text = f"{state.chunks / max(time.monotonic() - start, 1e-3):,.0f} chunks/s"
-    if state.tokens:
-        text += f", about {pluralize(state.tokens, 'token')}"
-    return text + (f", about ${state.cost:.2f}" if state.tokens and state.cost else "")
