@@ -40,29 +40,22 @@ class Run(NamedTuple):
     as_json: bool
 
 
-def agents_option(text: str) -> Callable[[options.Command], options.Command]:
+def agents_option(text: str) -> options.Decorator:
     """Add `--agent`."""
     return click.option("--agent", "agents", multiple=True, type=click.Choice(list(AGENTS)), help=text)
 
 
-def run_options(command: options.Command) -> options.Command:
-    """Add the options of a `Run`."""
-    for add in (
-        options.root,
-        options.as_json,
-        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
-        click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing."),
-        click.option("--user", "scope", flag_value=USER, help="Change the user's own configuration."),
-        click.option(
-            "--project",
-            "scope",
-            flag_value=PROJECT,
-            default=PROJECT,
-            help="Change this project (default).",
-        ),
-    ):
-        command = add(command)
-    return command
+run_options = options.together(
+    click.option(
+        "--project", "scope", flag_value=PROJECT, default=PROJECT, help="Change this project: default."
+    ),
+    click.option("--user", "scope", flag_value=USER, help="Change the user's own configuration."),
+    click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing."),
+    click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+    options.as_json,
+    options.root,
+)
+"""The options of a `Run`."""
 
 
 def show_and_write(

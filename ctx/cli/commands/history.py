@@ -48,7 +48,7 @@ def command(
     the history of HEAD, or of the named revision; later ones add the new commits. The exit status is 0 with
     commits and 1 without.
     """
-    options.revision_and_branch(revision, branch)
+    options.at_most_one({"A revision": revision, "--branch": branch})
     options.at_most_one({"--first": first, "--last": last})
     text = options.query(query)
     import ctx

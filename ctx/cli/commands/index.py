@@ -48,7 +48,7 @@ def command(
     Only missing data is read and embedded. The next run continues an interrupted one. No file is fetched
     without --fetch.
     """
-    options.revision_and_branch(revision, branch)
+    options.at_most_one({"A revision": revision, "--branch": branch})
     import ctx
 
     reporter = reporter_for(as_json=as_json, silent=silent, plain=ci)

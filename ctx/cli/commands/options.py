@@ -12,6 +12,7 @@ import click
 from ctx.errors import CtxError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 
 
 def enter(context: click.Context, _parameter: click.Parameter, path: str | None) -> None:
@@ -30,36 +31,43 @@ def set_for_this_run(setting: str) -> None:
     os.environ["GIT_CONFIG_PARAMETERS"] = f"{before} '{setting}'".lstrip()
 
 
-def root(command: Command) -> Command:
-    """Add `-C/--root`, allowed before and after the command; repeated options accumulate as in git."""
-    option = click.option(
-        "-C",
-        "--root",
-        metavar="PATH",
-        is_eager=True,
-        expose_value=False,
-        callback=enter,
-        help="Work as if started in PATH, a repository or a directory inside one.",
-    )
-    return option(command)
+def together(*decorators: Decorator) -> Decorator:
+    """Return the decorator that adds several options, in this order."""
+
+    def add(command: Command) -> Command:
+        for decorate in reversed(decorators):
+            command = decorate(command)
+        return command
+
+    return add
 
 
-def as_json(command: Command) -> Command:
-    """Add `--json`, with its older spelling; with it, ctx.cli.main prints errors as JSON too."""
-    option = click.option("--json", "--json-output", "as_json", is_flag=True, help="Print JSON for programs.")
-    return option(command)
+root = click.option(
+    "-C",
+    "--root",
+    metavar="PATH",
+    is_eager=True,
+    expose_value=False,
+    callback=enter,
+    help="Work as if started in PATH, a repository or a directory inside one.",
+)
+"""Allowed before and after the command; repeated options accumulate as in git."""
 
+as_json = click.option("--json", "--json-output", "as_json", is_flag=True, help="Print JSON for programs.")
+"""With it, ctx.cli.main prints errors as JSON too."""
 
-def color(command: Command) -> Command:
-    """Add `--color`."""
-    option = click.option(
-        "--color",
-        type=click.Choice(["auto", "always", "never"]),
-        default="auto",
-        show_default=True,
-        help="When to colour; auto is on a terminal, unless NO_COLOR is set.",
-    )
-    return option(command)
+silent = click.option("--silent", is_flag=True, help="Print nothing but errors.")
+
+color = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="When to colour; auto is on a terminal, unless NO_COLOR is set.",
+)
+recurse_submodules = click.option(
+    "--recurse-submodules", is_flag=True, help="Include the submodules that are checked out."
+)
 
 
 def at_most_one(given: Mapping[str, object]) -> str | None:
@@ -94,7 +102,7 @@ class WithPathspecs(click.Command):
         return super().parse_args(ctx, args)
 
 
-def path_filter(text: str = "Only files that a git pathspec matches") -> Callable[[Command], Command]:
+def path_filter(text: str = "Only files that a git pathspec matches") -> Decorator:
     """Add `-p/--path-filter`, with the value `paths`."""
     return click.option(
         "-p",
@@ -107,36 +115,26 @@ def path_filter(text: str = "Only files that a git pathspec matches") -> Callabl
     )
 
 
-def limit(text: str) -> Callable[[Command], Command]:
+def limit(text: str) -> Decorator:
     """Add `-n/--limit`."""
     return click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help=text)
 
 
-def one_tree(verb: str) -> Callable[[Command], Command]:
-    """Add `--revision` and `--branch`; `revision_and_branch` rejects both together."""
-
-    def add(command: Command) -> Command:
-        command = click.option("--branch", metavar="NAME", help=f"{verb} the tip of this branch.")(command)
-        return click.option("--revision", metavar="REV", help=f"{verb} this commit or tree.")(command)
-
-    return add
+def one_tree(verb: str) -> Decorator:
+    """Add `--revision` and `--branch`, which exclude each other."""
+    return together(
+        click.option("--revision", metavar="REV", help=f"{verb} this commit or tree."),
+        click.option("--branch", metavar="NAME", help=f"{verb} the tip of this branch."),
+    )
 
 
-def text_of_hits(text: str = "Leave out the text of the hits.") -> Callable[[Command], Command]:
+def text_of_hits(text: str = "Leave out the text of the hits.") -> Decorator:
     """Add `--no-content`, `--full-name` and `-C`."""
-
-    def add(command: Command) -> Command:
-        from_root = "Print paths from the root of the repository."
-        command = click.option("--full-name", is_flag=True, help=from_root)(root(command))
-        return click.option("--no-content", is_flag=True, help=text)(command)
-
-    return add
-
-
-def recurse_submodules(command: Command) -> Command:
-    """Add `--recurse-submodules`, as `git grep` and `git ls-files` have it."""
-    text = "Include the submodules that are checked out."
-    return click.option("--recurse-submodules", is_flag=True, help=text)(command)
+    return together(
+        click.option("--no-content", is_flag=True, help=text),
+        click.option("--full-name", is_flag=True, help="Print paths from the root of the repository."),
+        root,
+    )
 
 
 _OVERLAYS = {
@@ -151,41 +149,31 @@ _OVERLAYS = {
 _GIVEN, _UNTRACKED = "overlays", "untracked"
 
 
-def selection(verb: str, limits: str) -> Callable[[Command], Command]:
+def selection(verb: str, limits: str) -> Decorator:
     """Add the options that select a tree, files and hits; `selected` returns them as fields of a Request."""
     overlays = [
         click.option(name, is_flag=True, expose_value=False, callback=_note_overlay, help=text)
         for name, (_, text) in _OVERLAYS.items()
     ]
-    decorators = [
+    languages = "Only this language; may be repeated."
+    untracked = "Untracked files too, where status.showUntrackedFiles hides them."
+    return together(
         limit(limits),
         path_filter(),
-        click.option(
-            "--lang", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated."
-        ),
+        click.option("--lang", "languages", multiple=True, metavar="NAME", help=languages),
         one_tree(verb),
         *overlays,
         click.option(
-            "--untracked",
-            is_flag=True,
-            expose_value=False,
-            callback=_show_untracked,
-            help="Untracked files too, where status.showUntrackedFiles hides them.",
+            "--untracked", is_flag=True, expose_value=False, callback=_show_untracked, help=untracked
         ),
         click.option(
             "--in",
             "within",
             metavar="RANGE",
-            help="Only what differs in A..B, A...B (from the merge base), A^! (a commit), A (to now).",
+            help="Only what differs: A..B, A...B (from the merge base), A^! (a commit), "
+            "or A (between A and the work tree).",
         ),
-    ]
-
-    def add(command: Command) -> Command:
-        for decorate in reversed(decorators):
-            command = decorate(command)
-        return command
-
-    return add
+    )
 
 
 def _note_overlay(context: click.Context, parameter: click.Parameter, given: bool) -> None:
@@ -205,7 +193,7 @@ def selected(given: dict[str, Any], compares: Callable[[str | None], bool]) -> d
     Without `--in`, `within` is HEAD if the command `compares` trees with this overlay. Raises
     click.UsageError for options that exclude each other.
     """
-    revision_and_branch(given["revision"], given["branch"])
+    at_most_one({"A revision": given["revision"], "--branch": given["branch"]})
     named = given["revision"] or given["branch"]
     meta = click.get_current_context().meta
     overlays: list[str] = meta.get(_GIVEN, [])
@@ -223,14 +211,3 @@ def selected(given: dict[str, Any], compares: Callable[[str | None], bool]) -> d
         if overlay not in (None, "work tree", "staged"):
             raise click.UsageError("--in goes with --work-tree or --staged only.")
     return given | {"overlay": overlay}
-
-
-def revision_and_branch(revision: str | None, branch: str | None) -> None:
-    """Raise click.UsageError for a revision together with a branch."""
-    if revision is not None and branch is not None:
-        raise click.UsageError("A revision and --branch exclude each other; give one of them.")
-
-
-def silent(command: Command) -> Command:
-    """Add `--silent`."""
-    return click.option("--silent", is_flag=True, help="Print nothing but errors.")(command)

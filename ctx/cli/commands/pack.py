@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,28 +26,26 @@ _LOG_PART = 1 << 20
 """Bytes to read from each end of an error log."""
 
 
-def pack_options(command: options.Command) -> options.Command:
-    """Add the size of a pack and its revision, which are fields of PackOptions; None if not given."""
-    budget = click.option(
+pack_options = options.together(
+    click.option(
         "--budget-tokens",
         "budget",
         type=click.IntRange(1, BUDGET_MAX),
         metavar="N",
         help=f"At most N tokens; {BUDGET:,} by default.",
-    )
-    files = click.option(
+    ),
+    click.option(
         "--max-files",
         type=click.IntRange(1, FILES_MAX),
         metavar="N",
         help=f"At most N files; {FILES} by default.",
-    )
-    revision = click.option(
-        "--revision", metavar="REV", help="Use this commit or tree; the work tree by default."
-    )
-    return budget(files(revision(command)))
+    ),
+    click.option("--revision", metavar="REV", help="Use this commit or tree; the work tree by default."),
+)
+"""Fields of PackOptions, None if they are not given."""
 
 
-def choice(option: str, values: tuple[str, ...], text: str) -> Callable[[options.Command], options.Command]:
+def choice(option: str, values: tuple[str, ...], text: str) -> options.Decorator:
     """Add an option with a few values, the first of which is the default."""
     text = f"{text}; {values[0]} by default."
     return click.option(option, type=click.Choice(values), metavar="|".join(values), help=text)

@@ -24,7 +24,7 @@ def command(revision: str | None, branch: str | None, as_json: bool) -> int:
 
     Counts blobs, and estimates chunks, tokens and seconds. Reads only names and sizes, and writes nothing.
     """
-    options.revision_and_branch(revision, branch)
+    options.at_most_one({"A revision": revision, "--branch": branch})
     import ctx
 
     with ctx.open(".") as index:
