@@ -48,7 +48,8 @@ def command(revision: str | None, remove: bool, as_json: bool) -> int:
         click.echo("nothing is pinned; `git ctx pin <revision>` keeps the snapshot of a revision", err=True)
     prefix = "" if revision is None else f"{done} "
     print_lines(
-        f"{prefix}tree {pin.tree.hex()[:12]}  {pin.revision}" + (f"  {format_time(pin.time)}" if pin.time else "")
+        f"{prefix}tree {pin.tree.hex()[:12]}  {pin.revision}"
+        + (f"  {format_time(pin.time)}" if pin.time else "")
         for pin in found
     )
     return 0
