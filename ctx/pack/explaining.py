@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ctx.chunking.languages import language_of
@@ -20,13 +21,13 @@ from ctx.search.evidence.answering import case_of, edges_among
 from ctx.search.evidence.commits import past_of
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
-from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
+from ctx.search.opening import OpenedTree, open_tree, repairing
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import MAX_SIZE, MISSING, TOO_LARGE, content_skip
 from ctx.text.tokens import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ctx.git.repository import Repository
     from ctx.pack.types import Pack
@@ -57,11 +58,10 @@ def explain_file(
     """
     check(task, options)
 
-    def ask() -> tuple[Repair, Callable[[], Explanation]]:
-        opened = open_tree(session, options.revision)
-        return opened.repair, lambda: _with_selection(session, opened, path, task, options)
-
-    return repairing(ask)
+    return repairing(
+        partial(open_tree, session, options.revision),
+        lambda opened: _with_selection(session, opened, path, task, options),
+    )
 
 
 def _with_selection(

@@ -46,7 +46,7 @@ from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.dependencies.types import Edge
 from ctx.search.hits import corpus_of
-from ctx.search.opening import OpenedTree, Repair, open_tree, repairing, resolve_for_search
+from ctx.search.opening import OpenedTree, open_tree, repairing, resolve_for_search
 from ctx.text.pluralize import pluralize
 from ctx.text.query import tokens
 from ctx.text.terms import STOP_WORDS
@@ -152,21 +152,14 @@ def ranked(
         paths = [file.path for file in made.pack.files if file.excerpts]
         return made._replace(pack=made.pack._replace(edges=_edges_between(ranking.dependencies(), paths)))
 
-    def ask() -> tuple[Repair, Callable[[], PackResult]]:
-        if options.within is None:
-            opened = open_tree(session, options.revision)
-            return opened.repair, lambda: result(opened, {})
-        from ctx.search.changes import compare, open_ends
+    if options.within is None:
+        return repairing(partial(open_tree, session, options.revision), lambda opened: result(opened, {}))
+    from ctx.search.changes import compare, open_range
 
-        old, new = open_ends(session, options.within, False)
-
-        def repair(everything: bool) -> None:
-            new.repair(everything)
-            old.repair(everything)
-
-        return repair, lambda: result(new, compare(session, old, new).new)
-
-    return repairing(ask)
+    return repairing(
+        partial(open_range, session, options.within),
+        lambda opened: result(opened.new, compare(session, *opened).new),
+    )
 
 
 def _edges_between(dependencies: Dependencies, paths: Sequence[bytes]) -> tuple[Edge, ...]:

@@ -6,7 +6,6 @@ Requests are validated here before anything is opened.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,12 +13,11 @@ from typing import TYPE_CHECKING
 from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import filter_of, search_view
-from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
+from ctx.search.opening import OpenedTree, open_tree, repairing
 from ctx.types import STAGED, WORK_TREE, Answer, ModelOptions, RankedHits, Request
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
-    from ctx.search.submodules import Joined
 
 
 def search(session: SearchSession, request: Request) -> Answer:
@@ -77,19 +75,16 @@ def _refuse_beside_range(request: Request) -> None:
 def _search_tree(session: SearchSession, request: Request) -> Answer:
     started = time.monotonic()
 
-    def ask() -> tuple[Repair, Callable[[], Answer]]:
-        opened = open_tree(session, request.revision, request.branch, request.overlay)
-        joined = None
-        if request.recurse_submodules:
-            joined, opened = session.join_submodules(opened)
-        return opened.repair, partial(_answer, session, opened, joined, request)
+    def opened() -> OpenedTree:
+        tree = open_tree(session, request.revision, request.branch, request.overlay)
+        return session.join_submodules(tree) if request.recurse_submodules else tree
 
-    found = repairing(ask)
-    return replace(found, seconds=time.monotonic() - started)
+    answer = repairing(opened, partial(_answer, session, request))
+    return replace(answer, seconds=time.monotonic() - started)
 
 
-def _answer(session: SearchSession, opened: OpenedTree, joined: Joined | None, request: Request) -> Answer:
-    filters = filter_of(session.repository, request)
+def _answer(session: SearchSession, request: Request, opened: OpenedTree) -> Answer:
+    filters, joined = filter_of(session.repository, request), opened.joined
     if request.models is not None or session.has_model_services:
         from ctx.search.remote.choosing import Part, Searched
         from ctx.search.remote.searching import ServiceSearch, of_view

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,6 @@ from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import FileFilter, Scope, filter_of, search_view
 from ctx.search.opening import (
     OpenedTree,
-    Repair,
     open_resolved,
     open_tree,
     repairing,
@@ -58,13 +57,26 @@ class Changed(NamedTuple):
     chunks: Scope
 
 
+class OpenedRange(NamedTuple):
+    """The two trees of a range."""
+
+    old: OpenedTree
+    new: OpenedTree
+
+    def repair(self, everything: bool) -> None:
+        """Rebuild stored clusters of both trees."""
+        self.new.repair(everything)
+        self.old.repair(everything)
+
+
 def search_changes(session: SearchSession, request: Request) -> Answer:
     """Return the best of the chunks that differ within a range. See `Index.search`."""
     assert request.within is not None, "the caller has checked it"
     started, within = time.monotonic(), request.within
     partial_clone = session.repository.settings.is_partial_clone
 
-    def answer(old: OpenedTree, new: OpenedTree) -> Answer:
+    def answer(opened_range: OpenedRange) -> Answer:
+        old, new = opened_range
         found = compare(session, old, new)
         wanted = frozenset(request.states or STATES)
         filters = filter_of(session.repository, request)
@@ -101,16 +113,7 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
         message = "; ".join(filter(None, (lacking, ranked.message))) or None
         return session.answered(about, ranked._replace(message=message))
 
-    def ask() -> tuple[Repair, Callable[[], Answer]]:
-        old, new = open_ends(session, within, request.overlay == STAGED)
-
-        def repair(everything: bool) -> None:
-            new.repair(everything)
-            old.repair(everything)
-
-        return repair, partial(answer, old, new)
-
-    return repairing(ask)
+    return repairing(partial(open_range, session, within, staged=request.overlay == STAGED), answer)
 
 
 def local_hits(
@@ -128,11 +131,7 @@ def local_hits(
     return hits, messages[0] if messages and all(messages) else None
 
 
-def open_ends(
-    session: SearchSession,
-    within: str,
-    staged: bool,
-) -> tuple[OpenedTree, OpenedTree]:
+def open_range(session: SearchSession, within: str, *, staged: bool = False) -> OpenedRange:
     """Open the two trees of a range. Raises UsageError, UnknownRevision, CtxError."""
     session.forget_submodules()
     ends = read_range(session.repository, within)
@@ -147,8 +146,8 @@ def open_ends(
         )
     old = open_resolved(session, ends.old, COMMITTED)
     if ends.new is None:
-        return old, open_tree(session, None, None, STAGED if staged else WORK_TREE)
-    return old, open_resolved(session, ends.new, COMMITTED)
+        return OpenedRange(old, open_tree(session, overlay=STAGED if staged else WORK_TREE))
+    return OpenedRange(old, open_resolved(session, ends.new, COMMITTED))
 
 
 def compare(session: SearchSession, old: OpenedTree, new: OpenedTree) -> ChunkDiff:

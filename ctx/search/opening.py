@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from ctx.errors import CtxError, Damaged, NothingCommitted, UsageError
 from ctx.git.revisions import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from ctx.search.session import SearchSession
     from ctx.search.submodules import Joined
     from ctx.storage.views.view import View
-
-Repair = Callable[[bool], object]
-"""Rebuild stored clusters: all of them if True, else only those that do not match their name."""
-Result = TypeVar("Result")
 
 
 class Reader:
@@ -57,27 +53,43 @@ def text_of(repository: Repository, hit: Hit) -> str | None:
 
 
 class OpenedTree(NamedTuple):
-    """A tree that can be searched: the empty answer about it, and the function that repairs its data."""
+    """A tree that can be searched: the empty answer about it, and the function that repairs its data.
+
+    `joined` holds the submodules that are searched with it, if any.
+    """
 
     asked: Resolution
     view: View
     about: Answer
-    repair: Repair
+    repair: Callable[[bool], object]
+    joined: Joined | None = None
 
 
-def repairing(ask: Callable[[], tuple[Repair, Callable[[], Result]]]) -> Result:
-    """Answer from the trees that `ask` opens, and repair stored data that proves damaged.
+class Repairable(Protocol):
+    """Opened data that can be rebuilt."""
 
-    Each attempt reopens the trees: first as they are, then after each of two repairs. The second repair
-    rebuilds everything. Damage that remains is raised.
+    @property
+    def repair(self) -> Callable[[bool], object]:
+        """Rebuild stored clusters: all of them if True, else only those that do not match their name."""
+
+
+Opened = TypeVar("Opened", bound=Repairable)
+Result = TypeVar("Result")
+
+
+def repairing(open_: Callable[[], Opened], use: Callable[[Opened], Result]) -> Result:
+    """Return `use` of what `open_` opens, and repair stored data that proves damaged.
+
+    Each attempt opens again: first as things are, then after each of two repairs. The second repair rebuilds
+    everything. Damage that remains is raised.
     """
     for everything in (False, True):
-        repair, answer = ask()
+        opened = open_()
         try:
-            return answer()
+            return use(opened)
         except Damaged:
-            repair(everything)
-    return ask()[1]()
+            opened.repair(everything)
+    return use(open_())
 
 
 def open_tree(

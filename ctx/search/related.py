@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,11 +21,11 @@ from ctx.git.quoting import unquoted_argument
 from ctx.ranking import code_similarity
 from ctx.ranking.ranker import RankedRow
 from ctx.search.answering import refuse_search_options
-from ctx.search.changes import compare, not_compared, open_ends
+from ctx.search.changes import OpenedRange, compare, not_compared, open_range
 from ctx.search.citations import look_up, read_citation, read_place
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import FileFilter, allowed_files, corpus_of, filter_of, hit_of
-from ctx.search.opening import OpenedTree, open_tree
+from ctx.search.opening import OpenedTree, open_tree, repairing
 from ctx.storage.records import decode_record
 from ctx.storage.views.view import NO_SEGMENT
 from ctx.text.contents import to_text
@@ -81,16 +82,15 @@ def related(
     code = Code(request.text) if place is None else _code_at(session, place, named)
     if not code.text.strip():
         raise UsageError("there is no code to compare with: name a place that has some, or pass it on stdin")
-    opened = open_tree(session, request.revision, request.branch, request.overlay)
     filters = filter_of(session.repository, request)
-    hits, message = _similar_chunks(session, opened, code, request.limit, filters)
-    lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
-    return replace(
-        opened.about,
-        hits=hits,
-        message=opened.about.message or lacking or message,
-        seconds=time.monotonic() - started,
-    )
+
+    def answer(opened: OpenedTree) -> Answer:
+        hits, message = _similar_chunks(session, opened, code, request.limit, filters)
+        lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
+        return replace(opened.about, hits=hits, message=opened.about.message or lacking or message)
+
+    opening = partial(open_tree, session, request.revision, request.branch, request.overlay)
+    return replace(repairing(opening, answer), seconds=time.monotonic() - started)
 
 
 def related_changes(
@@ -100,7 +100,15 @@ def related_changes(
 ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
     """Return for each added or modified chunk the similar code elsewhere in the new tree, and that tree."""
     started = time.monotonic()
-    old, new = open_ends(session, within, request.overlay == STAGED)
+    opening = partial(open_range, session, within, staged=request.overlay == STAGED)
+    about, found = repairing(opening, partial(_related_changes, session, request))
+    return replace(about, seconds=time.monotonic() - started), found
+
+
+def _related_changes(
+    session: SearchSession, request: Request, opened: OpenedRange
+) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
+    old, new = opened
     found: list[tuple[Hit, list[Hit]]] = []
     corpus = corpus_of(new.view)
     records = partial(session.record, new.view)
@@ -127,7 +135,7 @@ def related_changes(
             if others:
                 found.append((hit, others))
     message = not_compared(differing, old, new)
-    return replace(new.about, message=message, seconds=time.monotonic() - started), found
+    return replace(new.about, message=message), found
 
 
 def _code_of(session: SearchSession, hit: Hit) -> Code | None:
@@ -158,16 +166,16 @@ def _code_at(session: SearchSession, place: str, revision: str | None) -> Code:
     literal = os.fsencode(lines.name)
     names = [one for one in (literal, unquoted_argument(literal)) if one is not None]
     last = lines.last if "-" in place.rpartition(":")[2] else None
+    paths = [posixpath.normpath(session.repository.prefix + name) for name in names]
+    read = partial(_code_in, session, paths, lines.first, last)
     for asked in (None, revision) if revision else (None,):
+        overlay = None if asked is None else COMMITTED
         try:
-            opened = open_tree(session, asked, overlay=None if asked is None else COMMITTED)
+            code = repairing(partial(open_tree, session, asked, overlay=overlay), read)
         except NothingCommitted:
             continue
-        for name in names:
-            path = posixpath.normpath(session.repository.prefix + name)
-            code = _code_in(session, opened, path, lines.first, last)
-            if code is not None:
-                return code
+        if code is not None:
+            return code
     if unknown is not None:
         raise unknown
     raise CtxError(
@@ -176,15 +184,15 @@ def _code_at(session: SearchSession, place: str, revision: str | None) -> Code:
 
 
 def _code_in(
-    session: SearchSession, opened: OpenedTree, path: bytes, first: int, last: int | None
+    session: SearchSession, paths: Sequence[bytes], first: int, last: int | None, opened: OpenedTree
 ) -> Code | None:
+    """Return the code at a line, or at lines, of the first of these paths that is indexed."""
     view = opened.view
-    try:
-        file = view.paths.index(path)
-    except ValueError:
+    files = [view.paths.index(path) for path in paths if path in view.paths]
+    file = next((one for one in files if view.file_segment[one] != NO_SEGMENT), None)
+    if file is None:
         return None
-    if view.file_segment[file] == NO_SEGMENT:
-        return None
+    path = view.paths[file]
     key = view.segments[view.file_segment[file]].key(int(view.file_document[file]))
     record = decode_record(session.record(view, view.cluster_of(file), key))
     if (last or first) > record.lines:

@@ -138,13 +138,13 @@ class SearchSession(Session):
         """Reader of the objects of the last tree searched, including those of uncommitted files."""
         return self.uncommitted.reader
 
-    def join_submodules(self, opened: OpenedTree) -> tuple[Joined, OpenedTree]:
+    def join_submodules(self, opened: OpenedTree) -> OpenedTree:
         """Return a tree with its submodules joined to it; they stay open while an answer reads them."""
         from ctx.search.submodules import join
 
         self._joined, opened = join(self, opened)
         self._joined_before.add(self._joined)
-        return self._joined, opened
+        return opened
 
     def forget_submodules(self) -> None:
         """Release the submodules of the last tree searched; its answers can still be read."""

@@ -122,7 +122,7 @@ def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree
         submodules=tuple(reported),
         reader=Reader(session.repository, joined=joined),
     )
-    return joined, opened._replace(view=view, about=about, repair=joined.repair)
+    return joined, opened._replace(view=view, about=about, repair=joined.repair, joined=joined)
 
 
 def pinned_below(session: SearchSession, tree: bytes, prefix: str = "") -> Iterator[Below]:

@@ -21,7 +21,7 @@ from ctx.search.evidence.commits import past_of
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import FileAnswer, FileHit
 from ctx.search.hits import FileFilter, allowed_files, corpus_of, filter_of
-from ctx.search.opening import OpenedTree, Repair, open_tree, repairing
+from ctx.search.opening import OpenedTree, open_tree, repairing
 from ctx.storage.arrays import Bools
 from ctx.types import Request
 
@@ -69,12 +69,10 @@ def search_files(session: SearchSession, request: Request, *, excerpts: bool = T
     started = time.monotonic()
     filters = filter_of(session.repository, request)
 
-    def ask() -> tuple[Repair, Callable[[], FileAnswer]]:
-        opened = open_tree(session, request.revision, request.branch, request.overlay)
-        files = partial(answer_files, session, opened, request.text, request.limit, filters, content=excerpts)
-        return opened.repair, files
-
-    answer = repairing(ask)
+    answer = repairing(
+        partial(open_tree, session, request.revision, request.branch, request.overlay),
+        lambda opened: answer_files(session, opened, request.text, request.limit, filters, content=excerpts),
+    )
     lacking = lacks_in_words(answer.about, session.repository.settings.is_partial_clone)
     message = session.remark(answer.about.message or lacking)
     about = replace(answer.about, message=message, seconds=time.monotonic() - started)
