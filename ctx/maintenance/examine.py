@@ -66,7 +66,10 @@ class Examiner:
         elif file.kind == Kind.FIT:
             _check_fit(_read(file))
         elif file.kind == Kind.LOG:
-            self._log(file)
+            for line in _read(file).splitlines():
+                with Decoding("a line of the log of a snapshot"):
+                    if not isinstance(json.loads(line), dict):
+                        raise Damaged("the log of a snapshot has a line that is not a JSON object")
         elif file.kind == Kind.PIN:
             if read_pin(self._session.store, bytes.fromhex(file.name)) is None:
                 raise Damaged("the pin does not name its revision")
@@ -113,13 +116,7 @@ class Examiner:
                 *((Kind.CLUSTER, file.group, key.hex()) for key in clusters),
             ]
         elif file.group == str(descriptor):
-            decode_cluster(payload, str(descriptor), bytes.fromhex(file.name), descriptor.vector_bytes)
-
-    def _log(self, file: StoreFile) -> None:
-        for line in _read(file).splitlines():
-            with Decoding("a line of the log of a snapshot"):
-                if not isinstance(json.loads(line), dict):
-                    raise Damaged("the log of a snapshot has a line that is not a JSON object")
+            decode_cluster(payload, descriptor, bytes.fromhex(file.name))
 
     def _arrays(self, file: StoreFile) -> None:
         if file.name.startswith(JOURNAL):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from ctx.errors import Damaged
 from ctx.storage.clusters import StoredCluster, cluster_records, decode_cluster
@@ -42,10 +43,9 @@ class ClusterStore:
         payload = self._store.read(self._partial, key.hex())
         if payload is None or not self._store.touch(self._partial, key.hex()):
             return None
-        try:
+        with suppress(Damaged):
             return self.decoded(key, payload, thorough=False)
-        except Damaged:
-            return None
+        return None
 
     def write(self, key: bytes, payload: bytes, partial: bool = False) -> None:
         """Store a new cluster, `partial` if blobs are missing. Raises `StoreUnusable`."""
@@ -66,15 +66,7 @@ class ClusterStore:
 
     def decoded(self, key: bytes, payload: bytes, *, thorough: bool = True) -> StoredCluster:
         """Return a decoded payload. Raises `Damaged` unless it matches the key."""
-        descriptor = self._descriptor
-        return decode_cluster(
-            payload,
-            str(descriptor),
-            key,
-            descriptor.vector_bytes,
-            thorough=thorough,
-            by_member=descriptor.by_member,
-        )
+        return decode_cluster(payload, self._descriptor, key, thorough=thorough)
 
     def record(self, key: bytes, document: Key) -> bytes:
         """Return the record of one document of a cluster, cached. Raises `Damaged`."""

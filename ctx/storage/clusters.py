@@ -12,6 +12,7 @@ import msgpack
 
 from ctx.errors import Damaged, Decoding
 from ctx.storage.cluster_key import Member, cluster_key
+from ctx.storage.descriptor import Descriptor
 from ctx.storage.records import decode_record, summarize
 from ctx.storage.views.segments import Key
 from ctx.text.contents import MISSING
@@ -90,24 +91,19 @@ def encode_cluster(
 
 @Decoding("a cluster")
 def decode_cluster(
-    payload: bytes,
-    descriptor: str,
-    key: bytes,
-    vector_bytes: int,
-    *,
-    thorough: bool = True,
-    by_member: bool = False,
+    payload: bytes, descriptor: Descriptor, key: bytes, *, thorough: bool = True
 ) -> StoredCluster:
     """Return a decoded cluster. Raises `Damaged` unless the payload is consistent and matches the key.
 
     Records are decoded only with `thorough`; otherwise damage in them is found when they are used.
     """
+    vector_bytes, by_member = descriptor.vector_bytes, descriptor.by_member
     name, files, records, hashes, vectors = msgpack.unpackb(payload)
     if not (isinstance(hashes, bytes) and isinstance(vectors, bytes) and all(map(_is_file, files))):
         raise Damaged("a cluster holds a value of a wrong type")
     members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
     skips: list[str | None] = [skip for *_, skip in files]
-    if name != descriptor or cluster_key(descriptor, members) != key:
+    if name != str(descriptor) or cluster_key(name, members) != key:
         raise Damaged("a cluster is not what its name says")
     kept = [document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None]
     found: list[Document] = []

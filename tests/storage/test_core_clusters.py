@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from ctx.errors import Damaged
 from ctx.storage.cluster_key import Member, cluster_key
 from ctx.storage.clusters import Document, decode_cluster, document_key, encode_cluster
+from ctx.storage.descriptor import Descriptor
 from ctx.storage.records import decode_chunk, decode_record, encode_record
+from ctx.storage.vectors import MODEL_ID
 from ctx.types import KINDS, Chunk
 
 NAMES = st.text(st.sampled_from("abC_.é文 \udcff"), max_size=6)
@@ -88,8 +90,10 @@ MEMBERS = (
     Member(b"src/logo.svg", 0o100644, b"\3" * 20, "xml"),
 )
 SKIPS = [None, None, None, None, "minified"]
-KEY = cluster_key("d", MEMBERS)
-WIDTH = 16
+DESCRIPTOR = Descriptor("CODE_BLOCKS", MODEL_ID, 128, "bit", "1")
+NAME = str(DESCRIPTOR)
+KEY = cluster_key(NAME, MEMBERS)
+WIDTH = DESCRIPTOR.vector_bytes
 
 
 def a_document(number: int, chunks: int) -> Document:
@@ -110,11 +114,11 @@ DOCUMENTS = {
 
 def encode() -> bytes:
     """Return the payload of a cluster."""
-    return encode_cluster("d", MEMBERS, SKIPS, DOCUMENTS)
+    return encode_cluster(NAME, MEMBERS, SKIPS, DOCUMENTS)
 
 
 def test_clusters_round_trip() -> None:
-    stored = decode_cluster(encode(), "d", KEY, WIDTH)
+    stored = decode_cluster(encode(), DESCRIPTOR, KEY)
     assert stored.members == MEMBERS
     assert stored.skips == SKIPS
     assert stored.documents == DOCUMENTS
@@ -123,13 +127,17 @@ def test_clusters_round_trip() -> None:
 
 def test_documents_of_no_member_are_ignored() -> None:
     more = DOCUMENTS | {(b"\7" * 20, "go"): a_document(7, 1)}
-    assert encode_cluster("d", MEMBERS, SKIPS, dict(reversed(more.items()))) == encode()
+    assert encode_cluster(NAME, MEMBERS, SKIPS, dict(reversed(more.items()))) == encode()
 
 
 def test_another_key_descriptor_or_width_is_damaged() -> None:
-    for descriptor, key, width in (("e", KEY, WIDTH), ("d", b"\0" * 20, WIDTH), ("d", KEY, WIDTH * 2)):
-        with pytest.raises(Damaged):
-            decode_cluster(encode(), descriptor, key, width)
+    wider = Descriptor("CODE_BLOCKS", MODEL_ID, 256, "bit", "1")
+    payload = encode_cluster(str(wider), MEMBERS, SKIPS, DOCUMENTS)
+    with pytest.raises(Damaged, match="do not fit"):
+        decode_cluster(payload, wider, cluster_key(str(wider), MEMBERS))
+    for descriptor, key in ((DESCRIPTOR._replace(version="2"), KEY), (DESCRIPTOR, b"\0" * 20)):
+        with pytest.raises(Damaged, match="not what its name says"):
+            decode_cluster(encode(), descriptor, key)
 
 
 def changed(place: int, value: Any) -> bytes:
@@ -146,7 +154,7 @@ def changed(place: int, value: Any) -> bytes:
         b"\xc1",
         msgpack.packb([]),
         msgpack.packb(5),
-        msgpack.packb(["d"] * 5),
+        msgpack.packb([NAME] * 5),
         changed(0, "e"),
         changed(1, []),
         changed(1, [["a", 1]]),
@@ -162,11 +170,11 @@ def changed(place: int, value: Any) -> bytes:
 )
 def test_inconsistent_clusters_are_damaged(payload: bytes) -> None:
     with pytest.raises(Damaged):
-        decode_cluster(payload, "d", KEY, WIDTH)
+        decode_cluster(payload, DESCRIPTOR, KEY)
 
 
 def test_every_truncation_of_a_cluster_is_damaged() -> None:
     whole = encode()
     for length in range(len(whole)):
         with pytest.raises(Damaged):
-            decode_cluster(whole[:length], "d", KEY, WIDTH)
+            decode_cluster(whole[:length], DESCRIPTOR, KEY)

@@ -371,7 +371,7 @@ def decoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decoder]:
     found["chunk of a record"] = Decoder(record, look_at_part_of_record, "msgpack")
 
     def look_at_cluster(data: bytes) -> None:
-        made = decode_cluster(data, str(descriptor), key, vector_bytes)
+        made = decode_cluster(data, descriptor, key)
         for document in made.documents.values():
             look_at_record(document.record)
         are_vectors(b"".join(one.vectors for one in made.documents.values()), 8 * vector_bytes, "bit")
