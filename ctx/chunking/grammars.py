@@ -51,7 +51,7 @@ _HOPELESS = {
 _VOID = rb"area|base|br|col|embed|hr|img|input|li|link|meta|option|p|source|td|th|tr|track|wbr"
 _MARKUP = re.compile(rb"<(?!(?:%s)[\s>])[a-z]|(</|/>)" % _VOID, re.IGNORECASE)
 _NESTED = {
-    # Without a bound on what is open, these take time in the square of the file's size.
+    # Without a bound on open elements, these take time quadratic in the size of the file.
     **dict.fromkeys(("html", "xml", "vue", "svelte", "astro"), (_MARKUP, 1_000)),
     # The scanners of these overflow the stack, or their own state, and end the process. A comment of OCaml
     # may hold a string with the end of a comment in it, so only beginnings are counted.
@@ -59,7 +59,7 @@ _NESTED = {
     "ocaml_interface": (re.compile(rb"\(\*()?"), 5_000),
     "kotlin": (re.compile(rb"\{|(\})"), 500),
 }
-"""What opens and, as the group, what closes, and how many may be open in a file that is parsed."""
+"""Pattern of what opens or, in its group, closes, and how many may be open in a file that is parsed."""
 
 
 def _is_hopeless(source: bytes, language: str) -> bool:

@@ -61,7 +61,7 @@ def content_class(language: str | None, path: bytes) -> str:
 
 
 def _is_settings(name: str) -> bool:
-    """Return True if a JSON file (lower-case name) configures a tool, and is not data."""
+    """Return True if the lower-case name of a JSON file is that of a configuration, not of data."""
     return (
         name.startswith(".")
         or "config" in name

@@ -347,5 +347,5 @@ def _divisible(unit: Unit) -> bool:
 
 
 def _is_transparent(unit: Unit) -> bool:
-    """Return True if a unit is a wrapper without a name of its own, such as a C# namespace."""
+    """Return True if a unit is a wrapper without a name, such as a C# namespace."""
     return unit.node is not None and unit.definition is not None and not unit.definition.name

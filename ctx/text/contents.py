@@ -68,7 +68,7 @@ _WEAK_MARK = re.compile(rb".*\bgenerated\b", re.IGNORECASE)
 """A tool made the first draft (`gradle init`) or, with a ban on editing, makes every version."""
 _NO_HANDS = re.compile(rb".*\bdo not (?:edit|modify|change)\b", re.IGNORECASE)
 _PROSE = frozenset(("markdown", "rst", "asciidoc", "org"))
-"""Languages of prose: a README updated by a tool is still worth searching."""
+"""Languages of prose: a README updated by a tool is still searched."""
 _CODE_BEFORE_HEADER = 2
 """Lines such as `<?php` and `package a;` that may precede the comment of a generator."""
 
@@ -76,7 +76,7 @@ _CODE_BEFORE_HEADER = 2
 def content_skip(blob: bytes, language: str | None = None) -> str | None:
     """Return why a blob is not indexed although its path is not excluded, or None.
 
-    A function of the content and of its language, so that equal files are treated equally.
+    Depends only on content and language, so that equal files are treated equally.
     """
     if len(blob) > MAX_SIZE:
         return TOO_LARGE
@@ -157,7 +157,7 @@ def _is_minified(blob: bytes) -> bool:
 
 
 def _is_marked_generated(header: bytes) -> bool:
-    """Return True if a comment at the top says that a program wrote the file."""
+    """Return True if a comment at the top marks the file as generated."""
     if b"generated" not in header.lower():
         return False
     made = untouched = False

@@ -11,7 +11,7 @@ from ctx.text.terms import COMBINING, STOP_WORDS, ascii_words, foreign_words, is
 from ctx.text.vocabulary import compound_hash
 
 _QUESTION_FILLERS = frozenset("find show code function implement implemented implementation please".split())
-"""Words of a question that carry no topic."""
+"""Words of a question that are not about its topic."""
 _IGNORED = STOP_WORDS | _QUESTION_FILLERS
 _TOKEN = re.compile(r"[^\W_]\w*|_+\w+")
 _NEIGHBOUR = 0.5

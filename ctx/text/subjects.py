@@ -32,7 +32,7 @@ _TRAILER = re.compile(r"^[A-Za-z][A-Za-z-]+(-by|-from)?: \S.*$|^\(cherry picked 
 
 
 def query_of(subject: str) -> str | None:
-    """Return a commit subject as a query, None if it says nothing about the code."""
+    """Return a commit subject as a query, None if it does not describe the code."""
     if _DULL.search(subject):
         return None
     text = _REFERENCE.sub(" ", subject)

@@ -60,7 +60,7 @@ def count(texts: Numbers, words: Numbers) -> Counts:
 
 
 class Vocabulary:
-    """Words seen so far. `model_row` gives the row of the model's table for a lower-case word."""
+    """Words seen so far. `model_row` returns the row of the model's table for a lower-case word."""
 
     def __init__(self, model_row: Callable[[str], int]) -> None:
         self._model_row = model_row

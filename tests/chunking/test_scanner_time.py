@@ -63,7 +63,7 @@ def repeated(unit: bytes, size: int = MIB) -> bytes:
 
 
 @pytest.mark.parametrize(("language", "unit"), WORST)
-def test_the_largest_file_of_one_unit_is_cut(language: str | None, unit: bytes) -> None:
+def test_the_largest_file_of_one_unit_is_split(language: str | None, unit: bytes) -> None:
     source = b"x\n" + repeated(unit) + b"x"
     chunks = chunk(source, language)
     assert chunks[0].start == 0
@@ -71,11 +71,11 @@ def test_the_largest_file_of_one_unit_is_cut(language: str | None, unit: bytes) 
 
 
 @pytest.mark.parametrize("title", [b"[", b"<", b"a" + b"_" * MIB + b"b", b"![a](", b"# #"])
-def test_the_largest_heading_is_cut_short(title: bytes) -> None:
+def test_the_largest_heading_is_truncated(title: bytes) -> None:
     assert all(len(part.symbol) <= 100 for part in chunk(b"# " + repeated(title), "markdown"))
 
 
-def test_the_same_lines_are_cut_at_the_same_places_whatever_ends_them() -> None:
+def test_line_ends_do_not_change_the_pieces() -> None:
     """A line end of two bytes is not a blank line."""
     text = "\n\n".join(
         "\n".join(f"line {number} of a paragraph {part}" for number in range(30)) for part in range(9)
@@ -88,12 +88,12 @@ def test_the_same_lines_are_cut_at_the_same_places_whatever_ends_them() -> None:
     ]
 
 
-def test_one_bracket_at_the_end_closes_no_more_than_it_can() -> None:
+def test_unclosed_tags_before_the_last_bracket() -> None:
     source = repeated(b"<script ") + b"><style>" + b"a {}\n" * 200 + b"</style>"
     assert chunk(source, "html")[-1].end == len(source)
 
 
-def test_blank_lines_of_a_megabyte_part_paragraphs() -> None:
+def test_a_megabyte_of_blank_lines_separates_paragraphs() -> None:
     source = b"one\n" + b" " * MIB + b"x\n\n" + b"\t" * MIB + b"\n two"
     last = chunk(source, None)[-1]
     assert source[last.start : last.end].strip() == b"two"
@@ -152,14 +152,14 @@ def test_the_longest_revision() -> None:
 
 
 @pytest.mark.parametrize("language", ["python", "javascript", "html", "kotlin"])
-def test_common_languages_are_cut_whatever_repeats(language: str) -> None:
+def test_common_languages_split_repeated_text(language: str) -> None:
     for unit in UNITS:
         assert chunk(b"x" + repeated(unit, 4_000) + b"x", language)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_is_cut_whatever_repeats(language: str) -> None:
+def test_every_language_splits_repeated_text(language: str) -> None:
     for unit in UNITS:
         source = b"x" + repeated(unit, 30_000) + b"x"
         assert chunk(source, language)[-1].end == len(source)

@@ -72,7 +72,7 @@ def test_identifiers_are_split_into_words(name: str, words: str) -> None:
 
 
 @given(st.binary(max_size=80))
-def test_runs_are_the_longest_stretches_of_letters_digits_underscores_and_far_bytes(source: bytes) -> None:
+def test_runs_are_maximal_ranges_of_letters_digits_underscores_and_non_ascii_bytes(source: bytes) -> None:
     found = runs.scan(source)
     expected = [match.span() for match in re.finditer(rb"[A-Za-z0-9_\x80-\xff]+", source)]
     assert list(zip(found.run_start.tolist(), found.run_end.tolist(), strict=True)) == expected
@@ -85,7 +85,7 @@ def test_runs_are_the_longest_stretches_of_letters_digits_underscores_and_far_by
 
 @given(st.lists(st.from_regex(r"[A-Za-z]?[a-z]{0,20}|[0-9]{1,20}", fullmatch=True), min_size=1, max_size=30))
 @example(["Session", "session", "sessions", "a", "A", "12345678", "123456789"])
-def test_hashes_are_equal_iff_lower_case_is(words: list[str]) -> None:
+def test_hashes_are_equal_if_and_only_if_lower_case_is(words: list[str]) -> None:
     words = [word for word in words if word]
     found = runs.scan(" ".join(words).encode())
     by_hash: dict[int, set[str]] = {}
@@ -107,7 +107,7 @@ def test_exact_names_have_distinct_hashes(names: list[bytes]) -> None:
 
 @given(SCRIPTS)
 @example("SessionStore обновляет сессию 期限切れの crée café cafe\u0301 “quoted”—dash")
-def test_the_words_of_a_text_find_it(text: str) -> None:
+def test_the_words_of_a_text_match_it(text: str) -> None:
     """Every term of a query is in a text of the same words, in any script."""
     missing = [
         term.word for term in read_query(text) if term.weight >= 1.0 and term.hash not in indexed(text)
@@ -243,7 +243,7 @@ def test_a_run_belongs_to_the_text_in_which_it_begins() -> None:
     assert reading.lengths.tolist() == [2, 1]
 
 
-def test_compounds_are_equal_in_all_spellings() -> None:
+def test_compounds_are_equal_in_all_notations() -> None:
     spellings = ["SessionStore", "session_store", "sessionStore", "SESSION_STORE"]
     assert len(set(compound_hashes(spellings))) == 1
     for spelling in spellings:
@@ -253,7 +253,7 @@ def test_compounds_are_equal_in_all_spellings() -> None:
     assert compound_hashes(["sessionStore"])[0] in {term.hash for term in read_query("session store")}
 
 
-def test_one_name_has_the_hash_that_it_has_among_many() -> None:
+def test_single_and_bulk_hashes_of_names_are_equal() -> None:
     chance = random.Random(7)
     names = ["".join(chance.choices("abcISXYZv019__", k=chance.randint(1, 40))) + "x" for _ in range(2000)]
     assert compound_hashes(names) == [compound_hash(ascii_words(name)) for name in names]
