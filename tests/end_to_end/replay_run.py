@@ -247,7 +247,9 @@ class Replay:
 
     def _count(self, answer: Answer, files: dict[bytes, Entry], asked: str) -> None:
         """Count the hits that are not in the tree; none are allowed."""
-        stale = [hit for hit in answer.hits if files.get(hit.path, Entry(b"", "")).oid != hit.blob]
+        stale = [
+            hit for hit in answer.hits if files.get(os.fsencode(hit.path), Entry(b"", "")).oid != hit.blob
+        ]
         self.figures = self.figures._replace(
             searches=self.figures.searches + 1,
             hits=self.figures.hits + len(answer.hits),

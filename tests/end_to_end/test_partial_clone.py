@@ -262,7 +262,7 @@ def stored(repo: Repo) -> dict[str, int]:
     return {str(file.relative_to(store)): file.stat().st_ino for file in files}
 
 
-def found(answer: Answer) -> dict[bytes, tuple[str, int]]:
+def found(answer: Answer) -> dict[str, tuple[str, int]]:
     return {hit.path: (hit.symbol, hit.position.start_line) for hit in answer.hits}
 
 
@@ -278,7 +278,7 @@ def test_tree_with_missing_blobs_is_indexed_once(large_left_out: Repo, program: 
     assert "1 file of this tree is not in this clone and not searched" in first.message
     assert (first.coverage.complete, first.coverage.skipped) == (False, {"missing": 1})
     assert first.coverage.files == 61
-    assert found(first)[b"big/small.py"] == ("beside_it", 1)
+    assert found(first)["big/small.py"] == ("beside_it", 1)
     before = stored(repo)
     assert len([name for name in before if name.startswith("partial")]) == 1
     with ctx.open(repo.path) as index:
@@ -301,9 +301,9 @@ def test_commit_with_missing_blobs_indexes_only_its_changes(large_left_out: Repo
     repo.write({"src/part0/file0.py": source("changed")})
     uncommitted = ask_beside(repo, None)
     assert uncommitted.coverage.skipped == {"missing": 1}
-    assert found(uncommitted)[b"big/small.py"] == ("beside_it", 1)
+    assert found(uncommitted)["big/small.py"] == ("beside_it", 1)
     repo.git("commit", "-q", "-a", "-m", "change")
-    assert found(ask_beside(repo))[b"big/small.py"] == ("beside_it", 1)
+    assert found(ask_beside(repo))["big/small.py"] == ("beside_it", 1)
     after = stored(repo)
     assert before.items() <= after.items()
     assert len(after) == len(before) + 1
@@ -327,9 +327,9 @@ def test_blob_that_became_present_is_indexed(large_left_out: Repo, loose: bool, 
         answers = [index.search("beside_it", limit=20, overlay=overlay), ask_beside(repo, overlay)]
     for answer in answers:
         assert (answer.coverage.complete, answer.message) == (True, None)
-        assert found(answer)[b"big/small.py"] == ("beside_it", 1)
+        assert found(answer)["big/small.py"] == ("beside_it", 1)
     with ctx.open(repo.path) as index:
-        assert b"big/large.py" in found(index.search("large", paths=["big"], overlay=overlay))
+        assert "big/large.py" in found(index.search("large", paths=["big"], overlay=overlay))
     assert answers[0].hits == answers[1].hits
     with ctx.open(repo.path) as index:
         assert (index.session.snapshots.covered(repo.id("HEAD^{tree}")) is not None) == (overlay == COMMITTED)
@@ -353,7 +353,7 @@ def test_tree_with_damaged_blobs_is_indexed_once(make_repo: MakeRepo) -> None:
     repo.delete_object(repo.id("HEAD:big/large.py"))
     first = ask_beside(repo)
     before = stored(repo)
-    assert found(first)[b"big/small.py"] == ("beside_it", 1)
+    assert found(first)["big/small.py"] == ("beside_it", 1)
     assert ask_beside(repo).hits == first.hits
     assert stored(repo) == before
     repo.git("add", "--renormalize", ".")

@@ -65,7 +65,7 @@ def ask(path: Path, query: str = QUERIES[0], **options: object) -> Answer:
         return index.search(query, recurse_submodules=True, **options)  # type: ignore[arg-type]
 
 
-def paths(answer: Answer) -> set[bytes]:
+def paths(answer: Answer) -> set[str]:
     return {hit.path for hit in answer.hits}
 
 
@@ -143,7 +143,7 @@ def test_each_store_has_only_its_files(project: Project) -> None:
 def test_submodules_are_only_counted_without_the_option(project: Project) -> None:
     with ctx.open(project.top.path) as index:
         answer = index.search("Rope", limit=50)
-    assert not [path for path in paths(answer) if path.startswith(b"lib/")]
+    assert not [path for path in paths(answer) if path.startswith("lib/")]
     assert (answer.coverage.skipped["submodule"], answer.submodules) == (1, ())
 
 
@@ -165,7 +165,7 @@ def test_uncommitted_files_of_a_submodule_are_searched(project: Project) -> None
         {"rope.py": "class Hawser:\n    pass\n", "new.py": "def splice_hawser():\n    pass\n"}
     )
     answer = ask(project.top.path, "hawser")
-    assert {b"lib/rope.py", b"lib/new.py"} <= paths(answer)
+    assert {"lib/rope.py", "lib/new.py"} <= paths(answer)
     assert answer.submodules[0].commit == project.lib.id().hex()
     assert answer.submodules[0].tree != project.lib.id("HEAD^{tree}").hex()
     assert answer.message is None
@@ -173,7 +173,7 @@ def test_uncommitted_files_of_a_submodule_are_searched(project: Project) -> None
         hit = index.search("splice_hawser", recurse_submodules=True).hits[0]
         assert hit.text == "def splice_hawser():\n    pass"
     committed = ask(project.top.path, "hawser", overlay=COMMITTED)
-    assert b"lib/new.py" not in paths(committed)
+    assert "lib/new.py" not in paths(committed)
     assert committed.submodules[0].tree == project.lib.id("HEAD^{tree}").hex()
 
 
@@ -251,7 +251,7 @@ def test_rule_excludes_a_submodule(project: Project, rule: dict[str, str]) -> No
     project.top.commit(rule)
     answer = ask(project.top.path, "Rope", limit=50)
     assert [one.problem for one in answer.submodules] == ["left out"]
-    assert not [path for path in paths(answer) if path.startswith(b"lib/")]
+    assert not [path for path in paths(answer) if path.startswith("lib/")]
     assert answer.message is None
 
 
@@ -259,7 +259,7 @@ def test_rules_of_a_submodule_apply_inside_it(project: Project) -> None:
     project.checkout.commit({".ctxignore": "src/\n"})
     project.top.commit({".ctxignore": "docs/\n"})
     answer = ask(project.top.path, "widget_area", limit=50)
-    assert not [path for path in paths(answer) if path.startswith((b"lib/src/", b"docs/"))]
+    assert not [path for path in paths(answer) if path.startswith(("lib/src/", "docs/"))]
     assert answer.coverage.skipped["ignored"] == 2
 
 
@@ -277,7 +277,7 @@ def test_name_cannot_leave_the_git_directory(
     repo.git("commit", "--quiet", "--message", "a submodule")
     shutil.copytree(outside.path / ".git", repo.path / "outside")
     answer = ask(repo.path, "secret session", overlay=COMMITTED)
-    assert b"sub/secret.py" not in paths(answer)
+    assert "sub/secret.py" not in paths(answer)
     assert answer.message
 
 
@@ -290,11 +290,11 @@ def test_link_is_not_a_submodule(project: Project, make_repo: MakeRepo) -> None:
     repo.git("commit", "--quiet", "--message", "a submodule")
     (repo.path / "dir").mkdir(exist_ok=True)
     (repo.path / "dir/sub").symlink_to(outside.path)
-    assert b"dir/sub/secret.py" not in paths(ask(repo.path, "secret session"))
+    assert "dir/sub/secret.py" not in paths(ask(repo.path, "secret session"))
     shutil.rmtree(repo.path / "dir")
     (repo.path / "dir").symlink_to(outside.path.parent)
     outside.path.rename(outside.path.parent / "sub")
-    assert b"dir/sub/secret.py" not in paths(ask(repo.path, "secret session"))
+    assert "dir/sub/secret.py" not in paths(ask(repo.path, "secret session"))
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_submodule_with_embedded_repository(project: Project, make_repo: MakeRep
     git_dir.unlink()
     shutil.move(project.top.path / ".git/modules/lib", git_dir)
     subprocess.run(["git", "config", "-f", str(git_dir / "config"), "--unset", "core.worktree"], check=True)
-    assert b"lib/src/area.py" in paths(ask(project.top.path, "widget_area"))
+    assert "lib/src/area.py" in paths(ask(project.top.path, "widget_area"))
     assert (git_dir / "ctx").is_dir()
 
 

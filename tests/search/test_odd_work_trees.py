@@ -76,7 +76,7 @@ def test_a_symlink_replaces_a_directory_in_conflict(make_repo: Callable[..., Rep
     (repo.path / "d").rmdir()
     (repo.path / "d").symlink_to("there")
     answer = ask(repo)
-    assert {hit.path for hit in answer.hits} <= {b"there/x.py"}
+    assert {hit.path for hit in answer.hits} <= {"there/x.py"}
     assert answer.tree == as_added(repo)
 
 

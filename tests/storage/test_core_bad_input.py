@@ -245,7 +245,7 @@ def test_links_and_submodules_are_counted_and_never_followed(
     repo.git("update-index", "--add", "--cacheinfo", f"160000,{'2' * 40},module")
     repo.git("commit", "--quiet", "--message", "a submodule")
     answer = search(repo, "renew_secret")
-    assert {hit.path for hit in answer.hits} <= {b"a.py"}
+    assert {hit.path for hit in answer.hits} <= {"a.py"}
     assert answer.coverage.skipped == {"symlink": 4, "submodule": 1}
 
 

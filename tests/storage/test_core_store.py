@@ -203,7 +203,7 @@ def test_totals_add_up() -> None:
 def test_the_log_has_each_commit_and_trigger_once(store: Store) -> None:
     snapshots = Snapshots(store, "d")
     store.prepare()
-    entry = Provenance(b"c" * 20, "main\udcff", 5, 6, "1.0", "manual")
+    entry = Provenance("cc" * 20, "main\udcff", 5, 6, "1.0", "manual")
     for one in (
         entry,
         entry._replace(created_at=9),

@@ -54,7 +54,7 @@ def test_a_commit_is_covered_and_logged(alive, git_ctx):
     assert tree.embedded_chunks >= 1
     with ctx.open(alive.path) as index:
         (made,) = index.session.snapshots.log(bytes.fromhex(tree.tree))
-    assert (made.trigger, made.commit) == ("post-commit", alive.id())
+    assert (made.trigger, made.commit) == ("post-commit", alive.id().hex())
     text = git_ctx("status", "--log")
     assert (text.status, text.err) == (0, "")
     (line,) = text.out.splitlines()
