@@ -45,7 +45,7 @@ _MODULES = (
     "ctx.indexing.cost",
     "ctx.models.embedder",
     "ctx.indexing.vectors.indexing",
-    "ctx.search.remote.searching",
+    "ctx.search.services.searching",
     "ctx.share.fetch",
     "ctx.share.push",
     "ctx.maintenance.status",

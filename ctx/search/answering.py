@@ -86,8 +86,8 @@ def _search_tree(session: SearchSession, request: Request) -> Answer:
 def _answer(session: SearchSession, request: Request, opened: OpenedTree) -> Answer:
     filters, joined = filter_of(session.repository, request), opened.joined
     if request.models is not None or session.has_model_services:
-        from ctx.search.remote.choosing import Part, Searched
-        from ctx.search.remote.searching import ServiceSearch, of_view
+        from ctx.search.services.choosing import Part, Searched
+        from ctx.search.services.searching import ServiceSearch, of_view
 
         trees = joined.trees() if joined is not None else [(session, opened.view)]
         searched = [Searched(opened.view, [Part(*one) for one in trees])]

@@ -86,7 +86,7 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
             if (changes := _of_states(of_files, wanted))
         ]
         if sides and (request.models is not None or session.has_model_services):
-            from ctx.search.remote.ranges import search_ranges
+            from ctx.search.services.ranges import search_ranges
 
             ranked = search_ranges(session, sides, request, filters)
         else:

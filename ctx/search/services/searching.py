@@ -36,7 +36,7 @@ from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
 from ctx.ranking.vector_search import VectorMatch
 from ctx.search.hits import FileFilter, Mask, search_view
-from ctx.search.remote.choosing import Searched, choose, name_beside
+from ctx.search.services.choosing import Searched, choose, name_beside
 from ctx.storage.views.view import View
 from ctx.text.pluralize import pluralize
 from ctx.types import Hit, ModelOptions, RankedHits

@@ -17,8 +17,8 @@ from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
 from ctx.search.changes import Changed, local_hits
 from ctx.search.hits import FileFilter, Mask, search_view
-from ctx.search.remote.choosing import Part, Searched
-from ctx.search.remote.searching import POOL, Find, ServiceSearch
+from ctx.search.services.choosing import Part, Searched
+from ctx.search.services.searching import POOL, Find, ServiceSearch
 from ctx.types import Hit, ModelOptions, RankedHits, Request, by_score
 
 if TYPE_CHECKING:
