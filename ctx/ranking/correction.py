@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding, GitFailed, StoreUnusable
 from ctx.git.repository import Repository
@@ -62,7 +61,7 @@ class Correction(NamedTuple):
             "tasks": self.tasks,
             "ranker": _ranker(),
         }
-        return encode({name: _stored(array) for name, array in self.past._asdict().items()}, meta)
+        return encode(self.past._asdict(), meta)
 
 
 def fit_path(store: str) -> str:
@@ -180,10 +179,6 @@ def _past(arrays: Arrays) -> FileHistory:
     ):
         raise Damaged("the arrays of a fit do not fit each other")
     return past
-
-
-def _stored(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    return array.astype(array.dtype.newbyteorder("<"))
 
 
 def _ranker() -> int:

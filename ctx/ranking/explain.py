@@ -14,7 +14,7 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import GROUPS
 from ctx.ranking.gbdt import UNIT, file_ranker
 from ctx.ranking.query import Query
-from ctx.ranking.ranker import PlacedRows, Pool, RankedRow, place_rows, priors_of, ranked_rows, read_pool
+from ctx.ranking.ranker import PlacedRow, Pool, RankedRow, place_rows, priors_of, ranked_row, read_pool
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.storage.arrays import Bools
 from ctx.storage.views import paths
@@ -76,21 +76,18 @@ def explain(
     if deep:
         placed = _deepened(pool, placed, deep)
     # The evidence for a file is the same for all of its rows.
-    own, of_row = np.unique(placed.candidates, return_inverse=True)
-    steps = (tuning.ensemble or file_ranker()).contributions(pool.features[own]) / UNIT
-    parts = [_parts(pool, file, moves) for file, moves in zip(own.tolist(), steps.tolist(), strict=True)]
-    explained = []
-    for hit, number, loss, score in zip(
-        ranked_rows(pool, placed),
-        of_row.tolist(),
-        placed.losses.tolist(),
-        placed.scores.tolist(),
-        strict=True,
-    ):
-        further = {FURTHER_ROW: -loss} if loss else {}
-        words = float(pool.signals.row_words[hit.row])
-        explained.append(Explained(hit, score, parts[number] | further, words))
-    return explained
+    candidates = sorted({one.candidate for one in placed})
+    steps = (tuning.ensemble or file_ranker()).contributions(pool.features[candidates]) / UNIT
+    parts = {one: _parts(pool, one, moves) for one, moves in zip(candidates, steps.tolist(), strict=True)}
+    return [
+        Explained(
+            ranked_row(pool, one),
+            one.score,
+            parts[one.candidate] | ({FURTHER_ROW: -one.loss} if one.loss else {}),
+            float(pool.signals.row_words[one.row]),
+        )
+        for one in placed
+    ]
 
 
 def _parts(pool: Pool, candidate: int, moves: list[float]) -> dict[str, float]:
@@ -110,15 +107,16 @@ def _parts(pool: Pool, candidate: int, moves: list[float]) -> dict[str, float]:
     return parts
 
 
-def _deepened(pool: Pool, placed: PlacedRows, deep: int) -> PlacedRows:
+def _deepened(pool: Pool, placed: list[PlacedRow], deep: int) -> list[PlacedRow]:
     """Return the same rows and, after them, all others of the best files."""
-    best = np.array(sorted(list(dict.fromkeys(placed.candidates.tolist()))[:deep]), dtype=np.int64)
-    of_best = pool._replace(candidates=pool.candidates.among(best), scores=pool.scores[best])
-    every = place_rows(of_best, pool.corpus.rows)
-    new = ~np.isin(every.rows, placed.rows) & (every.scores > _LEAST_SCORE)
-    return PlacedRows(
-        np.concatenate([placed.rows, every.rows[new]]),
-        np.concatenate([placed.candidates, best[every.candidates[new]]]),
-        np.concatenate([placed.losses, every.losses[new]]),
-        np.concatenate([placed.scores, every.scores[new]]),
+    best = sorted(list(dict.fromkeys(one.candidate for one in placed))[:deep])
+    at = np.array(best, dtype=np.int64)
+    every = place_rows(
+        pool._replace(candidates=pool.candidates.among(at), scores=pool.scores[at]), pool.corpus.rows
     )
+    shown = {one.row for one in placed}
+    return placed + [
+        one._replace(candidate=best[one.candidate])
+        for one in every
+        if one.row not in shown and one.score > _LEAST_SCORE
+    ]

@@ -146,14 +146,14 @@ class CommitHistory:
         postings = sorted((term, number[path], count) for (term, path), count in times.items())
         by_folder = sorted((path_hash(folder), count) for folder, count in folders.items())
         return FileHistory(
-            np.array([one for one, _ in hashed], dtype=np.uint64),
-            np.array([changed[path] for _, path in hashed], dtype=np.float32),
-            np.array([lengths[path] for _, path in hashed], dtype=np.float32),
-            np.array([one for one, _ in by_folder], dtype=np.uint64),
-            np.array([count for _, count in by_folder], dtype=np.float32),
-            np.array([term for term, _, _ in postings], dtype=np.int64),
-            np.array([place for _, place, _ in postings], dtype=np.uint32),
-            np.array([count for _, _, count in postings], dtype=np.float32),
+            np.array([one for one, _ in hashed], dtype="<u8"),
+            np.array([changed[path] for _, path in hashed], dtype="<f4"),
+            np.array([lengths[path] for _, path in hashed], dtype="<f4"),
+            np.array([one for one, _ in by_folder], dtype="<u8"),
+            np.array([count for _, count in by_folder], dtype="<f4"),
+            np.array([term for term, _, _ in postings], dtype="<i8"),
+            np.array([place for _, place, _ in postings], dtype="<u4"),
+            np.array([count for _, _, count in postings], dtype="<f4"),
         )
 
 

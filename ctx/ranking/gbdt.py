@@ -67,7 +67,7 @@ class Ensemble:
 
         Each row adds up to UNIT times the margin, exactly.
         """
-        feature, step = self._ways
+        feature, step = self._paths
         leaf = self._leaves(table)
         found = np.zeros((len(table), self._features + 1), dtype=np.int64)
         which = np.broadcast_to(np.arange(len(table))[None, :, None], feature[leaf].shape)
@@ -87,17 +87,15 @@ class Ensemble:
         return leaf
 
     @cached_property
-    def _ways(self) -> tuple[Ints, Ints]:
+    def _paths(self) -> tuple[Ints, Ints]:
         """For each leaf of all trees, the features tested on its path and the steps, (leaves, LEAVES)."""
         trees, nodes = self._shape
         feature = np.full((trees, nodes + 1, LEAVES), self._features, dtype=np.int64)
         step = np.zeros(feature.shape, dtype=np.int64)
         for tree in range(trees):
-            for leaf, way in _ways(*(self._arrays[name][tree].tolist() for name in _OF_A_TREE)):
-                for place, (asked, change) in enumerate(way):
-                    if asked is not None:
-                        feature[tree, leaf, place] = asked
-                    step[tree, leaf, place] = change
+            arrays = (self._arrays[name][tree].tolist() for name in ("feature", "mask", "mean", "value"))
+            for leaf, path in _paths(self._features, *arrays):
+                feature[tree, leaf, : len(path)], step[tree, leaf, : len(path)] = zip(*path, strict=True)
         return feature.reshape(-1, LEAVES), step.reshape(-1, LEAVES)
 
 
@@ -120,16 +118,15 @@ def ranker_in(path: str, features: Sequence[str] = FEATURES) -> Ensemble:
         return Ensemble(arrays, list(meta["features"]), features)
 
 
-_OF_A_TREE = ("feature", "mask", "mean", "value")
-_Way = list[tuple[int | None, int]]
+_Path = list[tuple[int, int]]
 
 
-def _ways(
-    feature: list[int], mask: list[int], mean: list[int], value: list[int]
-) -> Iterator[tuple[int, _Way]]:
+def _paths(
+    bias: int, feature: list[int], mask: list[int], mean: list[int], value: list[int]
+) -> Iterator[tuple[int, _Path]]:
     """Yield the leaves of one tree with the steps of their path.
 
-    A step is the feature tested, None at first, and the change of the mean.
+    A step is the feature tested, `bias` at first, and the change of the mean.
     """
     # The lowest leaf on a node's left. Unused nodes remove no leaf, and come last.
     first = [next((leaf for leaf in range(LEAVES) if not one >> leaf & 1), LEAVES) for one in mask]
@@ -138,15 +135,15 @@ def _ways(
         # The last node whose left side starts at the first leaf has the others on its left.
         return max(node for node in range(start, end) if first[node] == start)
 
-    def visit(start: int, end: int, total: int, way: _Way) -> Iterator[tuple[int, _Way]]:
+    def visit(start: int, end: int, total: int, path: _Path) -> Iterator[tuple[int, _Path]]:
         if start == end:
-            yield start, way
+            yield start, path
             return
         node = root(start, end)
         for low, high in ((start, node), (node + 1, end)):
             below = value[low] if low == high else mean[root(low, high)]
-            yield from visit(low, high, below, [*way, (feature[node], below - total)])
+            yield from visit(low, high, below, [*path, (feature[node], below - total)])
 
     used = sum(leaf <= node for node, leaf in enumerate(first))
     total = mean[root(0, used)] if used else value[0]
-    yield from visit(0, used, total, [(None, total)])
+    yield from visit(0, used, total, [(bias, total)])

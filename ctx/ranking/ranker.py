@@ -94,16 +94,13 @@ class Pool(NamedTuple):
     scores: Floats
 
 
-class PlacedRows(NamedTuple):
-    """Rows of the answer, best first; all (n,).
+class PlacedRow(NamedTuple):
+    """A row of the answer: the index of its candidate in the pool, its loss within its file, its score."""
 
-    The row, the index of its candidate in the pool, its loss within its file, and its score.
-    """
-
-    rows: Ints
-    candidates: Ints
-    losses: Floats
-    scores: Floats
+    row: int
+    candidate: int
+    loss: float
+    score: float
 
 
 def rank(
@@ -120,7 +117,7 @@ def rank(
     have a row in `only`.
     """
     pool = read_pool(corpus, query, allowed, limit, only, tuning)
-    return ranked_rows(pool, place_rows(pool, limit))
+    return [ranked_row(pool, placed) for placed in place_rows(pool, limit)]
 
 
 def adapt(query: Query, corpus: Corpus, tuning: Tuning) -> Query:
@@ -191,18 +188,10 @@ def _verbatim_gain(corpus: Corpus, query: Query, signals: Signals, shown: Ints, 
     return np.maximum(emitted, np.minimum(quoted, most) if most else quoted)
 
 
-def ranked_rows(pool: Pool, placed: PlacedRows) -> list[RankedRow]:
-    """Return the rows as `RankedRow` values."""
-    return [
-        RankedRow(row, int(pool.candidates.files[own]), round(logistic(score), 6), float(agreement))
-        for row, own, score, agreement in zip(
-            placed.rows.tolist(),
-            placed.candidates.tolist(),
-            placed.scores.tolist(),
-            pool.signals.row_agreement[placed.rows].tolist(),
-            strict=True,
-        )
-    ]
+def ranked_row(pool: Pool, placed: PlacedRow) -> RankedRow:
+    """Return a row with its file, and its score in 0..1."""
+    file, agreement = pool.candidates.files[placed.candidate], pool.signals.row_agreement[placed.row]
+    return RankedRow(placed.row, int(file), round(logistic(placed.score), 6), float(agreement))
 
 
 def priors_of(asked: int, is_symbol: bool) -> dict[int, float]:
@@ -242,12 +231,12 @@ def _worthiest(owner: Ints, worth: Floats, count: int) -> Ints:
     return (worth >= least.repeat(counts)).nonzero()[0]
 
 
-def place_rows(pool: Pool, limit: int) -> PlacedRows:
+def place_rows(pool: Pool, limit: int) -> list[PlacedRow]:
     """Return the best rows of the best files: the best row of each file first, with the file's score."""
     # The best row of a file has the file's score, so no other file can be in the answer.
     kept = highest(pool.scores, limit)
     if not len(kept):
-        return PlacedRows(kept, kept, np.zeros(0), np.zeros(0))
+        return []
     candidates, signals = pool.candidates.among(kept), pool.signals
     rows, owner, fit = _score_rows(pool, candidates, limit)
     of_file = pool.scores[kept]
@@ -275,13 +264,8 @@ def place_rows(pool: Pool, limit: int) -> PlacedRows:
     # Order ties with the last one by path, independent of segments.
     enough = highest(score, limit)
     shown, score = shown[enough], score[enough]
-    answer = sorted(
-        range(len(shown)),
-        key=lambda at: (
-            -round(float(score[at]), 6),
-            pool.corpus.view.path(int(candidates.files[owner[shown[at]]])),
-            int(rows[shown[at]]),
-        ),
-    )[:limit]
-    at = shown[answer]
-    return PlacedRows(rows[at], kept[owner[at]], losses[at], score[answer])
+    columns = (rows[shown], kept[owner[shown]], losses[shown], score)
+    placed = [PlacedRow(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    path, files = pool.corpus.view.path, pool.candidates.files
+    placed.sort(key=lambda one: (-round(one.score, 6), path(int(files[one.candidate])), one.row))
+    return placed[:limit]

@@ -19,12 +19,9 @@ from ctx.ranking.ranker import RankedRow, rank
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.storage.records import decode_chunk
 from ctx.storage.views import paths as path_flags
-from ctx.storage.views.segments import Key
+from ctx.storage.views.segments import Records
 from ctx.storage.views.view import View
 from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, ChunkChange, Hit, Request
-
-Records = Callable[[bytes, Key], bytes]
-"""Return the record of a document of a cluster."""
 
 Mask = npt.NDArray[np.bool_] | None
 """Boolean selection; None selects all."""

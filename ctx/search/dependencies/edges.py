@@ -8,7 +8,7 @@ so edges may be missing but are never guessed. All work is bounded and depends o
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -20,15 +20,12 @@ from ctx.search.dependencies.reading import LANGUAGES, read_uses
 from ctx.search.dependencies.types import IMPORTS, NOWHERE, REFERENCES, TESTS, Edge, Import, Target, Uses
 from ctx.search.dependencies.users import likely_users
 from ctx.storage.records import decode_record
-from ctx.storage.views.segments import Key
+from ctx.storage.views.segments import Records
 from ctx.text.terms import DEFINITION
 from ctx.text.vocabulary import exact_hashes
 
 if TYPE_CHECKING:
     from ctx.chunking.grammars import Parse
-
-Records = Callable[[bytes, Key], bytes]
-"""Return the encoded record of a document of a cluster."""
 
 MOST_EDGES = 200
 """Maximum number of edges of one file: imports first, then by line."""

@@ -6,22 +6,19 @@ them. If it changes no sources, its targets are the tests, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from ctx.search.evaluation.commits import LARGE, NEW, Commit
 from ctx.search.evaluation.measures import Lines, Target
 from ctx.storage.records import decode_record
 from ctx.storage.views import paths
-from ctx.storage.views.segments import Key
+from ctx.storage.views.segments import Records
 from ctx.storage.views.view import NO_SEGMENT, View
 from ctx.text.subjects import query_of
 
 SOURCES, TESTS, DOCS, CONFIG = "sources", "tests", "docs", "config"
 MOST_FILES = 6
 """Maximum number of target files; commits with more do not point to a particular place."""
-
-Records = Callable[[bytes, Key], bytes]
 
 
 class Task(NamedTuple):

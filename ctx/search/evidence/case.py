@@ -12,11 +12,8 @@ from ctx.ranking.query import Query
 from ctx.ranking.signals import Signals, read_signals
 from ctx.search.dependencies.edges import Dependencies
 from ctx.storage.records import Record, decode_record
-from ctx.storage.views.segments import Key
+from ctx.storage.views.segments import Key, Records
 from ctx.text.contents import to_text
-
-Records = Callable[[bytes, Key], bytes]
-"""Return the encoded record of a document of a cluster. Raises `Damaged`."""
 
 
 class Case:

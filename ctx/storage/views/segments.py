@@ -6,7 +6,7 @@ tree; a view masks the documents that its tree does not contain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
@@ -42,6 +42,8 @@ _ARRAYS = {
 }
 
 Key = tuple[bytes, str]
+Records = Callable[[bytes, Key], bytes]
+"""Return the encoded record of a document of a cluster. Raises `Damaged`."""
 """Key of a document: object id and language, "" if the text is chunked by lines."""
 
 
