@@ -18,7 +18,7 @@ from ctx.pack.task import read_report, read_task
 from ctx.pack.types import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, PackOptions
 from ctx.ranking.query_terms import query_terms, similar_terms
 from ctx.search.evidence.answering import case_of, edges_among
-from ctx.search.evidence.commits import past_of
+from ctx.search.evidence.commits import matching_commits
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.search.opening import OpenedTree, open_tree, repairing
@@ -116,7 +116,7 @@ def _explained(
     ranked = list(case.by_file)
     rank = ranked.index(file) + 1 if file in case.by_file else None
     best = [other for other in ranked[: options.max_files] if other != file]
-    past = past_of(session, about.commit, read_report(task).question, [name]).get(name, ())
+    past = matching_commits(session, about.commit, read_report(task).question, [name]).get(name, ())
     edges = edges_among(case, [file, *best[:19]])(file)
     hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
     return replace(

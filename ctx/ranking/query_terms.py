@@ -10,13 +10,11 @@ import numpy as np
 from ctx.models.static_embedding import static_embedding
 from ctx.ranking.query import Query
 from ctx.storage.arrays import Floats
-from ctx.text import query as words
-from ctx.text.query import Term, tokens, words_of
+from ctx.text.query import IDENTIFIER, TRANSLATION, Term, tokens, words_of
 from ctx.text.stem import stem
 from ctx.text.terms import term_hash
 
-LITERAL, STEM, IDENTIFIER, TRANSLATION = "literal", "stem", "identifier", "translation"
-SYNONYM = "synonym"
+LITERAL, STEM, SYNONYM = "literal", "stem", "synonym"
 ORIGINS = (LITERAL, STEM, SYNONYM, IDENTIFIER, TRANSLATION)
 """Relations of a word in a file to the question.
 
@@ -109,13 +107,11 @@ def cosines(words: Sequence[str], others: Sequence[str]) -> Floats:
 
 def indexed_form(term: Term) -> str:
     """Return the indexed form of a term: the stem of a word, the compound unchanged."""
-    return term.word if term.origin == words.IDENTIFIER or "_" in term.word else stem(term.word)
+    return term.word if term.origin == IDENTIFIER or "_" in term.word else stem(term.word)
 
 
 def origin_of(term: Term) -> str:
     """Return the origin of a term."""
-    if term.origin == words.TRANSLATION:
-        return TRANSLATION
-    if term.origin == words.IDENTIFIER:
-        return IDENTIFIER
+    if term.origin in (TRANSLATION, IDENTIFIER):
+        return term.origin
     return LITERAL if stem(term.word) == term.word else STEM

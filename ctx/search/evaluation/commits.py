@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ctx.git.formats import seconds
 from ctx.git.repository import Repository
+from ctx.search.evaluation.measures import Lines
 from ctx.text.subjects import query_of
 
 RENAME = "only moved files"
@@ -24,9 +25,6 @@ UNKNOWN = "is not whole in this clone"
 
 MOST_CHANGES = 15
 """Maximum number of files a commit may touch; larger commits do not point to a particular place."""
-
-Lines = tuple[int, int]
-"""First and last line, from 1, both inclusive."""
 
 
 class Change(NamedTuple):

@@ -17,7 +17,7 @@ from ctx.search.answering import check, refuse_search_options
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.case import Case
-from ctx.search.evidence.commits import past_of
+from ctx.search.evidence.commits import matching_commits
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import FileAnswer, FileHit
 from ctx.search.hits import FileFilter, allowed_files, corpus_of, filter_of
@@ -98,7 +98,7 @@ def answer_files(
     case = case_of(session, opened, text, limit * _ROWS_PER_FILE, allowed, most_files=limit)
     files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
     edges = edges_among(case, files[:_MOST_CONNECTED])
-    past = past_of(session, about.commit, text, [case.corpus.view.path(file) for file in files])
+    past = matching_commits(session, about.commit, text, [case.corpus.view.path(file) for file in files])
     best = best_score(case)
     hits: list[FileHit] = []
     budget = EXCERPT_BUDGET

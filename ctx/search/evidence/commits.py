@@ -23,11 +23,13 @@ _MOST = 2
 _NEAR_BEST = 0.5
 """Minimum score of a commit, as a fraction of the best commit's score."""
 
-Past = Mapping[bytes, Sequence[Mapping[str, Any]]]
+CommitEvidence = Mapping[bytes, Sequence[Mapping[str, Any]]]
 """Evidence of commits by path, best first."""
 
 
-def past_of(session: SearchSession, commit: str | None, text: str, paths: Sequence[bytes]) -> Past:
+def matching_commits(
+    session: SearchSession, commit: str | None, text: str, paths: Sequence[bytes]
+) -> CommitEvidence:
     """Return the commits reachable from `commit` that match a text, grouped by changed path."""
     view = None
     if commit is not None:

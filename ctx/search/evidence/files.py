@@ -11,26 +11,15 @@ import numpy as np
 from ctx.models.logistic import logistic
 from ctx.ranking.explain import CORRECTION
 from ctx.ranking.query import words_that_ask
-from ctx.ranking.query_terms import (
-    IDENTIFIER,
-    LEAST_SIMILAR,
-    LITERAL,
-    STEM,
-    SYNONYM,
-    TRANSLATION,
-    SimilarWord,
-    cosines,
-    indexed_form,
-)
+from ctx.ranking.query_terms import LEAST_SIMILAR, LITERAL, STEM, SYNONYM, SimilarWord, cosines, indexed_form
 from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.case import Case
-from ctx.search.evidence.lexical import MOST_LINES, Found, find_terms, lines_of_words, origin_in
+from ctx.search.evidence.lexical import MOST_LINES, TermMatch, find_terms, lines_of_words, origin_in
 from ctx.search.evidence.reasons import reasons
 from ctx.search.evidence.types import Excerpt, FileHit, Symbol
 from ctx.storage.records import Record
 from ctx.storage.views import paths as path_flags
-from ctx.text import query as words
-from ctx.text.query import Term, tokens, words_of
+from ctx.text.query import IDENTIFIER, TRANSLATION, Term, tokens, words_of
 from ctx.text.terms import term_hash
 
 _ROWS = 3
@@ -134,7 +123,7 @@ def _best_rows(case: Case, file: int) -> list[int]:
     return best
 
 
-def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[Found]:
+def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[TermMatch]:
     """Return the terms that the index has for rows; only the stem is known, not the word."""
     found = case.corpus.find(np.array([term.hash for term in terms], dtype=np.int64))
     here = {
@@ -142,10 +131,10 @@ def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[Fo
         for term, row in zip(found.term.tolist(), found.row.tolist(), strict=True)
         if row in rows
     }
-    return [Found(term, origin_in(term, []), (), ()) for term in terms if term.hash in here]
+    return [TermMatch(term, origin_in(term, []), (), ()) for term in terms if term.hash in here]
 
 
-def _lexical(found: Found) -> dict[str, Any]:
+def _lexical(found: TermMatch) -> dict[str, Any]:
     fields = _of_term("lexical", found.term, found.origin)
     return {**fields, "found": list(found.words), "lines": list(found.lines)}
 
@@ -181,7 +170,7 @@ def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -
         ]
         if nearest:
             lines = sorted({line for at in nearest for line in places[words[at]]})
-            near = Found(term, SYNONYM, tuple(words[at] for at in nearest), tuple(lines[:MOST_LINES]))
+            near = TermMatch(term, SYNONYM, tuple(words[at] for at in nearest), tuple(lines[:MOST_LINES]))
             items.append({**_lexical(near), "similarity": round(float(cosine[nearest[0]]), 3)})
     return items
 
@@ -191,7 +180,7 @@ def _symbols(
 ) -> list[dict[str, Any]]:
     """Return evidence for names that the chunks define and that match words of the question."""
     asked = set(tokens(case.text))
-    wanted = {term.hash: term for term in terms if term.origin != words.IDENTIFIER}
+    wanted = {term.hash: term for term in terms if term.origin != IDENTIFIER}
     items: dict[str, dict[str, Any]] = {}
     for chunk in chunks:
         for name in record.names[chunk]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ctx.ranking.query_terms import IDENTIFIER, LITERAL, STEM, TRANSLATION
-from ctx.text import query as words
-from ctx.text.query import Term, tokens, words_of
+from ctx.ranking.query_terms import LITERAL, STEM
+from ctx.text.query import IDENTIFIER, TRANSLATION, Term, tokens, words_of
 from ctx.text.terms import term_hash
 from ctx.text.vocabulary import compound_hashes
 
@@ -20,7 +19,7 @@ _MOST_DISTINCT = 800
 """Maximum number of distinct words of a text that are compared with a question."""
 
 
-class Found(NamedTuple):
+class TermMatch(NamedTuple):
     """Occurrences of a term: `origin` as in `ctx.search.evidence.types`, words as written, lines from 1."""
 
     term: Term
@@ -35,7 +34,7 @@ class _Occurrence(NamedTuple):
     line: int
 
 
-def find_terms(terms: Sequence[Term], texts: Sequence[tuple[int, str]]) -> list[Found]:
+def find_terms(terms: Sequence[Term], texts: Sequence[tuple[int, str]]) -> list[TermMatch]:
     """Return the terms that occur in texts, in order; each text comes with its first line number."""
     wanted = {term.hash: term for term in terms}
     places: dict[int, list[_Occurrence]] = {}
@@ -68,21 +67,19 @@ def lines_of_words(texts: Sequence[tuple[int, str]]) -> dict[str, list[int]]:
     return found
 
 
-def _found(term: Term, places: Sequence[_Occurrence]) -> Found:
+def _found(term: Term, places: Sequence[_Occurrence]) -> TermMatch:
     origin = origin_in(term, [(place.written, place.word) for place in places])
     if origin == LITERAL:
         places = [place for place in places if place.written.lower() == term.word]
     written = dict.fromkeys(place.written for place in places)
     lines = sorted({place.line for place in places})
-    return Found(term, origin, tuple(written)[:_MOST_WORDS], tuple(lines[:MOST_LINES]))
+    return TermMatch(term, origin, tuple(written)[:_MOST_WORDS], tuple(lines[:MOST_LINES]))
 
 
 def origin_in(term: Term, places: Sequence[tuple[str, str]]) -> str:
     """Return the origin of a term from its occurrences, each an identifier and its word that has the term."""
-    if term.origin == words.TRANSLATION:
-        return TRANSLATION
-    if term.origin == words.IDENTIFIER:
-        return IDENTIFIER
+    if term.origin in (TRANSLATION, IDENTIFIER):
+        return term.origin
     if any(written.lower() == term.word for written, _ in places):
         return LITERAL
     return IDENTIFIER if any(word == term.word for _, word in places) else STEM

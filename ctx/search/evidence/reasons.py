@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctx.ranking.explain import CORRECTION, KINDS, VERBATIM
-from ctx.ranking.query_terms import IDENTIFIER, LITERAL, STEM, SYNONYM, TRANSLATION
+from ctx.ranking.query_terms import LITERAL, STEM, SYNONYM
+from ctx.text.query import IDENTIFIER, TRANSLATION
 
 _MOST_NAMED = 4
 _SHORT = 12
