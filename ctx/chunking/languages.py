@@ -6,19 +6,7 @@ Languages have the names of their grammars in tree-sitter-language-pack. The mod
 
 from __future__ import annotations
 
-from ctx.chunking.language_table import (
-    CONFIG,
-    CONFIG_NAMES,
-    DATA,
-    DATA_EXTENSIONS,
-    DISPLAY_NAMES,
-    DOCS,
-    DOCS_NAMES,
-    EXTENSIONS,
-    LINGUIST_NAMES,
-    NAMES,
-    PREFIXES,
-)
+from ctx.chunking import language_table as table
 
 
 def language_of(path: bytes) -> str | None:
@@ -28,32 +16,32 @@ def language_of(path: bytes) -> str | None:
     case is tried first, for `.C` and `.R`, then folded case.
     """
     name = path[path.rfind(b"/") + 1 :].decode("utf-8", "replace")
-    found = NAMES.get(name) or NAMES.get(name.lower())
+    found = table.NAMES.get(name) or table.NAMES.get(name.lower())
     if found:
         return found
     dot = name.find(".", 1)
     while dot > 0:
         extension = name[dot + 1 :]
-        found = EXTENSIONS.get(extension) or EXTENSIONS.get(extension.lower())
+        found = table.EXTENSIONS.get(extension) or table.EXTENSIONS.get(extension.lower())
         if found:
             return found
         dot = name.find(".", dot + 1)
-    return next((language for prefix, language in PREFIXES.items() if name.startswith(prefix)), None)
+    return next((language for prefix, language in table.PREFIXES.items() if name.startswith(prefix)), None)
 
 
 def content_class(language: str | None, path: bytes) -> str:
     """Return the content class of a file: "code", "docs", "config" or "data"."""
     name = path[path.rfind(b"/") + 1 :].decode("utf-8", "replace").lower()
     stem, _, extension = name.rpartition(".")
-    if (stem or name).upper() in DOCS_NAMES and language in (None, "rst", "markdown", "org"):
+    if (stem or name).upper() in table.DOCS_NAMES and language in (None, "rst", "markdown", "org"):
         return "docs"
-    if language in DOCS or (language is None and extension in ("txt", "adoc", "asciidoc", "pod", "1")):
+    if language in table.DOCS or (language is None and extension in ("txt", "adoc", "asciidoc", "pod", "1")):
         return "docs"
-    if name in CONFIG_NAMES or language in CONFIG:
+    if name in table.CONFIG_NAMES or language in table.CONFIG:
         return "config"
     if language == "json":
         return "config" if _is_settings(name) else "data"
-    if language in DATA or (language is None and extension in DATA_EXTENSIONS):
+    if language in table.DATA or (language is None and extension in table.DATA_EXTENSIONS):
         return "data"
     if language is None:
         return "config" if name.startswith(".") or extension in ("conf", "cfg", "lock") else "data"
@@ -75,7 +63,7 @@ def display_name(language: str | None) -> str:
     """Return the display name of a language: "Python", "C#"; "Text" for None."""
     if language is None:
         return "Text"
-    return DISPLAY_NAMES.get(language) or language.replace("_", " ").capitalize()
+    return table.DISPLAY_NAMES.get(language) or language.replace("_", " ").capitalize()
 
 
 def linguist_name_to_language(name: str) -> str | None:
@@ -83,4 +71,4 @@ def linguist_name_to_language(name: str) -> str | None:
 
     Like linguist, ignores case and accepts a hyphen for a space.
     """
-    return LINGUIST_NAMES.get(name.strip().lower().replace(" ", "-"))
+    return table.LINGUIST_NAMES.get(name.strip().lower().replace(" ", "-"))

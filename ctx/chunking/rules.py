@@ -177,6 +177,7 @@ class Grammar:
 
     def __init__(self, language: Language, rules: Rules) -> None:
         self.rules = rules
+        # If a node type has several roles, the last one of these counts.
         roles = {
             node_type: role
             for role, node_types in (

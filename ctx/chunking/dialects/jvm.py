@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ctx.chunking.rules import (
     WRAPPER,
@@ -17,9 +16,6 @@ from ctx.chunking.rules import (
     release_comments,
     test_case,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _TEST = re.compile(
     rb"@(?:[\w.]+:)?(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory)\b"
@@ -59,16 +55,12 @@ _KOTEST = frozenset(
 _KOTEST_NAME = re.compile(rb'\s*\(\s*"((?:[^"\\\n]|\\.){1,300})"')
 
 
-def _kotlin_name(node: Node | None, at: Candidate) -> str:
-    return at.text(node).strip("`")
-
-
 def _kotlin_class(at: Candidate) -> Definition | None:
     kind = "class"
     for child in at.node.children:
         word = child.type
         if word == "type_identifier":
-            return at.define(kind, _kotlin_name(child, at))
+            return at.define(kind, at.text(child).strip("`"))
         if word in ("interface", "enum"):
             kind = word
     return None
@@ -78,7 +70,7 @@ def _kotlin_function(at: Candidate) -> Definition | None:
     name = child_of_type(at.node, "simple_identifier")
     if name is None:
         return None
-    plain = _kotlin_name(name, at)
+    plain = at.text(name).strip("`")
     if _TEST.search(at.source, at.lead, name.start_byte):
         return Definition("test", plain, (plain,), is_test=True)
     return Definition(at.kind("function"), _receiver(at) + plain, (plain,))
@@ -96,14 +88,14 @@ def _kotlin_property(at: Candidate) -> Definition | None:
         return None
     declared = [variable] if variable.type == "variable_declaration" else variable.named_children
     identifiers = (child_of_type(one, "simple_identifier") for one in declared)
-    names = tuple(_kotlin_name(one, at) for one in identifiers if one is not None)
+    names = tuple(at.text(one).strip("`") for one in identifiers if one is not None)
     return Definition(at.kind("constant"), _receiver(at) + names[0], names) if names else None
 
 
 def _kotlin_companion(at: Candidate) -> Definition:
     """Return a wrapper: members of a companion are qualified by the class, the companion adds no name."""
     name = child_of_type(at.node, "type_identifier")
-    return WRAPPER if name is None else Definition("object", "", (_kotlin_name(name, at),), members=True)
+    return WRAPPER if name is None else Definition("object", "", (at.text(name).strip("`"),), members=True)
 
 
 def _kotlin_constructor(_at: Candidate) -> Definition:

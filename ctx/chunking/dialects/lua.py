@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ctx.chunking.rules import IMPORTS, Candidate, Definition, Rules, child_at, child_of_type, test_case
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _REQUIRE = re.compile(rb"local\s+[\w\s,]{1,200}=\s*require\b")
 _TEST = re.compile(
@@ -28,9 +24,8 @@ def _assignment(at: Candidate) -> Definition | None:
     """Read `local x = …`, `M.x = function …`."""
     if _REQUIRE.match(at.source, at.node.start_byte):
         return IMPORTS
-    inner: Node | None = at.node
-    if at.node.type == "variable_declaration":
-        inner = child_of_type(at.node, "assignment_statement")
+    is_local = at.node.type == "variable_declaration"
+    inner = child_of_type(at.node, "assignment_statement") if is_local else at.node
     if inner is None or inner.child_count < 3:
         return None
     target, values = child_at(inner, 0), child_at(inner, inner.child_count - 1)
