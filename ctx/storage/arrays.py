@@ -79,7 +79,7 @@ def decode(data: bytes | mmap.mmap) -> tuple[Arrays, dict[str, Any]]:
     arrays: Arrays = {}
     for name, dtype, shape, offset in header["arrays"]:
         if dtype not in _DTYPES or min(shape, default=0) < 0:
-            raise Damaged("an array file holds a type that is not ours")
+            raise Damaged("an array file has an unknown type")
         count = prod(shape)
         arrays[name] = np.frombuffer(data, dtype=dtype, count=count, offset=offset).reshape(shape)
     return arrays, dict(header["meta"])

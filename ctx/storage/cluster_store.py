@@ -78,7 +78,7 @@ class ClusterStore:
         try:
             return self._records[key][document]
         except KeyError:
-            raise Damaged("a cluster lacks a document that its tree has") from None
+            raise Damaged("a cluster does not contain a document of its tree") from None
 
     def forget(self) -> None:
         """Clear the cache of records: clusters may have been rebuilt since."""

@@ -104,7 +104,7 @@ def decode_cluster(
     members = tuple(Member(path, mode, oid, language) for path, mode, oid, language, _ in files)
     skips: list[str | None] = [skip for *_, skip in files]
     if name != str(descriptor) or cluster_key(name, members) != key:
-        raise Damaged("a cluster is not what its name says")
+        raise Damaged("a cluster does not match its key")
     kept = [document_key(member) for member, skip in zip(members, skips, strict=True) if skip is None]
     found: list[Document] = []
     documents: dict[Key, Document] = {}
@@ -120,7 +120,7 @@ def decode_cluster(
         documents.setdefault(of, document)
         at = end
     if len(hashes) != at * HASH_BYTES or len(vectors) != at * vector_bytes:
-        raise Damaged("a cluster's vectors do not fit its chunks")
+        raise Damaged("the vectors of a cluster do not match its chunks")
     each = iter(found if by_member else [documents[key] for key in kept])
     return StoredCluster(
         members, skips, documents, [None if skip is not None else next(each) for skip in skips]

@@ -120,7 +120,7 @@ def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
     fields = msgpack.Unpacker(max_buffer_size=max(1, len(data)), unicode_errors="surrogatepass")
     fields.feed(data)
     if fields.read_array_header() != _FIELDS:
-        raise Damaged("a document record has other fields")
+        raise Damaged("a document record does not have nine fields")
     size, lines, gaps, lengths, line_gaps, spans, kinds, symbols = [fields.unpack() for _ in range(8)]
     _check_places(size, lines, gaps, lengths, line_gaps, spans)
     if not (isinstance(kinds, bytes) and isinstance(symbols, list)):
@@ -156,7 +156,7 @@ def _check_places(size: Any, lines: Any, gaps: Any, lengths: Any, line_gaps: Any
     _check_size(size, lines)
     columns = (gaps, lengths, line_gaps, spans)
     if any(not isinstance(column, list) or not set(map(type, column)) <= {int} for column in columns):
-        raise Damaged("a document record has positions that are not whole numbers")
+        raise Damaged("a document record has positions that are not integers")
     if not len(gaps) == len(lengths) == len(line_gaps) == len(spans):
         raise Damaged("a document record has lists of different lengths")
     # Chunks may share a line, but no byte.
@@ -168,13 +168,13 @@ def _check_places(size: Any, lines: Any, gaps: Any, lengths: Any, line_gaps: Any
         or sum(gaps) + sum(lengths) > size
         or sum(line_gaps) + sum(spans) >= lines
     ):
-        raise Damaged("a document record has chunks that do not lie in its blob")
+        raise Damaged("a document record has chunks outside its blob")
 
 
 def _check_size(size: Any, lines: Any) -> None:
     """Raise `Damaged` unless a blob can have these numbers of bytes and lines."""
     if not (type(size) is int and type(lines) is int and 0 <= lines <= size):
-        raise Damaged("a document record has a size or a number of lines that no blob has")
+        raise Damaged("a document record has an impossible size or number of lines")
 
 
 _SAME_SYMBOL = 0

@@ -243,7 +243,7 @@ class Snapshots:
             key = pending.pop()
             record = self.node(key)
             if record is None or key in seen:
-                raise Damaged("a manifest node is missing or below itself")
+                raise Damaged("a manifest node is missing or refers to itself")
             seen.add(key)
             found += record.clusters
             pending += reversed(record.nodes)

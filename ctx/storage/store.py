@@ -73,7 +73,7 @@ def decode_object(name: str, data: bytes, most: int = MAX_PAYLOAD) -> bytes:
     if coding == _ZSTD:
         # zstd allocates the size that the frame states.
         if zstandard.frame_content_size(payload) != size:
-            raise Damaged("an object is not as large as it says")
+            raise Damaged("the size of an object does not match its header")
         payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=size)
     if len(payload) != size or _digest(name, payload) != digest:
         raise Damaged("an object does not match its digest")

@@ -133,10 +133,10 @@ def test_documents_of_no_member_are_ignored() -> None:
 def test_another_key_descriptor_or_width_is_damaged() -> None:
     wider = Descriptor("CODE_BLOCKS", MODEL_ID, 256, "bit", "1")
     payload = encode_cluster(str(wider), MEMBERS, SKIPS, DOCUMENTS)
-    with pytest.raises(Damaged, match="do not fit"):
+    with pytest.raises(Damaged, match="do not match"):
         decode_cluster(payload, wider, cluster_key(str(wider), MEMBERS))
     for descriptor, key in ((DESCRIPTOR._replace(version="2"), KEY), (DESCRIPTOR, b"\0" * 20)):
-        with pytest.raises(Damaged, match="not what its name says"):
+        with pytest.raises(Damaged, match="does not match its key"):
             decode_cluster(encode(), descriptor, key)
 
 

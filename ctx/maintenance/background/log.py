@@ -14,7 +14,7 @@ from ctx.storage.json_lines import append_rotated, read_rotated
 
 LOG = "log"
 DONE, FAILED, KILLED = "done", "failed", "killed"
-KILLED_TEXT = "ended from outside, perhaps for want of memory"
+KILLED_TEXT = "by the system or a user, perhaps for lack of memory"
 
 
 class Start(NamedTuple):

@@ -157,7 +157,7 @@ def test_a_killed_run_is_reported(alive, git_ctx):
     process.stdout.close()
     for _ in range(2):
         text = git_ctx("status", "--log")
-        assert text.out.count("post-merge: killed: ended from outside, perhaps for want of memory") == 1
+        assert text.out.count("post-merge: killed: by the system or a user, perhaps for lack of memory") == 1
         hook_run(alive)
         settled(alive, 2)
     runs = settled(alive, 3)
