@@ -16,19 +16,12 @@ from ctx.models.precision import BIT, roughly, similarities
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.groups import ranges
 from ctx.storage.arrays import Bools, Ints, highest
+from ctx.storage.views.vectors import VectorRange
 
 _BITS_MORE = 4
 """Factor for the number of candidates chosen by bits alone, which is approximate."""
 
 Vectors = npt.NDArray[np.uint8]
-
-
-class VectorRange(NamedTuple):
-    """The vectors of one cluster: rows `start` to `end` of an array."""
-
-    rows: Vectors
-    start: int
-    end: int
 
 
 class VectorMatch(NamedTuple):

@@ -15,9 +15,10 @@ from ctx.models.http import NoAnswer, TimeBudget
 from ctx.models.ledger import host_of
 from ctx.models.precision import is_absolute
 from ctx.models.previous import previous_models
-from ctx.ranking.vector_search import VectorRange, VectorSearch
+from ctx.ranking.vector_search import VectorSearch
 from ctx.search.hits import corpus_of
 from ctx.session import take_shared
+from ctx.storage.views.vectors import VectorRange
 from ctx.storage.views.view import View
 from ctx.text.pluralize import pluralize_with
 
@@ -163,11 +164,7 @@ def _of_part(
         lost = {key for key, rows in zip(wanted, found, strict=True) if rows is None}
         _complete(own, part, lost, budget, whole=only is None)
         found = own.files.find(wanted)
-    spans = {
-        key: VectorRange(own.files.vectors(rows.file), rows.start, rows.end)
-        for key, rows in zip(wanted, found, strict=True)
-        if rows is not None
-    }
+    spans = {key: rows for key, rows in zip(wanted, found, strict=True) if rows is not None}
     if len(spans) < len(set(wanted)):
         raise _UnusableError(
             f"some vectors of {own.settings.model} cannot be read", "; `git ctx fsck` lists them"

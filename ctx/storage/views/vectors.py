@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,10 +28,10 @@ _SMALL_FILES = 8
 """Merge vector files once there are this many."""
 
 
-class Rows(NamedTuple):
-    """Location of one cluster's vectors: a file and its rows from `start` to `end`."""
+class VectorRange(NamedTuple):
+    """The vectors of one cluster: rows `start` to `end` of an array (rows, vector bytes) uint8."""
 
-    file: int
+    rows: npt.NDArray[np.uint8]
     start: int
     end: int
 
@@ -42,19 +43,14 @@ class VectorFiles:
         self._store = store
         self._folder = os.path.join(store.path, "views", descriptor)
         self._width = vector_bytes
-        self._arrays: list[npt.NDArray[np.uint8]] = []
-        self._where: dict[bytes, Rows] = {}
+        self._ranges: dict[bytes, VectorRange] = {}
         self._loaded: set[str] = set()
 
-    def find(self, clusters: Sequence[bytes]) -> list[Rows | None]:
-        """Return the location of each cluster's vectors, None if no file has them."""
-        if any(key not in self._where for key in clusters):
+    def find(self, clusters: Sequence[bytes]) -> list[VectorRange | None]:
+        """Return the vectors of each cluster, None if no file has them."""
+        if any(key not in self._ranges for key in clusters):
             self._load()
-        return [self._where.get(key) for key in clusters]
-
-    def vectors(self, file: int) -> npt.NDArray[np.uint8]:
-        """Return all rows of a file, (rows, vector bytes) uint8."""
-        return self._arrays[file]
+        return [self._ranges.get(key) for key in clusters]
 
     def add(self, clusters: Mapping[bytes, npt.NDArray[np.uint8]]) -> str | None:
         """Store the vectors of clusters by key; in memory only if the store is read-only.
@@ -84,9 +80,9 @@ class VectorFiles:
             return
         found = self.find(clusters)
         kept = {
-            key: self._arrays[rows.file][rows.start : rows.end]
-            for key, rows in zip(clusters, found, strict=True)
-            if rows is not None
+            key: span.rows[span.start : span.end]
+            for key, span in zip(clusters, found, strict=True)
+            if span is not None
         }
         merged = self.add(kept)
         for name in names:
@@ -94,22 +90,18 @@ class VectorFiles:
                 remove_file(os.path.join(self._folder, name))
 
     def _names(self) -> list[str]:
-        try:
+        with suppress(OSError):
             return sorted(name for name in os.listdir(self._folder) if name.startswith(PREFIX))
-        except OSError:
-            return []
+        return []
 
     def _load(self) -> None:
         for name in self._names():
-            if name in self._loaded:
-                continue
-            try:
-                arrays, meta = map_file(os.path.join(self._folder, name))
-                self._check(arrays, meta)
-            except (OSError, Damaged):
-                continue
-            self._loaded.add(name)
-            self._take(arrays)
+            with suppress(OSError, Damaged):
+                if name not in self._loaded:
+                    arrays, meta = map_file(os.path.join(self._folder, name))
+                    self._check(arrays, meta)
+                    self._loaded.add(name)
+                    self._take(arrays)
 
     def _check(self, arrays: Arrays, meta: dict[str, Any]) -> None:
         expect(arrays, _ARRAYS)
@@ -122,8 +114,6 @@ class VectorFiles:
             raise Damaged("the arrays of a vector file are inconsistent")
 
     def _take(self, arrays: Arrays) -> None:
-        number = len(self._arrays)
-        self._arrays.append(arrays["vector"])
         bounds = pairwise([0, *arrays["cluster_end"].tolist()])
         for key, (start, end) in zip(arrays["cluster_key"], bounds, strict=True):
-            self._where[key.tobytes()] = Rows(number, start, end)
+            self._ranges[key.tobytes()] = VectorRange(arrays["vector"], start, end)
