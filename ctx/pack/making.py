@@ -37,11 +37,10 @@ from ctx.pack.types import (
     Pack,
     PackedFile,
     PackOptions,
-    QueryTerm,
 )
 from ctx.ranking.explain import explain
 from ctx.ranking.query import Query, prepare
-from ctx.ranking.query_terms import query_terms, similar_terms, similar_words_in_paths
+from ctx.ranking.query_terms import QueryTerm, query_terms, similar_terms, similar_words_in_paths
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.edges import Dependencies
 from ctx.search.dependencies.types import Edge
@@ -238,7 +237,7 @@ def _terms_of(query: Query, found: Iterable[Candidate]) -> tuple[QueryTerm, ...]
     likely = sorted(found, key=lambda one: (-one.odds, one.path))
     paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
     near = similar_terms(query, similar_words_in_paths(query, paths))
-    return tuple(QueryTerm(*term) for term in query_terms(query) + near)
+    return query_terms(query) + near
 
 
 def selection_for(ranking: RankedTree, pack: Pack, count: Count) -> Selection:

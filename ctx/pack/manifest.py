@@ -25,10 +25,10 @@ from ctx.pack.types import (
     Pack,
     PackedFile,
     PackOptions,
-    QueryTerm,
     RemovedFile,
     StaleCitation,
 )
+from ctx.ranking.query_terms import QueryTerm
 from ctx.search.dependencies.types import Edge
 
 T = TypeVar("T")

@@ -31,7 +31,6 @@ TextOf = Callable[[PackedFile, Excerpt], str]
 class Form(NamedTuple):
     """An output format. `whole` renders a pack; `file` and `excerpt` approximate what one of these adds."""
 
-    name: str
     whole: Callable[[Pack, TextOf], str]
     file: Callable[[PackedFile], str]
     excerpt: Callable[[PackedFile, Excerpt, str], str]
@@ -220,11 +219,10 @@ def _dumped(value: Any) -> str:
 
 FORMS = {
     MARKDOWN: Form(
-        MARKDOWN, _markdown, lambda file: f"{_markdown_head(file)}\n{_map_line(file)}\n\n", _markdown_excerpt
+        _markdown, lambda file: f"{_markdown_head(file)}\n{_map_line(file)}\n\n", _markdown_excerpt
     ),
-    XML: Form(XML, _xml, lambda file: _xml_head(file) + "\n</file>\n", _xml_excerpt),
+    XML: Form(_xml, lambda file: _xml_head(file) + "\n</file>\n", _xml_excerpt),
     JSON: Form(
-        JSON,
         _json,
         lambda file: _dumped({**_json_file(file), "excerpts": []}) + ",",
         lambda file, excerpt, text: _dumped(_json_one(file, excerpt, text)) + ",",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ctx.ranking.query_terms import QueryTerm
 from ctx.search.dependencies.types import Edge
 from ctx.text.tokens import O200K
 
@@ -20,11 +21,7 @@ BUDGET, BUDGET_MAX = 8_000, 1_000_000
 FILES, FILES_MAX = 40, 1_000
 MARKDOWN, XML, JSON = FORMATS = ("markdown", "xml", "json")
 
-TOKEN_BUDGET, OVERSIZED_LINE, SOURCE_MEMORY = OMISSIONS = (
-    "token_budget",
-    "oversized_line",
-    "source_memory_limit",
-)
+TOKEN_BUDGET, OVERSIZED_LINE, SOURCE_MEMORY = "token_budget", "oversized_line", "source_memory_limit"
 """Reasons why a selected file has no excerpt."""
 
 SELECTED, LOW_VALUE, BELOW_LIMIT, NO_ROOM = SELECTION = (
@@ -37,7 +34,6 @@ SELECTED, LOW_VALUE, BELOW_LIMIT, NO_ROOM = SELECTION = (
 
 ADDED, CHANGED, UNCHANGED = "added", "changed", "unchanged"
 """States of a file relative to the parent pack."""
-
 
 TASK, EXAMPLE, ERROR_LOG = "task", "example", "error_log"
 """Origins of a hint: prose of the task, code of the task, error log."""
@@ -67,15 +63,6 @@ class PackOptions(NamedTuple):
     format: str = MARKDOWN
     revision: str | None = None
     within: str | None = None
-
-
-class QueryTerm(NamedTuple):
-    """A term of the task, as returned by `ctx.ranking.query_terms`."""
-
-    term: str
-    origin: str
-    source: str
-    weight: float
 
 
 class Lines(NamedTuple):

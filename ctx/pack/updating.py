@@ -37,11 +37,10 @@ from ctx.pack.types import (
     Pack,
     PackedFile,
     PackOptions,
-    QueryTerm,
     RemovedFile,
     StaleCitation,
 )
-from ctx.ranking.query_terms import SYNONYM
+from ctx.ranking.query_terms import SYNONYM, QueryTerm
 from ctx.search.dependencies.types import Edge
 from ctx.text.tokens import Count, counter
 
