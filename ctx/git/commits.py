@@ -25,6 +25,8 @@ MOST_PATHS = 500
 MOST_LINES = 4000
 """Changed lines of one commit that are read."""
 _LONGEST_LINE = 400
+_PIECE = 1 << 16
+"""Bytes read at once of a line that may be longer."""
 _LONGEST_MESSAGE = 16 << 10
 
 _COMMAND = (
@@ -80,7 +82,8 @@ def read_changes(
     feeder = threading.Thread(target=_feed, args=(running.stdin, lines), daemon=True)
     feeder.start()
     try:
-        yield from _Parser(stdout).commits()
+        with suppress(EOFError):
+            yield from _commits(stdout)
     finally:
         running.kill()
         feeder.join()
@@ -92,90 +95,84 @@ def _feed(stdin: IO[bytes], lines: bytes) -> None:
         stdin.write(lines)
 
 
-class _Parser:
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
+def _commits(stream: IO[bytes]) -> Iterator[CommitChange]:
+    """Yield the commits that git prints. Raises EOFError if git ends within one."""
+    line = stream.readline(_PIECE)
+    while line:
+        if not line.startswith(b"\0"):
+            line = stream.readline(_PIECE)
+            continue
+        while line.count(b"\0") < 4:
+            line += _required(stream, _PIECE)
+        _, oid, committed, message = line.split(b"\0")[:4]
+        paths: dict[bytes, int] = {}
+        hunks: list[TextHunk] = []
+        is_truncated, line = _read_patch(stream, paths, hunks)
+        yield CommitChange(
+            bytes.fromhex(oid.decode()),
+            seconds(committed),
+            message[:_LONGEST_MESSAGE],
+            list(paths),
+            hunks,
+            is_truncated,
+        )
 
-    def commits(self) -> Iterator[CommitChange]:
-        line = self._stream.readline(1 << 16)
-        while line:
-            if not line.startswith(b"\0"):
-                line = self._stream.readline(1 << 16)
-                continue
-            head = line
-            while head.count(b"\0") < 4:
-                more = self._stream.readline(1 << 16)
-                if not more:
-                    return
-                head += more
-            _, oid, committed, message = head.split(b"\0")[:4]
-            change = CommitChange(
-                bytes.fromhex(oid.decode()),
-                seconds(committed),
-                message[:_LONGEST_MESSAGE],
-                [],
-                [],
-                False,
-            )
-            change, line, whole = self._change(change)
-            if not whole:
-                return
-            yield change
 
-    def _change(self, change: CommitChange) -> tuple[CommitChange, bytes, bool]:
-        """Return the commit with its paths and hunks, the next line, and False if git ended within it."""
-        places: dict[bytes, int] = {}
-        path, files, lines, is_truncated = b"", 0, 0, False
-        line = self._stream.readline(1 << 16)
-        while line and not line.startswith(b"\0"):
-            if line.startswith(b":"):
-                name = _path(line.rstrip(b"\n").split(b"\t")[-1])
-                if len(places) < MOST_PATHS:
-                    places.setdefault(name, len(places))
-                else:
-                    is_truncated = True
-            elif line.startswith(b"diff --git "):
-                files += 1
-                path = b""
-            elif line.startswith(_SIDES):
-                path = _path(line[4:].rstrip(b"\n").rstrip(b"\t"))[2:]
-            elif found := _HUNK.match(line):
-                _finish(self._stream, line)
-                numbers = [int(found[1]), int(found[2] or 1), int(found[3]), int(found[4] or 1)]
-                keep = files <= MOST_FILES and lines < MOST_LINES and path in places
-                is_truncated = is_truncated or not keep
-                removed = self._lines(numbers[1], MOST_LINES - lines if keep else 0)
-                added = self._lines(numbers[3], MOST_LINES - lines if keep else 0)
-                if removed is None or added is None:
-                    return change, b"", False
-                if keep:
-                    lines += numbers[1] + numbers[3]
-                    is_truncated = is_truncated or lines > MOST_LINES
-                    change.hunks.append(TextHunk(places[path], numbers[0], removed, numbers[2], added))
-            line = self._stream.readline(1 << 16)
-        change.paths.extend(places)
-        return change._replace(is_truncated=is_truncated), line, True
+def _read_patch(stream: IO[bytes], paths: dict[bytes, int], hunks: list[TextHunk]) -> tuple[bool, bytes]:
+    """Add the paths and hunks of a commit; return True if not all were added, and the next line."""
+    path, files, lines, is_truncated = b"", 0, 0, False
+    line = stream.readline(_PIECE)
+    while line and not line.startswith(b"\0"):
+        if line.startswith(b":"):
+            name = _path(line.rstrip(b"\n").split(b"\t")[-1])
+            if len(paths) < MOST_PATHS:
+                paths.setdefault(name, len(paths))
+            else:
+                is_truncated = True
+        elif line.startswith(b"diff --git "):
+            files += 1
+            path = b""
+        elif line.startswith(_SIDES):
+            path = _path(line[4:].rstrip(b"\n").rstrip(b"\t"))[2:]
+        elif found := _HUNK.match(line):
+            _finish(stream, line)
+            old_start, old_count, new_start, new_count = (int(number or 1) for number in found.groups())
+            keep = files <= MOST_FILES and lines < MOST_LINES and path in paths
+            most = MOST_LINES - lines if keep else 0
+            removed, added = _read_lines(stream, old_count, most), _read_lines(stream, new_count, most)
+            if keep:
+                lines += old_count + new_count
+                hunks.append(TextHunk(paths[path], old_start, removed, new_start, added))
+            is_truncated = is_truncated or not keep or lines > MOST_LINES
+        line = stream.readline(_PIECE)
+    return is_truncated, line
 
-    def _lines(self, count: int, most: int) -> list[bytes] | None:
-        """Return `count` lines, of which `most` are kept; None if git ends before."""
-        kept: list[bytes] = []
-        while count:
-            line = self._stream.readline(_LONGEST_LINE)
-            if not line:
-                return None
-            _finish(self._stream, line)
-            if line.startswith(b"\\"):  # "\ No newline at end of file" between the two sides
-                continue
-            count -= 1
-            if len(kept) < most:
-                kept.append(line[1:] if line.endswith(b"\n") else line[1:] + b"\n")
-        return kept
+
+def _read_lines(stream: IO[bytes], count: int, most: int) -> list[bytes]:
+    """Return the first `most` of `count` lines."""
+    kept: list[bytes] = []
+    while count:
+        line = _required(stream, _LONGEST_LINE)
+        _finish(stream, line)
+        if line.startswith(b"\\"):  # "\ No newline at end of file" between the two sides
+            continue
+        count -= 1
+        if len(kept) < most:
+            kept.append(line[1:].removesuffix(b"\n") + b"\n")
+    return kept
+
+
+def _required(stream: IO[bytes], most: int) -> bytes:
+    line = stream.readline(most)
+    if not line:
+        raise EOFError
+    return line
 
 
 def _finish(stream: IO[bytes], line: bytes) -> None:
     """Read a long line to its end."""
     while line and not line.endswith(b"\n"):
-        line = stream.readline(1 << 16)
+        line = stream.readline(_PIECE)
 
 
 def _path(name: bytes) -> bytes:

@@ -36,7 +36,8 @@ _CLASSES = {
     b"upper": rb"A-Z",
     b"xdigit": rb"0-9A-Fa-f",
 }
-_EVERY_BYTE = [bytes([code]) for code in range(256)]
+_BYTES = bytes(range(256))
+_LOWER = _BYTES.lower()
 
 
 class MalformedError(Exception):
@@ -132,46 +133,37 @@ def _single(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[by
         return (rb"[^/]" if slash else rb"."), at + 1
     if byte == b"[":
         return _bracket(pattern, at + 1, slash, ignore_case)
-    if byte == b"\\":
-        escaped = pattern[at + 1 : at + 2]
-        if not escaped:
-            raise MalformedError
-        if ignore_case and escaped.isupper():
-            return _NOTHING, at + 2  # git lowers the path but not an escaped letter
-        return _letter(escaped, ignore_case), at + 2
-    return _letter(byte, ignore_case), at + 1
+    code, end = _code(pattern, at)
+    letter = bytes([code])
+    if ignore_case and letter.isupper() and byte == b"\\":
+        return _NOTHING, end  # git lowers the path but not an escaped letter
+    return (rb"(?i:%s)" % letter if ignore_case and letter.isalpha() else re.escape(letter)), end
 
 
-def _letter(byte: bytes, ignore_case: bool) -> bytes:
-    return rb"(?i:%s)" % re.escape(byte) if ignore_case and byte.isalpha() else re.escape(byte)
+def _code(pattern: bytes, at: int) -> tuple[int, int]:
+    """Return a literal byte, which may follow a backslash, and the end of its pattern."""
+    at += pattern[at : at + 1] == b"\\"
+    if at >= len(pattern):
+        raise MalformedError
+    return pattern[at], at + 1
 
 
 def _bracket(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[bytes, int]:
     """Return a bracket expression as the set of bytes that it matches, and its end."""
     negated = pattern[at : at + 1] in (b"!", b"^")
     at += negated
+    start = at
     allowed: set[int] = set()
     previous = -1  # the byte that a range may start with
-    first = True
-    while first or pattern[at : at + 1] != b"]":
-        first = False
-        byte = pattern[at : at + 1]
-        if not byte:
-            raise MalformedError
-        if byte == b"\\":
-            previous, at = _code(pattern, at + 1)
-            allowed.add(previous)
-        elif byte == b"-" and previous >= 0 and pattern[at + 1 : at + 2] not in (b"", b"]"):
-            at += 1
-            if pattern[at : at + 1] == b"\\":
-                at += 1
-            last, at = _code(pattern, at)
+    while at == start or pattern[at : at + 1] != b"]":
+        if pattern[at : at + 1] == b"-" and previous >= 0 and pattern[at + 1 : at + 2] not in (b"", b"]"):
+            last, at = _code(pattern, at + 1)
             span = range(previous, last + 1)
             allowed.update(span)
             if ignore_case:
-                allowed.update(ord(_EVERY_BYTE[code].lower()) for code in span)
+                allowed.update(_LOWER[code] for code in span)
             previous = -1
-        elif byte == b"[" and pattern[at + 1 : at + 2] == b":":
+        elif pattern[at : at + 2] == b"[:":
             end = pattern.find(b"]", at + 2)
             if end < 0:
                 raise MalformedError
@@ -182,34 +174,18 @@ def _bracket(pattern: bytes, at: int, slash: bool, ignore_case: bool) -> tuple[b
             name = pattern[at + 2 : end - 1]
             if name not in _CLASSES:
                 raise MalformedError
-            members = re.compile(b"[" + _CLASSES[name] + b"]")
-            allowed.update(code for code in range(256) if members.match(_EVERY_BYTE[code]))
+            allowed.update(b"".join(re.findall(b"[%s]" % _CLASSES[name], _BYTES)))
             if ignore_case and name == b"upper":
                 allowed.update(range(ord("a"), ord("z") + 1))
             previous, at = -1, end + 1
         else:
             previous, at = _code(pattern, at)
             allowed.add(previous)
-    return _set(_folded(allowed, ignore_case), negated, slash), at + 1
-
-
-def _folded(allowed: set[int], ignore_case: bool) -> set[int]:
-    """Apply git's case folding: it lowers the byte of the path before it looks into the bracket."""
-    if not ignore_case:
-        return allowed
-    return {code for code in range(256) if ord(_EVERY_BYTE[code].lower()) in allowed}
-
-
-def _code(pattern: bytes, at: int) -> tuple[int, int]:
-    if at >= len(pattern):
-        raise MalformedError
-    return pattern[at], at + 1
-
-
-def _set(allowed: set[int], negated: bool, slash: bool) -> bytes:
-    let_through = set(range(256)) - allowed if negated else allowed
-    if slash:
-        let_through = let_through - {ord("/")}
-    if not let_through:
-        return _NOTHING
-    return b"[" + b"".join(rb"\x%02x" % code for code in sorted(let_through)) + b"]"
+    if ignore_case:  # git lowers the byte of the path before it looks into the bracket
+        allowed = {code for code in range(256) if _LOWER[code] in allowed}
+    matching = {
+        code for code in range(256) if (code in allowed) != negated and not (slash and code == ord("/"))
+    }
+    return (
+        b"[%s]" % b"".join(rb"\x%02x" % code for code in sorted(matching)) if matching else _NOTHING
+    ), at + 1
