@@ -60,6 +60,11 @@ class FileChange(NamedTuple):
     hunks: list[Hunk] | None
     absent: bool = False
 
+    @property
+    def paths(self) -> list[bytes]:
+        """The old path, the new one, or both."""
+        return [path for path in (self.old_path, self.new_path) if path is not None]
+
 
 _PATH_BYTES = 100_000
 """Total bytes of paths on one command line; systems allow at least 128 kB."""
@@ -76,7 +81,7 @@ def changed_files(
     if old == new:
         return []
     try:
-        found = _diff(repository, old, new)
+        found = _diff(repository, old, new, "--")
     except GitFailed:
         present = _diff_of_present(repository, old, new)
         if present is None:
@@ -85,23 +90,24 @@ def changed_files(
     left = [change for change in found if change.hunks is None and not change.absent and wanted(change)]
     if not left:
         return found
-    pairs = [[path for path in (change.old_path, change.new_path) if path is not None] for change in left]
     again = {
-        _names(change): change for paths in _batches(pairs) for change in _diff(repository, old, new, paths)
+        _names(change): change
+        for batch in _batches(left)
+        for change in _diff(repository, old, new, "--text", "--", *batch)
     }
     return [again.get(_names(change), change) for change in found]
 
 
-def _diff(repository: Repository, old: bytes, new: bytes, paths: Sequence[bytes] = ()) -> list[FileChange]:
-    forced = ["--text", "--", *paths] if paths else ["--"]
+def _diff(repository: Repository, old: bytes, new: bytes, *arguments: str | bytes) -> list[FileChange]:
+    """Return the differing files; `arguments` are further options, and paths."""
+    command = ("--literal-pathspecs", "diff-tree", *_OPTIONS, old.hex(), new.hex(), *arguments)
     try:
-        output = repository.git("--literal-pathspecs", "diff-tree", *_OPTIONS, old.hex(), new.hex(), *forced)
+        records, patches = _records(repository.git(*command))
     except GitFailed as error:
         raise GitFailed(
             f"git cannot compare the trees {old.hex()[:12]} and {new.hex()[:12]} ({error}): "
             f"`{FETCH_ALL}` brings what is missing, `git fsck` looks for damage"
         ) from error
-    records, patches = _records(output)
     return list(_with_hunks(records, patches))
 
 
@@ -124,9 +130,8 @@ def _diff_of_present(repository: Repository, old: bytes, new: bytes) -> list[Fil
     if not left or not present:
         return None
     found: list[FileChange] = []
-    for paths in _batches([[file.new_path or file.old_path or b""] for file in present]):
-        arguments: list[str | bytes] = [*_OPTIONS, old.hex(), new.hex(), "--", *paths]
-        found += _with_hunks(*_records(repository.git("--literal-pathspecs", "diff-tree", *arguments)))
+    for batch in _batches(present):
+        found += _diff(repository, old, new, "--", *batch)
     moved = {file.old_blob for file in left if file.new_blob is None}
     moved &= {file.new_blob for file in left if file.old_blob is None}
     found += [
@@ -134,20 +139,20 @@ def _diff_of_present(repository: Repository, old: bytes, new: bytes) -> list[Fil
         for file in left
         if (file.old_blob or file.new_blob) not in moved
     ]
-    return sorted(found, key=lambda file: file.new_path or file.old_path or b"")
+    return sorted(found, key=lambda file: file.paths[-1])
 
 
-def _batches(groups: Sequence[Sequence[bytes]]) -> Iterator[list[bytes]]:
-    """Yield lists of paths that a command line takes; a group, such as a renamed file, stays together."""
+def _batches(changes: Sequence[FileChange]) -> Iterator[list[bytes]]:
+    """Yield lists of paths that a command line takes; both paths of a renamed file stay together."""
     batch: list[bytes] = []
     size = 0
-    for paths in groups:
-        own = sum(len(path) + 1 for path in paths)
-        if batch and size + own > _PATH_BYTES:
+    for change in changes:
+        more = sum(len(path) + 1 for path in change.paths)
+        if batch and size + more > _PATH_BYTES:
             yield batch
             batch, size = [], 0
-        batch += paths
-        size += own
+        batch += change.paths
+        size += more
     if batch:
         yield batch
 

@@ -37,19 +37,15 @@ _of_parents: list[subprocess.Popen[bytes]] = []
 
 
 class Object(NamedTuple):
-    """One object: its raw id, its kind (`blob`, `tree`, `commit`, `tag`) and its whole content."""
+    """One object: its raw id, kind (`blob`, `tree`, `commit`, `tag`), size in bytes, and content.
 
-    oid: bytes
-    kind: str
-    data: bytes
-
-
-class Header(NamedTuple):
-    """Metadata of an object without its content; `size` in bytes."""
+    The content is empty if only the header was requested.
+    """
 
     oid: bytes
     kind: str
     size: int
+    data: bytes = b""
 
 
 class Objects(ABC):
@@ -60,7 +56,7 @@ class Objects(ABC):
         """Yield the objects in the order given, None for a missing one; at most WINDOW are held."""
 
     @abstractmethod
-    def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
+    def headers(self, oids: Sequence[bytes]) -> list[Object | None]:
         """Return kind and size of each, None for a missing one; no content is unpacked."""
 
     @abstractmethod
@@ -68,7 +64,7 @@ class Objects(ABC):
         """Return the object that a revision names, by the rules of gitrevisions(7)."""
 
     @abstractmethod
-    def find_header(self, name: bytes) -> Header | None:
+    def find_header(self, name: bytes) -> Object | None:
         """Return the header of the object that a revision names, without its content, which may be large."""
 
     @abstractmethod
@@ -95,24 +91,16 @@ class CatFileObjects(Objects):
         self._headers = _Batch(location, "--batch-check")
 
     def read_many(self, oids: Sequence[bytes]) -> Iterator[Object | None]:
-        for start in range(0, len(oids), WINDOW):
-            for answer in self._contents.ask_for(oids[start : start + WINDOW]):
-                yield answer and Object(answer[0].oid, answer[0].kind, answer[1])
+        return self._contents.ask_for(oids)
 
-    def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
-        return [
-            answer and answer[0]
-            for start in range(0, len(oids), WINDOW)
-            for answer in self._headers.ask_for(oids[start : start + WINDOW])
-        ]
+    def headers(self, oids: Sequence[bytes]) -> list[Object | None]:
+        return list(self._headers.ask_for(oids))
 
     def find(self, name: bytes) -> Object | None:
-        answer = self._contents.ask_by_name(name)
-        return answer and Object(answer[0].oid, answer[0].kind, answer[1])
+        return self._contents.ask_by_name(name)
 
-    def find_header(self, name: bytes) -> Header | None:
-        answer = self._headers.ask_by_name(name)
-        return answer and answer[0]
+    def find_header(self, name: bytes) -> Object | None:
+        return self._headers.ask_by_name(name)
 
     def absent(self, oids: Sequence[bytes]) -> list[bytes]:
         return [oid for oid, found in zip(oids, self.headers(oids), strict=True) if found is None]
@@ -120,10 +108,6 @@ class CatFileObjects(Objects):
     def close(self) -> None:
         self._contents.close()
         self._headers.close()
-
-
-Answer = tuple[Header, bytes] | None
-"""Header and content of an object; None if it is missing."""
 
 
 class _Batch:
@@ -143,17 +127,18 @@ class _Batch:
         self._process: subprocess.Popen[bytes] | None = None
         self._finish: Callable[[], object] = int
 
-    def ask_by_name(self, name: bytes) -> Answer:
+    def ask_by_name(self, name: bytes) -> Object | None:
         """Return the answer for one name."""
         return self._ask([name])[0] if name and b"\n" not in name and b"\0" not in name else None
 
-    def ask_for(self, oids: Sequence[bytes]) -> list[Answer]:
-        """Return one answer for each of at most WINDOW objects."""
-        return self._ask([oid.hex().encode() for oid in oids])
+    def ask_for(self, oids: Sequence[bytes]) -> Iterator[Object | None]:
+        """Yield one answer for each object."""
+        for start in range(0, len(oids), WINDOW):
+            yield from self._ask([oid.hex().encode() for oid in oids[start : start + WINDOW]])
 
-    def _ask(self, names: Sequence[bytes]) -> list[Answer]:
+    def _ask(self, names: Sequence[bytes]) -> list[Object | None]:
         """Return one answer for each name; the names must fit into a pipe (16 kB on some systems)."""
-        answers: list[Answer] = []
+        answers: list[Object | None] = []
         with self._lock:
             while len(answers) < len(names):
                 rest = names[len(answers) :]
@@ -172,20 +157,20 @@ class _Batch:
         with self._lock:
             self._end()
 
-    def _answer(self, stdout: IO[bytes]) -> Answer:
+    def _answer(self, stdout: IO[bytes]) -> Object | None:
         line = stdout.readline()
         if not line.endswith(b"\n"):
             raise EOFError
         words = line.rsplit(maxsplit=2)
         if len(words) != 3 or words[1] not in _KINDS or not words[2].isdigit():
             return None  # "<name> missing", "<name> ambiguous"
-        header = Header(bytes.fromhex(words[0].decode()), words[1].decode(), int(words[2]))
+        header = Object(bytes.fromhex(words[0].decode()), words[1].decode(), int(words[2]))
         if self._mode == "--batch-check":
-            return header, b""
+            return header
         data = stdout.read(header.size + 1)
         if len(data) != header.size + 1:
             raise EOFError
-        return header, data[:-1]
+        return header._replace(data=data[:-1])
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._process is not None and self._owner != os.getpid():
@@ -231,25 +216,25 @@ class Libgit2Objects(Objects):
         try:
             kind, data = self._odb.read(self._pygit2.Oid(raw=oid))
         except (KeyError, self._pygit2.GitError, ValueError):  # ValueError: raised for a broken object
-            return Object(oid, "tree", b"") if oid == EMPTY_TREES["sha1"] else None
-        return Object(oid, _KINDS_BY_NUMBER[kind], data)
+            return Object(oid, "tree", 0) if oid == EMPTY_TREES["sha1"] else None
+        return Object(oid, _KINDS_BY_NUMBER[kind], len(data), data)
 
     def read_many(self, oids: Sequence[bytes]) -> Iterator[Object | None]:
         return map(self._read, oids)
 
-    def headers(self, oids: Sequence[bytes]) -> list[Header | None]:
+    def headers(self, oids: Sequence[bytes]) -> list[Object | None]:
         return list(map(self._header, oids))
 
-    def _header(self, oid: bytes) -> Header | None:
+    def _header(self, oid: bytes) -> Object | None:
         # The last pygit2 for Python 3.10 does not have it.
         if hasattr(self._odb, "read_header"):
             try:
                 kind, size = self._odb.read_header(self._pygit2.Oid(raw=oid))
-                return Header(oid, _KINDS_BY_NUMBER[kind], size)
+                return Object(oid, _KINDS_BY_NUMBER[kind], size)
             except (KeyError, self._pygit2.GitError, ValueError):
                 pass  # it is missing, damaged, or the empty tree
         found = self._read(oid)
-        return found and Header(oid, found.kind, len(found.data))
+        return found and found._replace(data=b"")
 
     def absent(self, oids: Sequence[bytes]) -> list[bytes]:
         return [oid for oid in oids if self._pygit2.Oid(raw=oid) not in self._odb]
@@ -258,7 +243,7 @@ class Libgit2Objects(Objects):
         oid = self._resolved(name)
         return None if oid is None else self._read(oid)
 
-    def find_header(self, name: bytes) -> Header | None:
+    def find_header(self, name: bytes) -> Object | None:
         oid = self._resolved(name)
         return None if oid is None else self._header(oid)
 

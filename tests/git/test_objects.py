@@ -95,7 +95,7 @@ def test_missing_and_damaged_objects(repo: Repo, kind: type[Objects]) -> None:
     for oid in (lost, broken):
         with pytest.raises(KeyError):
             objects.read(oid)
-    assert objects.find(b"HEAD:c") == (whole, "blob", b"three")
+    assert objects.find(b"HEAD:c") == (whole, "blob", 5, b"three")
     assert objects.find(b"HEAD:a") is None
     assert objects.find(b"nothing") is None
     objects.close()
@@ -105,7 +105,7 @@ def test_missing_and_damaged_objects(repo: Repo, kind: type[Objects]) -> None:
 def test_empty_tree_always_exists(repo: Repo, kind: type[Objects]) -> None:
     empty = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
     objects = _objects(repo, kind)
-    assert objects.read(empty) == (empty, "tree", b"")
+    assert objects.read(empty) == (empty, "tree", 0, b"")
     objects.close()
 
 
