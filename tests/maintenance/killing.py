@@ -143,7 +143,7 @@ def complaint(work: Callable[[Path], None], path: Path, expected: Answers, kept:
                 return f"damaged: {findings}"
             with IndexLock(opened.session.store) as lock:
                 if not lock.acquire(5.0):
-                    return "somebody holds the index"
+                    return "a process still holds the lock"
     if answers(path) != expected:
         return "another answer than that of an index from scratch"
     work(path)

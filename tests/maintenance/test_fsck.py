@@ -81,9 +81,9 @@ def test_damage_is_found_and_repaired(sound: Repo, kind: str, damage: Callable[[
     assert name in {found["path"] for found in run.json["findings"]}
     assert not any(found["mended"] for found in run.json["findings"])
     assert state(sound) == damaged
-    mended = git_ctx(sound.path, "fsck")
-    assert mended.status == 1
-    assert f"repaired {kind} {name}: " in mended.out
+    repaired = git_ctx(sound.path, "fsck")
+    assert repaired.status == 1
+    assert f"repaired {kind} {name}: " in repaired.out
     assert git_ctx(sound.path, "fsck").out.endswith("no damage found\n")
     assert answers(sound.path) == before
     assert git_ctx(sound.path, "index").status == 0

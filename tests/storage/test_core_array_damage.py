@@ -74,7 +74,7 @@ def test_a_flipped_bit_anywhere_is_a_miss(copy: Path, expected: object, kind: st
             with pytest.raises(Damaged):
                 arrays.map_file(str(file))
         assert ask(copy, FEW, FILTERS) == expected
-        # Made anew once, and found by the next one.
+        # Rebuilt once, and found by the next search.
         with ctx.open(copy) as index:
             assert index.session.catalog.view(index.resolve().tree) is not None
 

@@ -143,7 +143,7 @@ def test_every_file_of_a_kind_damaged(
     for file in found[:1] if way is rotate else found:
         way(file, found)
     assert ask(copy, FEW, FILTERS) == expected
-    # What was mended stays so: nothing is left to do for the next one.
+    # Repaired files stay repaired: the next run has nothing to do.
     assert ask(copy, FEW, FILTERS) == expected
     with ctx.open(copy) as index:
         assert index.index(jobs=1).skipped == ALREADY_INDEXED

@@ -265,7 +265,7 @@ def look_at_commit(data: bytes) -> None:
     (info.subject + info.author_name).encode()
 
 
-# -- records that somebody has forged
+# -- forged records
 
 SIZE, LINES, GAPS, LENGTHS, LINE_GAPS, SPANS, KIND_BYTES, SYMBOLS, NAMES_OF = range(9)
 
@@ -299,7 +299,7 @@ FORGED = {
     "more lines than bytes": put(LINES, 1 << 60),
     "kinds that are a list": put(KIND_BYTES, [0]),
     "a kind that there is not": put(KIND_BYTES, b"\x7f"),
-    "a symbol that is none": put(SYMBOLS, [None]),
+    "an invalid symbol": put(SYMBOLS, [None]),
     "a symbol that is a list": put(SYMBOLS, [[["a"]]]),
     "no symbols": put(SYMBOLS, []),
 }
