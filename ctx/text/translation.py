@@ -72,10 +72,17 @@ class Translation(NamedTuple):
 class _Lexicon(NamedTuple):
     """One language: meanings of forms, forms that English has too, function words, question words."""
 
+    language: str
     forms: dict[str, tuple[str, ...]]
     shared: frozenset[str]
     functions: frozenset[str]
     questions: dict[str, str]
+
+    def is_function_word(self, word: str) -> bool:
+        return word in self.functions or word in self.questions
+
+    def has(self, word: str) -> bool:
+        return word in self.forms or self.is_function_word(word)
 
 
 def _pieces(text: str) -> list[str]:
@@ -108,19 +115,20 @@ def translate(text: str) -> Translation | None:
             translated(" ".join(pieces[at : at + size]), meanings)
             at += size
         elif re.match(_EASTERN, folded[at]):
-            for source, meanings_here in _segments(lexicon, folded[at], language):
+            for source, meanings_here in _segments(lexicon, folded[at]):
                 if meanings_here is None:
-                    english.append(source)
+                    if language != "ja" or not _HIRAGANA.match(source):  # an ending or a particle
+                        english.append(source)
                 elif source in lexicon.questions and not english:
                     english.append(lexicon.questions[source])
                 elif meanings_here:
                     translated(source, meanings_here)
             at += 1
         else:
-            if not _is_function_word(lexicon, folded[at]):
-                parts = _inflected(lexicon, folded[at], language)
+            if not lexicon.is_function_word(folded[at]):
+                parts = _inflected(lexicon, folded[at])
                 if not parts and pieces[at][1:].islower():
-                    parts = _compound(lexicon, folded[at], language)
+                    parts = _compound(lexicon, folded[at])
                 for part in parts:
                     translated(pieces[at], part)
                 if not parts:
@@ -141,17 +149,12 @@ def _language(text: str) -> str | None:
 def _longest(lexicon: _Lexicon, folded: Sequence[str]) -> tuple[int, tuple[str, ...]]:
     """Return the number of first words that make the longest known form, and its meanings."""
     for size in range(min(_MOST_WORDS, len(folded)), 0, -1):
-        meanings = lexicon.forms.get(" ".join(folded[:size]))
-        if meanings:
+        if meanings := lexicon.forms.get(" ".join(folded[:size])):
             return size, meanings
     return 1, ()
 
 
-def _is_function_word(lexicon: _Lexicon, word: str) -> bool:
-    return word in lexicon.functions or word in lexicon.questions
-
-
-def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+def _segments(lexicon: _Lexicon, run: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     """Yield the longest forms in a run without blanks; unknown text has None, function words ()."""
     unknown = ""
     at = 0
@@ -160,10 +163,9 @@ def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str,
             part = run[at:end]
             if end - at == 1 and unknown and part not in lexicon.functions:
                 continue
-            if (part in lexicon.forms or _is_function_word(lexicon, part)) and _can_be_word(
-                lexicon, run, at, end
-            ):
-                yield from _leftover(unknown, language)
+            if lexicon.has(part) and _can_be_word(lexicon, run, at, end):
+                if unknown:
+                    yield unknown, None
                 unknown = ""
                 yield part, lexicon.forms.get(part, ())
                 at = end
@@ -171,45 +173,36 @@ def _segments(lexicon: _Lexicon, run: str, language: str) -> Iterator[tuple[str,
         else:
             unknown += run[at]
             at += 1
-    yield from _leftover(unknown, language)
+    if unknown:
+        yield unknown, None
 
 
 def _can_be_word(lexicon: _Lexicon, run: str, at: int, end: int) -> bool:
-    """Return True if a part of a run may be a word: a single character only between known words."""
+    """Return True if a part of a run may be a word.
+
+    A single character only between known words, or before an ending in Hiragana.
+    """
     if end - at > 1:
         return True
     rest = run[end:]
     if _HANGUL.match(run[at]):
         return (at == 0 and rest in lexicon.functions | {""}) or (not rest and run[at:] in lexicon.functions)
-    return run[at:end] in lexicon.functions or not rest or _begins(lexicon, rest)
-
-
-def _begins(lexicon: _Lexicon, run: str) -> bool:
-    """Return True if a run begins with a known word, or with an ending in Hiragana."""
-    if _HIRAGANA.match(run[0]):
+    if run[at:end] in lexicon.functions or not rest or _HIRAGANA.match(rest[0]):
         return True
-    return any(
-        run[:end] in lexicon.forms or _is_function_word(lexicon, run[:end]) for end in range(1, _LONGEST + 1)
-    )
+    return any(lexicon.has(rest[:size]) for size in range(1, _LONGEST + 1))
 
 
-def _leftover(unknown: str, language: str) -> Iterator[tuple[str, None]]:
-    """Yield text without a form, except endings in Hiragana and particles of one character."""
-    if unknown and not (language == "ja" and _HIRAGANA.match(unknown)):
-        yield unknown, None
-
-
-def _inflected(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, ...]]:
+def _inflected(lexicon: _Lexicon, word: str) -> list[tuple[str, ...]]:
     """Return the meanings of a word of which the lexicon has another form."""
-    if language not in _ENDINGS or not word.isalpha():
+    if lexicon.language not in _ENDINGS or not word.isalpha():
         return []
-    form = _roots(language).get(_root(word, language))
+    form = _roots(lexicon.language).get(_root(word, lexicon.language))
     return [lexicon.forms[form]] if form else []
 
 
-def _compound(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, ...]]:
+def _compound(lexicon: _Lexicon, word: str) -> list[tuple[str, ...]]:
     """Return the meanings of the parts of a German compound; empty unless all of it is known."""
-    if language != "de" or len(word) < 2 * _SHORTEST_PART:
+    if lexicon.language != "de" or len(word) < 2 * _SHORTEST_PART:
         return []
     for end in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
         first = lexicon.forms.get(word[:end]) or lexicon.forms.get(word[:end] + "e")
@@ -219,28 +212,26 @@ def _compound(lexicon: _Lexicon, word: str, language: str) -> list[tuple[str, ..
             if word.startswith(link, end):
                 rest = word[end + len(link) :]
                 meanings = lexicon.forms.get(rest)
-                parts = [meanings] if meanings else _inflected(lexicon, rest, language)
-                parts = parts or _compound(lexicon, rest, language)
+                parts = [meanings] if meanings else _inflected(lexicon, rest) or _compound(lexicon, rest)
                 if parts:
                     return [first, *parts]
     return []
 
 
 def _eastern(folded: str) -> str:
+    """Return the language of a text with characters of an East Asian script."""
     if _HANGUL.search(folded):
         return "ko"
     if _KANA.search(folded):
         return "ja"
-    # Without Kana it is probably Chinese, unless the lexicon has more of it in Japanese.
-    return max(("zh", "ja"), key=lambda language: _known_characters(folded, language))
-
-
-def _known_characters(folded: str, language: str) -> int:
-    lexicon = _lexicon(language)
     runs = [piece for piece in _pieces(folded) if re.match(_EASTERN, piece)]
-    return sum(
-        len(source) for run in runs for source, meanings in _segments(lexicon, run, language) if meanings
-    )
+
+    def known(language: str) -> int:
+        segments = (segment for run in runs for segment in _segments(_lexicon(language), run))
+        return sum(len(source) for source, meanings in segments if meanings)
+
+    # Without Kana it is probably Chinese, unless the lexicon has more of it in Japanese.
+    return max(("zh", "ja"), key=known)
 
 
 def _latin(text: str) -> str | None:
@@ -259,18 +250,18 @@ def _latin(text: str) -> str | None:
         lexicon = _lexicon(language)
         if english - lexicon.functions - lexicon.questions.keys():
             continue
-        known = sum(_is_known(lexicon, word, language) for word in plain) + _phrases(lexicon, words)
-        functions = sum(_is_function_word(lexicon, word) and word not in _SHARED for word in words)
+        known = sum(_is_known(lexicon, word) for word in plain) + _phrases(lexicon, words)
+        functions = sum(lexicon.is_function_word(word) and word not in _SHARED for word in words)
         if known and (known + functions > 1 or len(words) <= _FEW or not text.isascii()):
             best = max(best or (0, ""), (2 * known + functions, language), key=lambda one: one[0])
     return best and best[1]
 
 
-def _is_known(lexicon: _Lexicon, word: str, language: str) -> bool:
+def _is_known(lexicon: _Lexicon, word: str) -> bool:
     """Return True if a word belongs to the language and not to English."""
     if word in lexicon.forms:
         return word not in lexicon.shared and len(word) >= _SHORTEST_SIGN
-    return bool(_compound(lexicon, word, language))
+    return bool(_compound(lexicon, word))
 
 
 def _phrases(lexicon: _Lexicon, words: Sequence[str]) -> int:
@@ -340,7 +331,7 @@ def _lexicon(language: str) -> _Lexicon:
                 forms.setdefault(form.rstrip("~"), []).append(cells[0])
             shared.update(form.rstrip("~") for form in own if form.endswith("~"))
     meanings = {form: tuple(each) for form, each in forms.items()}
-    return _Lexicon(meanings, frozenset(shared), functions, questions)
+    return _Lexicon(language, meanings, frozenset(shared), functions, questions)
 
 
 @cache
