@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from ctx.cli.commands import hook_output, options
+from ctx.cli.commands.printing import Result
 
 
 @click.command
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
-@options.as_json
-@options.root
-def command(dry_run: bool, as_json: bool) -> int:
+@options.result
+def command(dry_run: bool) -> Result:
     """Remove the hooks and their settings.
 
     The hook directory is then as before, byte for byte. The index stays; `git ctx remove-index` removes it.
@@ -23,5 +23,4 @@ def command(dry_run: bool, as_json: bool) -> int:
         plan = plan_removal(repository)
         if not dry_run:
             remove(repository, plan)
-    hook_output.print_removal(plan, dry_run=dry_run, as_json=as_json)
-    return 0
+    return hook_output.removal(plan, dry_run=dry_run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ctx.cli.commands import options
+from ctx.cli.commands.printing import Result
 from ctx.cli.commands.progress import Counter
 from ctx.errors import INTERRUPTED
 
@@ -29,11 +30,8 @@ MOST_COMMITS = 10_000
     help="Also search with this setting (several with commas between); may be repeated.",
 )
 @click.option("--fit", "fitting", is_flag=True, help="Learn a correction from the older half of the commits.")
-@options.as_json
-@options.root
-def command(
-    revision: str | None, commits: int, compare: tuple[str, ...], fitting: bool, as_json: bool
-) -> int:
+@options.result
+def command(revision: str | None, commits: int, compare: tuple[str, ...], fitting: bool) -> Result:
     """Measure search quality on past commits.
 
     Each of the last commits to REVISION (HEAD by default) is replayed: its message is the query, the tree
@@ -50,8 +48,5 @@ def command(
             counter.show(f"{done:,} of {most:,} {what}")
 
         found = evaluate(index.session, revision, most=commits, compare=compare, fitting=fitting, step=step)
-    if as_json:
-        evaluate_output.print_json_evaluation(found)
-    else:
-        evaluate_output.print_evaluation(found, fitting)
-    return INTERRUPTED if found.interrupted else 0
+    lines = evaluate_output.lines(found, fitting)
+    return Result(evaluate_output.fields(found), lines, INTERRUPTED if found.interrupted else 0)

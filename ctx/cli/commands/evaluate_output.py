@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
+from ctx.cli.commands.printing import fields_of, revision_fields
 from ctx.search.evaluation.evaluate import Evaluation, Fitted
 from ctx.search.evaluation.fit import FEWEST
 from ctx.search.evaluation.grades import CUTS, Difference, Grade
@@ -20,44 +20,40 @@ _LEGEND = (
 )
 
 
-def print_evaluation(found: Evaluation, fitting: bool) -> None:
-    """Print an evaluation: sentences first, then tables."""
-    print_lines(_lines(found, fitting))
-
-
-def _lines(found: Evaluation, fitting: bool) -> list[str]:
+def lines(found: Evaluation, fitting: bool) -> list[str]:
+    """Return an evaluation as text: sentences first, then tables."""
     where = (
         f"{found.resolution.revision} ({found.resolution.commit.hex()[:12]})"
         if found.resolution.commit
         else ""
     )
     left_out = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
-    lines = ["interrupted; the report covers the commits graded until then"] if found.interrupted else []
+    text = ["interrupted; the report covers the commits graded until then"] if found.interrupted else []
     if not found.grades:
         why = left_out or "none has exactly one parent"
-        return [*lines, f"none of {pluralize(found.examined, 'commit')} could be replayed: {why}"]
+        return [*text, f"none of {pluralize(found.examined, 'commit')} could be replayed: {why}"]
     best = found.grades[0]
     sentence = (
         f"for {best.found:,} of {pluralize(best.commits, 'commit')} that lead to {where} a changed file was "
         f"among the first ten hits, for {best.first:,} it was the first"
     )
     but = f"; left out: {left_out}" if left_out else ""
-    lines += [sentence, f"{pluralize(found.examined, 'commit')} looked at{but}", ""]
+    text += [sentence, f"{pluralize(found.examined, 'commit')} looked at{but}", ""]
     rows = [("all", best)]
     for category, parts in found.groups.items():
         most = _MOST_DIRECTORIES if category == "directory" else None
         rows += [(f"{category}: {name}", grades[0]) for name, grades in list(parts.items())[:most]]
-    lines += _table(rows)
+    text += _table(rows)
     if len(found.settings) > 1:
-        lines += ["", *_table(list(zip(found.settings, found.grades, strict=True)))]
-        lines += [
+        text += ["", *_table(list(zip(found.settings, found.grades, strict=True)))]
+        text += [
             f"{way}: NDCG@10 {_difference(one)}"
             for way, one in zip(found.settings[1:], found.differences, strict=True)
         ]
-    lines += ["", *_LEGEND.split("\n")]
+    text += ["", *_LEGEND.split("\n")]
     if fitting:
-        lines += ["", *_fit_lines(found.fitted)]
-    return lines
+        text += ["", *_fit_lines(found.fitted)]
+    return text
 
 
 def _table(rows: Sequence[tuple[str, Grade]]) -> list[str]:
@@ -92,35 +88,31 @@ def _difference(one: Difference) -> str:
     return f"{one.mean:+.3f} (95% interval {one.low:+.3f} to {one.high:+.3f})"
 
 
-def print_json_evaluation(found: Evaluation) -> None:
-    """Print an evaluation as one object."""
-    print_json(
-        {
-            "type": "evaluation",
-            **revision_fields(
-                found.resolution.revision, found.resolution.commit_id, found.resolution.tree.hex()
-            ),
-            "commits": found.commits,
-            "lookedAt": found.examined,
-            "leftOut": found.left_out,
-            "interrupted": found.interrupted,
-            "settings": [
-                {
-                    "name": way,
-                    "all": _grade_object(found.grades[number]) if found.grades else None,
-                    "groups": {
-                        category: {name: _grade_object(grades[number]) for name, grades in parts.items()}
-                        for category, parts in found.groups.items()
-                    },
-                    "difference": _difference_object(found.differences[number - 1])
-                    if number and found.differences
-                    else None,
-                }
-                for number, way in enumerate(found.settings)
-            ],
-            "fit": found.fitted and _fitted_object(found.fitted),
-        }
-    )
+def fields(found: Evaluation) -> dict[str, Any]:
+    """Return an evaluation as one object."""
+    return {
+        "type": "evaluation",
+        **revision_fields(found.resolution.revision, found.resolution.commit_id, found.resolution.tree.hex()),
+        "commits": found.commits,
+        "lookedAt": found.examined,
+        "leftOut": found.left_out,
+        "interrupted": found.interrupted,
+        "settings": [
+            {
+                "name": way,
+                "all": _grade_object(found.grades[number]) if found.grades else None,
+                "groups": {
+                    category: {name: _grade_object(grades[number]) for name, grades in parts.items()}
+                    for category, parts in found.groups.items()
+                },
+                "difference": _difference_object(found.differences[number - 1])
+                if number and found.differences
+                else None,
+            }
+            for number, way in enumerate(found.settings)
+        ],
+        "fit": found.fitted and _fitted_object(found.fitted),
+    }
 
 
 def _grade_object(grade: Grade) -> dict[str, Any]:

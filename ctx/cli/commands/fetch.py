@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import note, print_json, print_lines
+from ctx.cli.commands.printing import Result, note
 from ctx.cli.commands.progress import reporter_for
 from ctx.text.pluralize import pluralize
 
@@ -26,16 +26,10 @@ NOTHING_PUBLISHED = 1
 @options.path_filter("Only what is needed for the files that a git pathspec matches")
 @click.option("--sparse", is_flag=True, help="Only what is needed for the files of the sparse checkout.")
 @options.silent
-@options.as_json
-@options.root
+@options.result
 def command(
-    remote: str | None,
-    revisions: tuple[str, ...],
-    paths: tuple[str, ...],
-    sparse: bool,
-    silent: bool,
-    as_json: bool,
-) -> int:
+    remote: str | None, revisions: tuple[str, ...], paths: tuple[str, ...], sparse: bool, silent: bool
+) -> Result:
     """Fetch a published index from a remote.
 
     Missing data of HEAD, or of the named revisions, is fetched from REMOTE and checked before it is stored.
@@ -57,13 +51,17 @@ def command(
         whole = not report.own.missing and not report.own.refused
         if report.published and whole and not paths and not sparse:
             # Only term counts are missing; making them needs no model.
-            reporter = reporter_for(silent=silent or as_json)
+            reporter = reporter_for(silent=silent)
             index.session.on_progress = reporter.progress
             with reporter:
                 for revision in revisions or (None,):
                     index.session.index(revision, trigger="fetch", ask_model=False)
-    tell(report, silent=silent, as_json=as_json)
-    return 0 if report.published else NOTHING_PUBLISHED
+    warn(report)
+    if report.whole and not silent:
+        note("the remote can send its index only as a whole, so all of it is fetched")
+    lines = summary(report.own, report.service) if report.published else ["the remote has no index"]
+    status = 0 if report.published else NOTHING_PUBLISHED
+    return Result(fields(report), [] if silent else lines, status)
 
 
 def warn(report: FetchReport) -> None:
@@ -78,41 +76,30 @@ def warn(report: FetchReport) -> None:
             note(layer.problem, "warning")
 
 
-def tell(report: FetchReport, *, silent: bool, as_json: bool) -> None:
-    """Print the result of a fetch as JSON or as text."""
-    warn(report)
-    if report.whole and not silent:
-        note("the remote can send its index only as a whole, so all of it is fetched")
-    own, remote = report.own, report.service
-    if as_json:
-        words = own.words and {
-            "clusters": own.words.fetched, "bytes": own.words.size, "refused": refused(own.words.refused)
-        }  # fmt: skip
-        of_model = remote and {"model": remote.model, **fields(remote), "problem": remote.problem}
-        print_json(
-            {
-                "type": "fetch_result",
-                "published": report.published,
-                "whole": report.whole,
-                **fields(own),
-                **({"words": words} if words else {}),
-                **({"remote": of_model} if of_model else {}),
-            }
-        )
-    elif not silent and not report.published:
-        print_lines(["the remote has no index"])
-    elif not silent:
-        print_lines([summary(own), *([f"{remote.model}: {summary(remote)}"] if remote else [])])
-
-
-def fields(layer: FetchedLayer) -> dict[str, Any]:
-    """Return the result for one layer as JSON fields."""
-    return {
-        "clusters": layer.fetched,
-        "bytes": layer.size,
-        "lacking": layer.missing,
-        "refused": refused(layer.refused),
+def fields(report: FetchReport) -> dict[str, Any]:
+    """Return the result of a fetch as JSON fields."""
+    own, service, words = report.own, report.service, report.own.words
+    found = {
+        "type": "fetch_result",
+        "published": report.published,
+        "whole": report.whole,
+        **fields_of_layer(own),
     }
+    if words:
+        found["words"] = {
+            "clusters": words.fetched,
+            "bytes": words.size,
+            "refused": refused(words.refused),
+        }
+    if service:
+        found["remote"] = {"model": service.model, **fields_of_layer(service), "problem": service.problem}
+    return found
+
+
+def fields_of_layer(layer: FetchedLayer) -> dict[str, Any]:
+    """Return the result for one layer as JSON fields."""
+    fields = {"clusters": layer.fetched, "bytes": layer.size, "lacking": layer.missing}
+    return {**fields, "refused": refused(layer.refused)}
 
 
 def refused(clusters: Sequence[tuple[bytes, str]]) -> list[dict[str, str]]:
@@ -120,7 +107,12 @@ def refused(clusters: Sequence[tuple[bytes, str]]) -> list[dict[str, str]]:
     return [{"key": key.hex(), "reason": why} for key, why in clusters]
 
 
-def summary(layer: FetchedLayer) -> str:
+def summary(own: FetchedLayer, service: FetchedLayer | None) -> list[str]:
+    """Return the result as one line, and a second one for a model service."""
+    return [line_of(own), *([f"{service.model}: {line_of(service)}"] if service else [])]
+
+
+def line_of(layer: FetchedLayer) -> str:
     """Return the result for one layer as one line."""
     left = layer.missing + len(layer.refused)
     if not layer.fetched and not left:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import fields_of, print_json, print_lines
+from ctx.cli.commands.printing import Result, fields_of
 from ctx.cli.commands.progress import Counter
 from ctx.text.pluralize import pluralize
 
@@ -22,9 +22,8 @@ FOUND = 1
 @click.command
 @click.option("--full", is_flag=True, help="Also compare each snapshot with its tree in git.")
 @click.option("--dry-run", is_flag=True, help="Remove nothing.")
-@options.as_json
-@options.root
-def command(full: bool, dry_run: bool, as_json: bool) -> int:
+@options.result
+def command(full: bool, dry_run: bool) -> Result:
     """Check all files of the index and remove damaged ones.
 
     Removed data is made again when it is needed. Files that are not git-ctx's are listed and left alone. The
@@ -33,17 +32,14 @@ def command(full: bool, dry_run: bool, as_json: bool) -> int:
     import ctx
     from ctx.maintenance import fsck
 
-    with Counter(shown=sys.stderr.isatty() and not as_json) as counter, ctx.open(".") as index:
+    with Counter(shown=sys.stderr.isatty()) as counter, ctx.open(".") as index:
 
         def show(done: int, total: int) -> None:
             counter.show(f"checking: {100 * done // max(total, 1):3d}% of {pluralize(total, 'file')}")
 
         report = fsck.check(index.session, full=full, dry_run=dry_run, on_progress=show)
-    if as_json:
-        print_json({"type": "fsck_result", "dryRun": dry_run, **fields(report)})
-    else:
-        print_lines(lines(report))
-    return FOUND if report.findings else 0
+    found = {"type": "fsck_result", "dryRun": dry_run, **fields(report)}
+    return Result(found, lines(report), FOUND if report.findings else 0)
 
 
 def fields(report: Report) -> dict[str, object]:

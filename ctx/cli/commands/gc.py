@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import fields_of, print_json, print_lines
+from ctx.cli.commands.printing import Result, fields_of
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import format_size
 
@@ -35,11 +35,10 @@ REMOVED = {
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @click.option("--auto", is_flag=True, help="Do nothing unless a collection is due; for hooks and timers.")
 @options.silent
-@options.as_json
-@options.root
+@options.result
 def command(
-    grace: str | None, drop_descriptor: str | None, dry_run: bool, auto: bool, silent: bool, as_json: bool
-) -> int:
+    grace: str | None, drop_descriptor: str | None, dry_run: bool, auto: bool, silent: bool
+) -> Result:
     """Remove data that no branch, tag, work tree or pin needs.
 
     Kept is what a branch, a tag, a stash or the HEAD of a work tree leads to, now or within the grace period,
@@ -56,11 +55,9 @@ def command(
             if auto
             else gc.collect(index.session, grace, dry_run=dry_run, drop=drop_descriptor)
         )
-    if as_json:
-        print_json({"type": "gc_result", **(fields(report) if report else {"skipped": "NOT_DUE"})})
-    elif report is not None and not silent:
-        print_lines(lines(report))
-    return 0
+    if report is None:
+        return Result({"type": "gc_result", "skipped": "NOT_DUE"}, [])
+    return Result({"type": "gc_result", **fields(report)}, [] if silent else lines(report))
 
 
 def with_total(sizes: dict[str, int]) -> dict[str, int]:

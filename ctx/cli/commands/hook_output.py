@@ -1,10 +1,10 @@
-"""Output of installed and removed hooks, as JSON and as text."""
+"""Output of installed and removed hooks."""
 
 from __future__ import annotations
 
 import os
 
-from ctx.cli.commands.printing import fields_of, path_fields, print_json, print_lines
+from ctx.cli.commands.printing import Result, fields_of, path_fields
 from ctx.maintenance.hooks.install import (
     CONFIG,
     FILES,
@@ -28,36 +28,31 @@ WORDS = {
 DRY_RUN = "nothing was changed; this is what would be done:"
 
 
-def print_plan(plan: Plan, *, dry_run: bool, as_json: bool) -> None:
-    """Print the action on each hook."""
-    if as_json:
-        fields = {"method": plan.method, **path_fields("program", plan.program)}
-        hooks = [step_object(step) for step in plan.steps]
-        print_json({"type": "init_result", "dryRun": dry_run, **fields, "hooks": hooks})
-        return
+def installation(plan: Plan, *, dry_run: bool) -> Result:
+    """Return the action on each hook as a result."""
+    fields = {"method": plan.method, **path_fields("program", plan.program)}
+    hooks = [step_object(step) for step in plan.steps]
     where = (
         "the configuration of this repository (hook.ctx.*)"
         if plan.method == CONFIG
         else os.path.dirname(plan.steps[0].path)
     )
-    print_lines([*[DRY_RUN] * dry_run, f"hooks in {where}:", *step_lines(plan.steps)])
+    lines = [*[DRY_RUN] * dry_run, f"hooks in {where}:", *step_lines(plan.steps)]
+    return Result({"type": "init_result", "dryRun": dry_run, **fields, "hooks": hooks}, lines)
 
 
-def print_removal(removal: Removal, *, dry_run: bool, as_json: bool) -> None:
-    """Print the removed hooks."""
-    if as_json:
-        fields = {"methods": removal.methods, "hooks": [step_object(step) for step in removal.steps]}
-        print_json({"type": "deinit_result", "dryRun": dry_run, **fields})
-        return
+def removal(plan: Removal, *, dry_run: bool) -> Result:
+    """Return the removed hooks as a result."""
+    fields = {"methods": plan.methods, "hooks": [step_object(step) for step in plan.steps]}
     lines = [DRY_RUN] * dry_run
-    if CONFIG in removal.methods:
+    if CONFIG in plan.methods:
         lines.append("removed: the hooks in the configuration of this repository")
-    if FILES in removal.methods:
-        lines.append("removed: " + ", ".join(step.path for step in removal.steps if step.action != LEAVE))
-    lines += step_lines([step for step in removal.steps if step.action == LEAVE])
-    if not removal.methods and not removal.steps:
+    if FILES in plan.methods:
+        lines.append("removed: " + ", ".join(step.path for step in plan.steps if step.action != LEAVE))
+    lines += step_lines([step for step in plan.steps if step.action == LEAVE])
+    if not plan.methods and not plan.steps:
         lines.append("no hooks of git-ctx are installed here")
-    print_lines(lines)
+    return Result({"type": "deinit_result", "dryRun": dry_run, **fields}, lines)
 
 
 def step_lines(steps: list[Step]) -> list[str]:

@@ -8,6 +8,7 @@ import click
 
 from ctx.cli.commands import hook_output, options
 from ctx.cli.commands.index import tell
+from ctx.cli.commands.printing import print_result
 from ctx.cli.commands.progress import reporter_for
 from ctx.errors import NothingCommitted
 
@@ -36,7 +37,7 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, as_json: bo
         plan = plan_installation(index.repository, force=force)
         if not dry_run:
             install(index.repository, plan)
-        hook_output.print_plan(plan, dry_run=dry_run, as_json=as_json)
+        print_result(hook_output.installation(plan, dry_run=dry_run), as_json)
         if dry_run or no_index:
             return 0
         try:

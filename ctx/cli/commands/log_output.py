@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctx.cli.commands.printing import fields_of, print_json, print_lines
+from ctx.cli.commands.printing import Result, fields_of
 from ctx.maintenance import local_log
 from ctx.maintenance.background import log
 from ctx.maintenance.background.run_lock import current_run
@@ -16,31 +16,27 @@ SHOWN = 50
 SKIPPED = {ALREADY_INDEXED: "already indexed", INDEXING_IN_PROGRESS: "left to the process that is indexing"}
 
 
-def print_log(directory: str, *, as_json: bool) -> None:
-    """Print the last runs, oldest first, the current one, and the logged commands."""
+def result(directory: str) -> Result:
+    """Return the last runs, oldest first, the current one, and the logged commands."""
     start, alive = current_run(directory)
     runs = log.read(directory)
     if start is not None and not alive:
         runs.append(log.killed(start))
     running = start if alive else None
     commands = local_log.read(directory)[-SHOWN:]
-    if as_json:
-        print_json(
-            {
-                "type": "log_result",
-                "runs": [run_object(run) for run in runs[-SHOWN:]],
-                "running": running and fields_of(running),
-                "commands": [fields_of(entry) for entry in commands],
-            }
-        )
-        return
+    fields = {
+        "type": "log_result",
+        "runs": [run_object(run) for run in runs[-SHOWN:]],
+        "running": running and fields_of(running),
+        "commands": [fields_of(entry) for entry in commands],
+    }
     lines = [line for run in runs[-SHOWN:] for line in run_lines(run)]
     if running is not None:
         lines.append(f"{format_time(running.time)}  {running.trigger}: running, process {running.pid}")
     if not lines:
         lines = ["no hook has run yet; `git ctx init` installs the hooks"]
     lines += [command_line(entry) for entry in commands]
-    print_lines(lines)
+    return Result(fields, lines)
 
 
 def run_object(run: log.Run) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import fields_of, print_json, print_lines
+from ctx.cli.commands.printing import Result, fields_of
 from ctx.errors import CtxError, UsageError
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import format_size, format_time
@@ -66,9 +66,8 @@ def logout(url: str | None) -> int:
 
 
 @command.command
-@options.as_json
-@options.root
-def account(as_json: bool) -> int:
+@options.result
+def account() -> Result:
     """Show the configured model services and whether a key is known.
 
     They are the embedder, the reranker and the chat model. Nothing is sent. A key is never shown.
@@ -93,9 +92,6 @@ def account(as_json: bool) -> int:
             if kind == "embedder" and index.session.embedding_model is not None:
                 one["descriptor"] = str(index.session.embedding_model.descriptor)
             found.append(one | {"hasKey": key is not None})
-    if as_json:
-        print_json({"type": "account_result", "services": found})
-        return 0
     lines = []
     for one in found:
         key = "with a key" if one["hasKey"] else "without a key"
@@ -103,15 +99,13 @@ def account(as_json: bool) -> int:
         if "descriptor" in one:
             lines.append(f"  its vectors are stored as {one['descriptor']}")
     none = "no model service is configured: the model of the package answers, and nothing is sent"
-    print_lines(lines or [none])
-    return 0
+    return Result({"type": "account_result", "services": found}, lines or [none])
 
 
 @command.command
 @click.option("--all", "everything", is_flag=True, help="For all repositories of this user.")
-@options.as_json
-@options.root
-def privacy(everything: bool, as_json: bool) -> int:
+@options.result
+def privacy(everything: bool) -> Result:
     """Show what was sent to model services.
 
     Listed are hosts, bytes and numbers of texts, for this repository. `git config ctx.offline true` makes any
@@ -123,19 +117,14 @@ def privacy(everything: bool, as_json: bool) -> int:
     with ctx.open(".") as index:
         ledger = Ledger(index.repository.common_dir)
         sent = [one for one in ledger.read() if everything or one.repository == ledger.repository]
-    if as_json:
-        print_json({"type": "privacy_result", "sent": [fields_of(one, bytes_sent="bytes") for one in sent]})
-        return 0
-    print_lines(
-        [
-            f"{one.host}  {one.purpose}{f' of {one.repository}' if everything else ''}: "
-            f"{pluralize(one.texts, 'text')}, {format_size(one.bytes_sent)} in "
-            f"{pluralize(one.requests, 'request')}, {format_time(one.first)} to {format_time(one.last)}"
-            for one in sent
-        ]
-        or ["nothing was sent to any model service"]
-    )
-    return 0
+    fields = {"type": "privacy_result", "sent": [fields_of(one, bytes_sent="bytes") for one in sent]}
+    lines = [
+        f"{one.host}  {one.purpose}{f' of {one.repository}' if everything else ''}: "
+        f"{pluralize(one.texts, 'text')}, {format_size(one.bytes_sent)} in "
+        f"{pluralize(one.requests, 'request')}, {format_time(one.first)} to {format_time(one.last)}"
+        for one in sent
+    ]
+    return Result(fields, lines or ["nothing was sent to any model service"])
 
 
 def service_of(settings: Settings, url: str | None) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
+from ctx.cli.commands.printing import Result, print_result
 from ctx.errors import CtxError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -55,6 +57,18 @@ root = click.option(
 
 as_json = click.option("--json", "--json-output", "as_json", is_flag=True, help="Print JSON for programs.")
 """With it, ctx.cli.main prints errors as JSON too."""
+
+
+def result(command: Callable[..., Result]) -> Callable[..., int]:
+    """Add `--json` and `-C` to a function that returns a Result, print that and return its exit status."""
+
+    @wraps(command)
+    def run(*, as_json: bool, **given: Any) -> int:
+        return print_result(command(**given), as_json)
+
+    decorated: Callable[..., int] = together(as_json, root)(run)
+    return decorated
+
 
 silent = click.option("--silent", is_flag=True, help="Print nothing but errors.")
 

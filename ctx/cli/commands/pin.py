@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import fields_of, print_json, print_lines
+from ctx.cli.commands.printing import Result, fields_of
 from ctx.cli.commands.progress import reporter_for
 from ctx.text.wording import format_time
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("revision", required=False)
 @click.option("--remove", is_flag=True, help="Remove a pin: of a revision, a tree, or a pinned name.")
-@options.as_json
-@options.root
-def command(revision: str | None, remove: bool, as_json: bool) -> int:
+@options.result
+def command(revision: str | None, remove: bool) -> Result:
     """Keep the snapshot of a revision, or list what is pinned.
 
     The snapshot of REVISION is kept even if the branches that lead to it are deleted. It is indexed first if
@@ -31,7 +30,7 @@ def command(revision: str | None, remove: bool, as_json: bool) -> int:
     import ctx
     from ctx.maintenance import pins
 
-    reporter = reporter_for(silent=as_json)
+    reporter = reporter_for()
     with reporter, ctx.open(".", on_progress=reporter.progress) as index:
         if revision is None:
             found, done = pins.pins(index.session.store), "pinned"
@@ -41,18 +40,15 @@ def command(revision: str | None, remove: bool, as_json: bool) -> int:
             # Pin before indexing, so that no concurrent gc removes the snapshot.
             found, done = [pins.pin(index.session, revision)], "pinned"
             index.index(revision, trigger="pin")
-    if as_json:
-        print_json({"type": "pin_result", done: [fields(pin) for pin in found]})
-        return 0
     if not found:
         click.echo("nothing is pinned; `git ctx pin <revision>` keeps the snapshot of a revision", err=True)
     prefix = "" if revision is None else f"{done} "
-    print_lines(
+    lines = [
         f"{prefix}tree {pin.tree.hex()[:12]}  {pin.revision}"
         + (f"  {format_time(pin.time)}" if pin.time else "")
         for pin in found
-    )
-    return 0
+    ]
+    return Result({"type": "pin_result", done: [fields(pin) for pin in found]}, lines)
 
 
 def fields(pin: Pin) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
+from ctx.cli.commands.printing import Result, fields_of, revision_fields
 from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("revision", required=False)
 @click.option("--branch", metavar="NAME", help="The tip of a branch.")
-@options.as_json
-@options.root
-def command(revision: str | None, branch: str | None, as_json: bool) -> int:
+@options.result
+def command(revision: str | None, branch: str | None) -> Result:
     """Estimate the cost of indexing a revision, HEAD by default.
 
     Counts blobs, and estimates chunks, tokens and seconds. Reads only names and sizes, and writes nothing.
@@ -29,11 +28,7 @@ def command(revision: str | None, branch: str | None, as_json: bool) -> int:
 
     with ctx.open(".") as index:
         plan = index.plan(revision, branch=branch)
-    if as_json:
-        print_json(fields(plan))
-    else:
-        print_lines(lines(plan))
-    return 0
+    return Result(fields(plan), lines(plan))
 
 
 def fields(plan: IndexPlan) -> dict[str, object]:

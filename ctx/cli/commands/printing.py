@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctx.text.escaping import escape_control
 from ctx.text.paths import quoted, relative_path
@@ -96,6 +96,14 @@ def shown_path(path: str | bytes, prefix: bytes = b"") -> str:
     return quoted(relative_path(os.fsdecode(path), prefix))
 
 
+class Result(NamedTuple):
+    """Output of a command: a JSON object, the same as lines of text, and the exit status."""
+
+    fields: dict[str, Any]
+    lines: Iterable[str]
+    status: int = 0
+
+
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines, with control characters made visible."""
     sys.stdout.write("".join(f"{escape_control(line)}\n" for line in lines))
@@ -104,3 +112,12 @@ def print_lines(lines: Iterable[str]) -> None:
 def note(text: str, kind: str = "note") -> None:
     """Print one line on stderr, after `note:` or `warning:`."""
     sys.stderr.write(f"{kind}: {escape_control(text)}\n")
+
+
+def print_result(result: Result, as_json: bool) -> int:
+    """Print a result as JSON or as text, and return its exit status."""
+    if as_json:
+        print_json(result.fields)
+    else:
+        print_lines(result.lines)
+    return result.status

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import fields_of, note, print_json, print_lines
-from ctx.cli.commands.progress import Reporter, reporter_for
+from ctx.cli.commands.printing import Result, fields_of, note
+from ctx.cli.commands.progress import reporter_for
 from ctx.errors import UsageError
 from ctx.text.pluralize import pluralize
 
@@ -35,8 +35,7 @@ WITH_WORDS = (
 @click.option(
     "--grace", metavar="TIME", help="With --compact: keep what was published since TIME; 14 days by default."
 )
-@options.as_json
-@options.root
+@options.result
 def command(
     remote: str | None,
     revisions: tuple[str, ...],
@@ -49,8 +48,7 @@ def command(
     keep_tags: bool,
     keep_last: int | None,
     grace: str | None,
-    as_json: bool,
-) -> int:
+) -> Result:
     """Publish the index on a remote.
 
     Published is the index of HEAD, or of the named revisions, under the ref refs/notes/ctx. REMOTE is the
@@ -79,20 +77,16 @@ def command(
             dropped = compact_remote(
                 index.session, remote, Keep(keep_branches, keep_tags, keep_last or 0, grace)
             )
-            if as_json:
-                print_json({"type": "compact_result", **fields_of(dropped)})
-                return 0
             text = (
                 f"dropped {dropped.dropped:,} of {pluralize(dropped.dropped + dropped.kept, 'snapshot')} "
                 f"and {pluralize(dropped.clusters, 'cluster')}"
             )
             if dropped.strange:
                 text += f"; kept, made by another version: {', '.join(dropped.strange)}"
-            print_lines([text])
-            return 0
+            return Result({"type": "compact_result", **fields_of(dropped)}, [text])
         from ctx.share.push import PushOptions, push
 
-        reporter = Reporter() if as_json else reporter_for()
+        reporter = reporter_for()
         index.session.on_progress = reporter.progress
         with reporter:
             report = push(
@@ -101,9 +95,6 @@ def command(
                 PushOptions(revisions, branches or everything, tags or everything, with_words),
                 announce=lambda words: note(WITH_WORDS if words else CONTENTS),
             )
-    if as_json:
-        print_json({"type": "push_result", **fields_of(report, size="bytes", without_words="wordless")})
-        return 0
     if report.without_words:
         note(
             f"the words of {pluralize(len(report.without_words), 'cluster')} were left out, because some of "
@@ -119,5 +110,5 @@ def command(
     )
     if not (report.snapshots or report.clusters or report.words):
         text = "the remote already has all of it"
-    print_lines([text])
-    return 0
+    fields = fields_of(report, size="bytes", without_words="wordless")
+    return Result({"type": "push_result", **fields}, [text])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from ctx.cli.commands import options
+from ctx.cli.commands.printing import Result
 
 
 @click.command
 @click.option("--log", is_flag=True, help="Show the log of background runs instead.")
-@options.as_json
-@options.root
-def command(log: bool, as_json: bool) -> int:
+@options.result
+def command(log: bool) -> Result:
     """Show what is indexed, and what was left out.
 
     Listed are each indexed tree, the files left out of it and why, and the cost of indexing HEAD.
@@ -21,11 +21,6 @@ def command(log: bool, as_json: bool) -> int:
 
     with ctx.open(".") as index:
         if log:
-            log_output.print_log(index.session.store.path, as_json=as_json)
-            return 0
+            return log_output.result(index.session.store.path)
         status = index.status()
-    if as_json:
-        status_output.print_json_status(status)
-    else:
-        status_output.print_text(status)
-    return 0
+    return Result(status_output.fields(status), status_output.lines(status))

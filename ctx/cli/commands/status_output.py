@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ctx.cli.commands.printing import fields_of, print_json, print_lines, revision_fields
+from ctx.cli.commands.printing import fields_of, revision_fields
 from ctx.maintenance.status import CatchUp, ModelStatus, SnapshotStatus, Status
 from ctx.storage.descriptor import Descriptor
 from ctx.storage.snapshots import Provenance
@@ -13,23 +13,16 @@ from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import format_size, format_time
 
 
-def print_json_status(status: Status) -> None:
-    """Print the status as one object; times in seconds since 1970."""
-    print_json(
-        {
-            "type": "status_result",
-            "repositoryId": status.repository_id,
-            "storePath": status.store_path,
-            "storeSizeBytes": status.store_size,
-            "storage": status.storage,
-            "lentStores": status.alternates,
-            "packs": [fields_of(one, size="sizeBytes") for one in status.packs],
-            "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
-            "remoteModels": [model_object(one) for one in status.models],
-            "catchUp": fields_of(status.head, missing=""),
-            "message": status.message,
-        }
-    )
+def fields(status: Status) -> dict[str, Any]:
+    """Return the status as an object; times in seconds since 1970."""
+    return {
+        "type": "status_result",
+        **fields_of(status, store_size="storeSizeBytes", alternates="lentStores", head="", models=""),
+        "packs": [fields_of(one, size="sizeBytes") for one in status.packs],
+        "snapshots": [snapshot_object(snapshot) for snapshot in status.snapshots],
+        "remoteModels": [model_object(one) for one in status.models],
+        "catchUp": fields_of(status.head, missing=""),
+    }
 
 
 def snapshot_object(snapshot: SnapshotStatus) -> dict[str, Any]:
@@ -60,24 +53,24 @@ def provenance_object(line: Provenance, tree: str) -> dict[str, Any]:
     )
 
 
-def print_text(status: Status) -> None:
-    """Print a paragraph for each snapshot, then the store and the cost of indexing HEAD."""
-    lines = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
+def lines(status: Status) -> list[str]:
+    """Return a paragraph for each snapshot, then the store and the cost of indexing HEAD."""
+    text = [line for snapshot in status.snapshots for line in [*snapshot_lines(snapshot), ""]]
     if not status.snapshots:
-        lines = [f"nothing is indexed {'here; see the alternate stores' if status.alternates else 'yet'}", ""]
-    lines.append(f"store    {status.store_path}, {format_size(status.store_size)}, {status.storage}")
-    lines += [f"also     {path}, of a repository whose objects this one uses" for path in status.alternates]
+        text = [f"nothing is indexed {'here; see the alternate stores' if status.alternates else 'yet'}", ""]
+    text.append(f"store    {status.store_path}, {format_size(status.store_size)}, {status.storage}")
+    text += [f"also     {path}, of a repository whose objects this one uses" for path in status.alternates]
     if status.packs:
         newest = status.packs[0]
         total = format_size(sum(one.size for one in status.packs))
         count = pluralize(len(status.packs), "pack")
-        lines.append(
+        text.append(
             f"packs    {count}, {total}, the newest {newest.slug} of {format_time(newest.created_at)}"
         )
-    lines.append(f"HEAD     {catch_up(status.head)}")
-    lines += [line for one in status.models for line in model_lines(one)]
-    lines += [f"note     {status.message}"] if status.message else []
-    print_lines(lines)
+    text.append(f"HEAD     {catch_up(status.head)}")
+    text += [line for one in status.models for line in model_lines(one)]
+    text += [f"note     {status.message}"] if status.message else []
+    return text
 
 
 def model_lines(one: ModelStatus) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ctx.cli.commands import options
-from ctx.cli.commands.printing import fields_of, print_json, print_lines
+from ctx.cli.commands.printing import Result, fields_of
 from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ DIFFERS = 1
     help="Check N random clusters, and send as many to the configured model; all by default.",
 )
 @click.option("--seed", type=int, metavar="N", help="Choose the same clusters as another run with this seed.")
-@options.as_json
-@options.root
-def command(revision: str | None, sample: int | None, seed: int | None, as_json: bool) -> int:
+@options.result
+def command(revision: str | None, sample: int | None, seed: int | None) -> Result:
     """Rebuild clusters from the files, and compare them.
 
     The comparison is bit by bit, for the clusters of REVISION (HEAD by default). Their stored words are
@@ -50,19 +49,15 @@ def command(revision: str | None, sample: int | None, seed: int | None, as_json:
     with ctx.open(".") as index:
         report = verify(index.session, revision, sample, chosen)
         remote = None if sample is None else verify_embeddings(index.session, revision, sample, chosen)
-    if as_json:
-        print_json(
-            {
-                "type": "verify_result",
-                **fields_of(report, model="", words="differingWords"),
-                "seed": chosen,
-                "remote": remote and fields_of(remote, words=""),
-            }
-        )
-    else:
-        print_lines(line for one in (report, remote) if one for line in lines(one))
+    fields = {
+        "type": "verify_result",
+        **fields_of(report, model="", words="differingWords"),
+        "seed": chosen,
+        "remote": remote and fields_of(remote, words=""),
+    }
+    text = (line for one in (report, remote) if one for line in lines(one))
     differs = report.differing or report.words or (remote is not None and remote.differing)
-    return DIFFERS if differs or (report.impossible and not report.verified) else 0
+    return Result(fields, text, DIFFERS if differs or (report.impossible and not report.verified) else 0)
 
 
 def lines(report: VerifyReport) -> Iterator[str]:
