@@ -51,12 +51,12 @@ def pasted(text: str) -> list[list[str]]:
         return []
     lines = []
     for line in text[:_MOST_READ].split("\n")[:_MOST_LINES]:
-        said = line.strip()
+        message = line.strip()
         start = 0
-        while label := _LABEL.match(said, start):
+        while label := _LABEL.match(message, start):
             start = label.end()
-        said = said[start:]
-        found = [token.lower() for token in tokens(said)[:_MOST_TOKENS]]
+        message = message[start:]
+        found = [token.lower() for token in tokens(message)[:_MOST_TOKENS]]
         if len(found) >= LEAST:
             lines.append(found)
     return lines

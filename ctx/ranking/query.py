@@ -119,9 +119,9 @@ def prepare(text: str) -> Query:
     is_symbol = bool(_SYMBOL.match(stripped)) and not stripped.islower()
     requested = 0
     is_question = bool(_QUESTION.match(stripped))
-    said = pasted(typed)
+    lines = pasted(typed)
     # In a message such words are its topic, not what the user looks for.
-    for flag, pattern in _ASKS_FOR if is_question or not said else ():
+    for flag, pattern in _ASKS_FOR if is_question or not lines else ():
         if pattern.search(text):
             requested |= flag
     weights = np.array([term.weight for term in terms], dtype=np.float64)
@@ -139,7 +139,7 @@ def prepare(text: str) -> Query:
         is_symbol,
         is_question,
         len(stripped.split()),
-        said,
+        lines,
     )
 
 

@@ -131,11 +131,11 @@ def read_signals(corpus: Corpus, query: Query) -> Signals:
     )
     number = found.term[whole] - exact_end
     np.maximum.at(row_whole, found.row[whole], worth[number])
-    says_all = (worth > _NEARLY_ALL * word_idf.sum()) & np.array(
+    is_all = (worth > _NEARLY_ALL * word_idf.sum()) & np.array(
         [one.size > 1 for one in query.whole_names], bool
     )
     row_called = np.zeros(rows, dtype=bool)
-    row_called[found.row[whole][says_all[number]]] = True
+    row_called[found.row[whole][is_all[number]]] = True
 
     file_path, document_path, in_path = _path_evidence(corpus, terms, weight)
     return Signals(

@@ -58,10 +58,10 @@ def verbatim_shares(
     return share
 
 
-def longest_run(asked: Sequence[str], text: Sequence[str]) -> Sequence[str]:
+def longest_run(line: Sequence[str], text: Sequence[str]) -> Sequence[str]:
     """Return the longest run of tokens that both have; empty if it is short."""
     places: dict[str, list[int]] = {}
-    for place, token in enumerate(asked):
+    for place, token in enumerate(line):
         places.setdefault(token, []).append(place)
     length, end = 0, 0
     before: dict[int, int] = {}
@@ -71,4 +71,4 @@ def longest_run(asked: Sequence[str], text: Sequence[str]) -> Sequence[str]:
             if run > length:
                 length, end = run, place + 1
         before = runs
-    return asked[end - length : end] if length >= LEAST else ()
+    return line[end - length : end] if length >= LEAST else ()
