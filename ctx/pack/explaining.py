@@ -17,8 +17,9 @@ from ctx.pack.making import check, pack_of, query_of_task, rank, rows_for
 from ctx.pack.task import read_report, read_task
 from ctx.pack.types import BELOW_LIMIT, LOW_VALUE, NO_ROOM, SELECTED, PackOptions
 from ctx.ranking.query_terms import query_terms, similar_terms
-from ctx.search.evidence.answering import case_of, edges_among
+from ctx.search.evidence.answering import edges_among
 from ctx.search.evidence.commits import matching_commits
+from ctx.search.evidence.file_ranking import FileRanking
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import INDEXED, NOT_IN_TREE, SKIPPED, Explanation
 from ctx.search.opening import OpenedTree, open_tree, repairing
@@ -92,7 +93,7 @@ def _selection(pack: Pack, path: str) -> tuple[str, str]:
 def _explained(
     session: SearchSession, opened: OpenedTree, path: str, task: str, options: PackOptions
 ) -> Explanation:
-    case = case_of(session, opened, task, rows_for(options), query=query_of_task(task))
+    ranking = FileRanking(session, opened, task, rows_for(options), query=query_of_task(task))
     number = {name: file for file, name in enumerate(opened.view.paths)}
     names = _names(session.repository, path)
     name = next((one for one in names if one in number), names[0])
@@ -103,9 +104,9 @@ def _explained(
         about=about,
         path=os.fsdecode(name),
         task=task,
-        terms=query_terms(case.query),
+        terms=query_terms(ranking.query),
         indexing=INDEXED,
-        ranked=len(case.by_file),
+        ranked=len(ranking.by_file),
     )
     if file is None or int(opened.view.file_segment[file]) == NO_SEGMENT:
         for one in names:
@@ -113,19 +114,19 @@ def _explained(
             if reason is not None:
                 return replace(empty, path=os.fsdecode(one), indexing=SKIPPED, reason=reason)
         return replace(empty, indexing=NOT_IN_TREE, reason=_what_is_there(opened.view.paths, names[0]))
-    ranked = list(case.by_file)
-    rank = ranked.index(file) + 1 if file in case.by_file else None
+    ranked = list(ranking.by_file)
+    rank = ranked.index(file) + 1 if file in ranking.by_file else None
     best = [other for other in ranked[: options.max_files] if other != file]
     past = matching_commits(session, about.commit, read_report(task).question, [name]).get(name, ())
-    edges = edges_among(case, [file, *best[:19]])(file)
-    hit = file_hit(case, file, best_score(case), edges, _EXCERPTS, past)
+    edges = edges_among(ranking, [file, *best[:19]])(file)
+    hit = file_hit(ranking, file, best_score(ranking), edges, _EXCERPTS, past)
     return replace(
         empty,
-        terms=empty.terms + similar_terms(case.query, similar_words_of([hit])),
+        terms=empty.terms + similar_terms(ranking.query, similar_words_of([hit])),
         rank=rank,
         hit=hit,
-        uses=tuple(case.dependencies.outgoing([name])),
-        used_by=tuple(case.dependencies.incoming([name])),
+        uses=tuple(ranking.dependencies.outgoing([name])),
+        used_by=tuple(ranking.dependencies.incoming([name])),
     )
 
 

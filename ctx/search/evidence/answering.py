@@ -9,20 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ctx import text as words
-from ctx.ranking.explain import explain
-from ctx.ranking.query import Query, prepare
 from ctx.ranking.query_terms import query_terms, similar_terms
-from ctx.ranking.ranker import adapt
 from ctx.search.answering import check, refuse_search_options
 from ctx.search.coverage import lacks_in_words
 from ctx.search.dependencies.types import Edge
-from ctx.search.evidence.case import Case
 from ctx.search.evidence.commits import matching_commits
+from ctx.search.evidence.file_ranking import FileRanking
 from ctx.search.evidence.files import best_score, file_hit, similar_words_of
 from ctx.search.evidence.types import FileAnswer, FileHit
-from ctx.search.hits import FileFilter, allowed_files, corpus_of, filter_of
+from ctx.search.hits import FileFilter, allowed_files, filter_of
 from ctx.search.opening import OpenedTree, open_tree, repairing
-from ctx.storage.arrays import Bools
 from ctx.types import Request
 
 if TYPE_CHECKING:
@@ -38,30 +34,6 @@ TOKENIZER = f"words-{words.VERSION}"
 """Name and version of the tokenizer for questions and texts."""
 
 
-def case_of(
-    session: SearchSession,
-    opened: OpenedTree,
-    text: str,
-    rows: int,
-    allowed: Bools | None = None,
-    query: Query | None = None,
-    most_files: int | None = None,
-) -> Case:
-    """Return the case of a question in an opened tree, with its best `rows` rows among the allowed files.
-
-    `allowed` is (files,) bool, or None for all files. `query` defaults to the query made from `text`;
-    `most_files` as in `explain`.
-    """
-    corpus = corpus_of(opened.view)
-    tuning = session.tuning
-    query = prepare(text) if query is None else query
-    explained = explain(corpus, query, allowed, rows, tuning=tuning, most_files=most_files)
-    records = partial(session.record, opened.view)
-    return Case(
-        corpus, adapt(query, corpus, tuning), text, explained, records, session.reader.read_blob, tuning.name
-    )
-
-
 def search_files(session: SearchSession, request: Request, *, excerpts: bool = True) -> FileAnswer:
     """Return the best files of one tree. See `Index.search_files`."""
     check(request, "file")
@@ -71,7 +43,7 @@ def search_files(session: SearchSession, request: Request, *, excerpts: bool = T
 
     answer = repairing(
         partial(open_tree, session, request.revision, request.branch, request.overlay),
-        lambda opened: answer_files(session, opened, request.text, request.limit, filters, content=excerpts),
+        lambda opened: _answer(session, opened, request, filters, excerpts),
     )
     lacking = lacks_in_words(answer.about, session.repository.settings.is_partial_clone)
     message = session.remark(answer.about.message or lacking)
@@ -79,43 +51,38 @@ def search_files(session: SearchSession, request: Request, *, excerpts: bool = T
     return replace(answer, about=about)
 
 
-def answer_files(
-    session: SearchSession,
-    opened: OpenedTree,
-    text: str,
-    limit: int,
-    filters: FileFilter,
-    *,
-    content: bool = True,
+def _answer(
+    session: SearchSession, opened: OpenedTree, request: Request, filters: FileFilter, excerpts: bool
 ) -> FileAnswer:
-    """Return the best files of a tree for a question, with excerpts if `content` is true.
+    """Return the best files of a tree.
 
     Raises `Damaged` if a cluster of the view cannot be read and `UsageError` for an invalid filter.
     """
+    text, limit = request.text, request.limit
     allowed, message = allowed_files(opened.view, filters)
     ranked_with = session.tuning.ranked_with
     about = replace(opened.about, message=opened.about.message or message, ranked_with=ranked_with)
-    case = case_of(session, opened, text, limit * _ROWS_PER_FILE, allowed, most_files=limit)
-    files = [] if allowed is not None and not allowed.any() else list(case.by_file)[:limit]
-    edges = edges_among(case, files[:_MOST_CONNECTED])
-    past = matching_commits(session, about.commit, text, [case.corpus.view.path(file) for file in files])
-    best = best_score(case)
+    ranking = FileRanking(session, opened, text, limit * _ROWS_PER_FILE, allowed, most_files=limit)
+    files = [] if allowed is not None and not allowed.any() else list(ranking.by_file)[:limit]
+    edges = edges_among(ranking, files[:_MOST_CONNECTED])
+    past = matching_commits(session, about.commit, text, [ranking.corpus.view.path(file) for file in files])
+    best = best_score(ranking)
     hits: list[FileHit] = []
     budget = EXCERPT_BUDGET
     for file in files:
-        changed = past.get(case.corpus.view.path(file), ())
-        hit = file_hit(case, file, best, edges(file), budget if content else None, changed)
+        changed = past.get(ranking.corpus.view.path(file), ())
+        hit = file_hit(ranking, file, best, edges(file), budget if excerpts else None, changed)
         budget -= sum(len(one.text or "") for one in hit.excerpts)
         hits.append(hit)
-    terms = query_terms(case.query) + similar_terms(case.query, similar_words_of(hits))
+    terms = query_terms(ranking.query) + similar_terms(ranking.query, similar_words_of(hits))
     return FileAnswer(about=about, query=text, terms=terms, tokenizer=TOKENIZER, hits=tuple(hits))
 
 
-def edges_among(case: Case, files: Sequence[int]) -> Callable[[int], list[Edge]]:
+def edges_among(ranking: FileRanking, files: Sequence[int]) -> Callable[[int], list[Edge]]:
     """Return a function that gives the edges of a file to or from the others, incoming edges first."""
-    view = case.corpus.view
+    view = ranking.corpus.view
     paths = {view.path(file) for file in files}
-    found = [edge for edge in case.dependencies.outgoing(sorted(paths)) if edge.target_path in paths]
+    found = [edge for edge in ranking.dependencies.outgoing(sorted(paths)) if edge.target_path in paths]
 
     def of(file: int) -> list[Edge]:
         path = view.path(file)

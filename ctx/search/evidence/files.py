@@ -13,7 +13,7 @@ from ctx.ranking.explain import CORRECTION
 from ctx.ranking.query import words_that_ask
 from ctx.ranking.query_terms import LEAST_SIMILAR, LITERAL, STEM, SYNONYM, SimilarWord, cosines, indexed_form
 from ctx.search.dependencies.types import Edge
-from ctx.search.evidence.case import Case
+from ctx.search.evidence.file_ranking import FileRanking
 from ctx.search.evidence.lexical import MOST_LINES, TermMatch, find_terms, lines_of_words, origin_in
 from ctx.search.evidence.reasons import reasons
 from ctx.search.evidence.types import Excerpt, FileHit, Symbol
@@ -30,7 +30,7 @@ _MOST_NEAR = 3
 
 
 def file_hit(
-    case: Case,
+    ranking: FileRanking,
     file: int,
     best_score: float,
     edges: Sequence[Edge] = (),
@@ -42,57 +42,59 @@ def file_hit(
     `edges` connect the file to other results; `past` is evidence from its history. `budget` is the maximum
     number of characters in the excerpts; None omits excerpts. Raises `Damaged`.
     """
-    ranked = case.by_file.get(file, [])
-    record = case.record(file)
-    rows = [one.hit.row for one in ranked][:_ROWS] or _best_rows(case, file)
-    chunks = [case.corpus.chunk(row) for row in rows]
+    ranked = ranking.by_file.get(file, [])
+    record = ranking.record(file)
+    rows = [one.hit.row for one in ranked][:_ROWS] or _best_rows(ranking, file)
+    chunks = [ranking.corpus.chunk(row) for row in rows]
     positions = [record.positions[chunk] for chunk in chunks]
-    texts = [case.text_of(file, position.start, position.end) for position in positions]
+    texts = [ranking.text_of(file, position.start, position.end) for position in positions]
     known = [
         (position.start_line, text)
         for position, text in zip(positions, texts, strict=True)
         if text is not None
     ]
-    weighted = [term for term, weight in zip(case.query.terms, case.query.weights, strict=True) if weight > 0]
-    lexical = find_terms(weighted, known) if known else _by_index(case, weighted, rows)
+    weighted = [
+        term for term, weight in zip(ranking.query.terms, ranking.query.weights, strict=True) if weight > 0
+    ]
+    lexical = find_terms(weighted, known) if known else _by_index(ranking, weighted, rows)
     parts = dict(ranked[0].parts) if ranked else {}
-    agreements = [one.hit.agreement for one in ranked] or case.signals.row_agreement[rows].tolist()
+    agreements = [one.hit.agreement for one in ranked] or ranking.signals.row_agreement[rows].tolist()
     agreement = max(agreements, default=0.0)
-    flags = int(case.corpus.view.file_flags[file])
+    flags = int(ranking.corpus.view.file_flags[file])
     is_test = bool(flags & path_flags.TEST) or all(record.tests[chunk] for chunk in chunks)
     evidence: list[Mapping[str, Any]] = [_lexical(found) for found in lexical]
-    evidence += _near_words(case, {one.term.hash for one in lexical}, known)
-    evidence += _symbols(case, record, chunks, weighted)
-    evidence += _path(case, file, weighted)
+    evidence += _near_words(ranking, {one.term.hash for one in lexical}, known)
+    evidence += _symbols(ranking, record, chunks, weighted)
+    evidence += _path(ranking, file, weighted)
     if agreement:
         evidence.append({"kind": "vector", "agreement": round(agreement, 4)})
     evidence += _dependencies(edges)
-    asked = bool(case.query.requested & path_flags.TEST)
+    asked = bool(ranking.query.requested & path_flags.TEST)
     if is_test or asked:
         evidence.append(
             {
                 "kind": "test_intent",
                 "asked": asked,
                 "isTest": is_test,
-                "matchedConcepts": words_that_ask(case.text, path_flags.TEST) if asked else [],
+                "matchedConcepts": words_that_ask(ranking.text, path_flags.TEST) if asked else [],
             }
         )
     if CORRECTION in parts:
         evidence.append(
-            {"kind": "history", "rankedWith": case.ranked_with, "value": round(parts[CORRECTION], 6)}
+            {"kind": "history", "rankedWith": ranking.ranked_with, "value": round(parts[CORRECTION], 6)}
         )
     evidence += past
     excerpts, left_out = _excerpts(record, chunks, texts, budget)
-    blob, language = case.key(file)
+    blob, language = ranking.key(file)
     return FileHit(
-        path=os.fsdecode(case.corpus.view.path(file)),
+        path=os.fsdecode(ranking.corpus.view.path(file)),
         language=language or None,
         blob=blob.hex(),
         is_test=is_test,
         score=round(logistic(ranked[0].margin) / best_score, 6) if ranked and best_score else 0.0,
         margin=ranked[0].margin if ranked else 0.0,
         contributions=parts,
-        reasons=reasons(case.corpus.view.path(file), evidence, parts),
+        reasons=reasons(ranking.corpus.view.path(file), evidence, parts),
         evidence=tuple(evidence),
         symbols=_listed(record, chunks),
         excerpts=excerpts,
@@ -109,23 +111,23 @@ def similar_words_of(hits: Iterable[FileHit]) -> Iterator[SimilarWord]:
                 yield found, one["source"], one["similarity"]
 
 
-def best_score(case: Case) -> float:
+def best_score(ranking: FileRanking) -> float:
     """Return the score of the best file, in 0..1; 0 if there are no results."""
-    return max((logistic(rows[0].margin) for rows in case.by_file.values()), default=0.0)
+    return max((logistic(rows[0].margin) for rows in ranking.by_file.values()), default=0.0)
 
 
-def _best_rows(case: Case, file: int) -> list[int]:
+def _best_rows(ranking: FileRanking, file: int) -> list[int]:
     """Return the rows of an unranked file with the most evidence."""
-    rows = np.array(case.corpus.rows_of(int(case.corpus.file_document[file])))
-    value = case.signals.row_words[rows] + case.signals.row_names[rows]
-    order = np.lexsort((rows, -case.signals.row_agreement[rows], -value))
+    rows = np.array(ranking.corpus.rows_of(int(ranking.corpus.file_document[file])))
+    value = ranking.signals.row_words[rows] + ranking.signals.row_names[rows]
+    order = np.lexsort((rows, -ranking.signals.row_agreement[rows], -value))
     best: list[int] = rows[order][:_ROWS].tolist()
     return best
 
 
-def _by_index(case: Case, terms: Sequence[Term], rows: Sequence[int]) -> list[TermMatch]:
+def _by_index(ranking: FileRanking, terms: Sequence[Term], rows: Sequence[int]) -> list[TermMatch]:
     """Return the terms that the index has for rows; only the stem is known, not the word."""
-    found = case.corpus.find(np.array([term.hash for term in terms], dtype=np.int64))
+    found = ranking.corpus.find(np.array([term.hash for term in terms], dtype=np.int64))
     here = {
         terms[term].hash
         for term, row in zip(found.term.tolist(), found.row.tolist(), strict=True)
@@ -149,12 +151,16 @@ def _of_term(kind: str, term: Term, origin: str) -> dict[str, Any]:
     }
 
 
-def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
+def _near_words(
+    ranking: FileRanking, found: set[int], texts: Sequence[tuple[int, str]]
+) -> list[dict[str, Any]]:
     """Return words of the texts that are similar to question words that do not occur there otherwise.
 
     Text embeddings are built from word vectors, so these words account for the vector agreement.
     """
-    missing = [term for term in (case.query.terms[at] for at in case.query.words) if term.hash not in found]
+    missing = [
+        term for term in (ranking.query.terms[at] for at in ranking.query.words) if term.hash not in found
+    ]
     if not missing or not texts:
         return []
     places = lines_of_words(texts)
@@ -176,10 +182,10 @@ def _near_words(case: Case, found: set[int], texts: Sequence[tuple[int, str]]) -
 
 
 def _symbols(
-    case: Case, record: Record, chunks: Sequence[int], terms: Sequence[Term]
+    ranking: FileRanking, record: Record, chunks: Sequence[int], terms: Sequence[Term]
 ) -> list[dict[str, Any]]:
     """Return evidence for names that the chunks define and that match words of the question."""
-    asked = set(tokens(case.text))
+    asked = set(tokens(ranking.text))
     wanted = {term.hash: term for term in terms if term.origin != IDENTIFIER}
     items: dict[str, dict[str, Any]] = {}
     for chunk in chunks:
@@ -202,11 +208,11 @@ def _symbols(
     return list(items.values())[:_MOST_SYMBOLS]
 
 
-def _path(case: Case, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
+def _path(ranking: FileRanking, file: int, terms: Sequence[Term]) -> list[dict[str, Any]]:
     """Return evidence for path words that match the question, literally or by similarity."""
-    path = case.corpus.view.path(file).decode("utf-8", "replace")
+    path = ranking.corpus.view.path(file).decode("utf-8", "replace")
     own = list(dict.fromkeys(word for token in tokens(path) for word in words_of(token)))
-    plain = [case.query.terms[place] for place in case.query.words]
+    plain = [ranking.query.terms[place] for place in ranking.query.words]
     items: list[dict[str, Any]] = []
     left = []
     for term in terms:

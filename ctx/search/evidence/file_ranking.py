@@ -1,45 +1,60 @@
-"""State of one question in one tree: the ranked rows, and access to records and texts."""
+"""The ranked files of one question in one tree, with access to their records and texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged
-from ctx.ranking.corpus import Corpus
-from ctx.ranking.explain import Explained
-from ctx.ranking.query import Query
+from ctx.ranking.explain import Explained, explain
+from ctx.ranking.query import Query, prepare
+from ctx.ranking.ranker import adapt
 from ctx.ranking.signals import Signals, read_signals
-from ctx.search.dependencies.edges import Dependencies
+from ctx.search.hits import corpus_of
+from ctx.search.opening import OpenedTree
+from ctx.storage.arrays import Bools
 from ctx.storage.records import Record, decode_record
-from ctx.storage.views.segments import Key, Records
+from ctx.storage.views.segments import Key
 from ctx.text.contents import to_text
 
+if TYPE_CHECKING:
+    from ctx.search.session import SearchSession
 
-class Case:
-    """A question in a tree. `query` is adapted to it; `explained` are its ranked rows, best first."""
+
+class FileRanking:
+    """The best rows for a question in an opened tree, best first, by file.
+
+    `query` is adapted to the tree.
+    """
 
     def __init__(
         self,
-        corpus: Corpus,
-        query: Query,
+        session: SearchSession,
+        opened: OpenedTree,
         text: str,
-        explained: Sequence[Explained],
-        records: Records,
-        read: Callable[[bytes], bytes],
-        ranked_with: str | None = None,
+        rows: int,
+        allowed: Bools | None = None,
+        query: Query | None = None,
+        most_files: int | None = None,
     ) -> None:
+        """Rank the best `rows` rows among the allowed files.
+
+        `allowed` is (files,) bool, or None for all files. `query` defaults to the query made from `text`;
+        `most_files` as in `explain`.
+        """
+        corpus, tuning = corpus_of(opened.view), session.tuning
+        query = prepare(text) if query is None else query
         self.corpus = corpus
-        self.query = query
+        self.query = adapt(query, corpus, tuning)
         self.text = text
-        self.ranked_with = ranked_with
+        self.ranked_with = tuning.name
         self.by_file: dict[int, list[Explained]] = {}
-        for one in explained:
+        for one in explain(corpus, query, allowed, rows, tuning=tuning, most_files=most_files):
             self.by_file.setdefault(one.hit.file, []).append(one)
-        self._records = records
-        self._read = read
+        self.dependencies = session.dependencies(opened.view)
+        self._records = partial(session.record, opened.view)
+        self._read = session.reader.read_blob
         self._blobs: dict[bytes, bytes | None] = {}
-        self.dependencies = Dependencies(corpus, read, records)
 
     @cached_property
     def signals(self) -> Signals:
