@@ -11,6 +11,8 @@ import pytest
 from repositories import Repo
 
 from ctx.errors import CtxError, NotARepository, NothingCommitted, UnknownRevision
+from ctx.git.location import locate
+from ctx.git.process import OF_ONE_REPOSITORY
 from ctx.git.repository import Repository, open_repository
 
 MakeRepo = Callable[..., Repo]
@@ -258,3 +260,15 @@ def test_odd_commits(repo: Repo, opened: Repository) -> None:
     info = opened.commit_info(bytes.fromhex(oid.decode()))
     assert (info.author_name, info.author_time, info.committer_time) == ("J\xf6rg", 1, 0)
     assert info.subject == "caf\xe9 au lait"
+
+
+def test_heads_are_those_of_the_located_repository(
+    make_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = make_repo("one"), make_repo("other")
+    commit = one.commit({"a": "1"})
+    other.commit({"a": "2"})
+    location = locate(str(one.path), OF_ONE_REPOSITORY)
+    monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
+    with Repository(location) as repository:
+        assert repository.tips() == {commit}
