@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ctx.git.worktree import WorkTree
 
 
-class Uncommitted:
+class UncommittedStates:
     """The last uncommitted state requested, and earlier ones that answers still read."""
 
     def __init__(self, repository: Repository) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ctx.git.repository import Repository
 from ctx.git.revisions import BRANCH, REVISION, Resolution, resolve
-from ctx.search.overlay import Uncommitted
+from ctx.search.overlay import UncommittedStates
 from ctx.session import Session, take_shared
 from ctx.text.contents import MISSING
 from ctx.types import Answer, Hit, RankedHits
@@ -37,7 +37,7 @@ class SearchSession(Session):
     def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
         """Open the repository that contains `path`, or take an open one, which is closed with the index."""
         super().__init__(path, repository=repository)
-        self.uncommitted = Uncommitted(self.repository)
+        self.uncommitted = UncommittedStates(self.repository)
         self._joined: Joined | None = None
         self._joined_before: weakref.WeakSet[Joined] = weakref.WeakSet()
 

@@ -213,8 +213,8 @@ def test_the_log_has_each_commit_and_trigger_once(store: Store) -> None:
         snapshots.add_to_log(b"t" * 20, one)
     found = snapshots.log(b"t" * 20)
     assert [(one.commit, one.created_at, one.trigger) for one in found] == [
-        (b"c" * 20, 6, "manual"),
-        (b"c" * 20, 6, "hook"),
+        ("cc" * 20, 6, "manual"),
+        ("cc" * 20, 6, "hook"),
         (None, 6, "manual"),
     ]
     assert snapshots.log(b"x" * 20) == []
