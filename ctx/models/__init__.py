@@ -1,5 +1,5 @@
-"""Models on other machines: embedders, rerankers and query expansion, all over HTTP and all off by default.
+"""The embedded model, and clients of model services: embedders, rerankers and chat models over HTTP.
 
-The user's configuration alone determines what is sent where. It is announced before the first byte, and
-recorded (`ctx.models.ledger`).
+Services are off by default. The user's configuration alone determines the data and the hosts. A notice is
+shown before the first byte, and the data is counted (`ctx.models.ledger`).
 """

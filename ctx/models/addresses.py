@@ -50,6 +50,6 @@ def refuse_clear_text(url: str, settings: Settings) -> None:
     if scheme == "https" or is_loopback(url) or settings.get_bool("ctx.allowInsecure", False):
         return
     raise CtxError(
-        f"{url} is not asked: it is another machine, and with http:// your text and keys would be sent "
+        f"{url} is refused: it is another machine, and with http:// your text and keys would be sent "
         "unencrypted. Use https://, or permit it: `git config ctx.allowInsecure true`"
     )

@@ -11,11 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ctx.models.precision import BIT, is_same_answer, truncated
-
-Floats = npt.NDArray[np.float32]
+from ctx.models.precision import BIT, Vectors, is_same_answer, truncated
 
 VERSION = "1"
 """Part of the descriptor; change it with the texts."""
@@ -47,8 +44,8 @@ class Reference(NamedTuple):
     The centre is zero unless vectors are stored as bits.
     """
 
-    probe: Floats
-    centre: Floats
+    probe: Vectors
+    centre: Vectors
 
     def agrees(self, other: Reference) -> bool:
         """Return True if vectors stored with both references are comparable."""
@@ -57,7 +54,7 @@ class Reference(NamedTuple):
         return is_same_answer(self.probe, other.probe) and (without or is_same_answer(*centres))
 
 
-def centred(vectors: Floats, reference: Reference, precision: str) -> Floats:
+def centred(vectors: Vectors, reference: Reference, precision: str) -> Vectors:
     """Return unit vectors (n, dimensions) as stored and compared; for bits, orthogonal to the centre.
 
     Only the direction of the centre is used, so a model without a common direction loses little.
@@ -65,5 +62,5 @@ def centred(vectors: Floats, reference: Reference, precision: str) -> Floats:
     if precision != BIT:
         return vectors
     direction = truncated(reference.centre[None], vectors.shape[1])[0]
-    across: Floats = truncated(vectors - np.outer(vectors @ direction, direction), vectors.shape[1])
+    across: Vectors = truncated(vectors - np.outer(vectors @ direction, direction), vectors.shape[1])
     return across

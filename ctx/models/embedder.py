@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding, ServiceFailed
 from ctx.git.repository import Repository
@@ -18,7 +17,7 @@ from ctx.models.centre import TEXTS, Reference
 from ctx.models.document_text import text_hash, with_path
 from ctx.models.http import Service, TooLarge, TooSlow
 from ctx.models.ledger import Ledger
-from ctx.models.precision import BIT, is_same_answer, truncated
+from ctx.models.precision import BIT, Vectors, is_same_answer, truncated
 from ctx.models.presets import DIALECTS, JINA, OLLAMA, OPENAI, TEI, VOYAGE
 from ctx.models.settings import EmbedderSettings
 from ctx.text.pluralize import pluralize
@@ -27,7 +26,6 @@ PROBE = "def probe(text):\n    return 'git-ctx asks whether it is still the same
 _CHARACTERS = 3
 """Characters of code for each token, estimated; for truncating texts."""
 _SHORTEST = 64
-Floats = npt.NDArray[np.float32]
 
 
 class EmbeddingService(Service):
@@ -53,7 +51,7 @@ class EmbeddingService(Service):
         options = {"at_once": settings.concurrency} | options
         super().__init__(repository, ledger, url, purpose, content, **options)
 
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of documents, not centred, (n, dimensions) float32 of unit length.
 
         Raises `ServiceFailed`, also for an answer without such vectors.
@@ -61,13 +59,13 @@ class EmbeddingService(Service):
         prefix = self.settings.document_prefix
         return self._embed([prefix + text for text in texts], self.settings.document_task)
 
-    def embed_query(self, text: str, scope: str = "") -> Floats:
+    def embed_query(self, text: str, scope: str = "") -> Vectors:
         """Return the vector (dimensions,) of a query with its instruction; `scope` is a directory."""
         settings = self.settings
         query = with_path(scope, text, settings.path_cap) if scope and settings.path_header else text
         if settings.instruction:
             query = f"Instruct: {settings.instruction}\nQuery: {query}"
-        vector: Floats = self._embed([settings.query_prefix + query], settings.query_task)[0]
+        vector: Vectors = self._embed([settings.query_prefix + query], settings.query_task)[0]
         return vector
 
     def check(self, known: Reference | None) -> Reference:
@@ -81,13 +79,13 @@ class EmbeddingService(Service):
             return Reference(found[0], centre)
         if not is_same_answer(known.probe, found[0]):
             raise ServiceFailed(
-                f"{self.url} does not answer as when this index was made: another model is behind "
-                f"the name {settings.model!r}. Give it another name in ctx.embedder.model, or forget "
-                "what was made with it: `git ctx gc --drop-descriptor NAME` (`git ctx status` has the name)"
+                f"{self.url} does not answer as it did when this index was made: another model has "
+                f"the name {settings.model!r}. Give it another name in ctx.embedder.model, or remove "
+                "its vectors: `git ctx gc --drop-descriptor NAME` (`git ctx status` has the name)"
             )
         return known
 
-    def _embed(self, texts: Sequence[str], task: str) -> Floats:
+    def _embed(self, texts: Sequence[str], task: str) -> Vectors:
         """Embed in one request, or in several if the service rejects the size or is too slow."""
         most = self._most
         if len(texts) > most:
@@ -105,7 +103,7 @@ class EmbeddingService(Service):
                 return np.concatenate([self._embed(texts[:half], task), self._embed(texts[half:], task)])
             return self._embed_truncated(texts[0], task, error)
 
-    def _embed_truncated(self, text: str, task: str, error: TooLarge) -> Floats:
+    def _embed_truncated(self, text: str, task: str, error: TooLarge) -> Vectors:
         """Return the vector of a truncated text; truncate repeatedly until the service accepts it."""
         limit = min(len(text) // 2, self.settings.context * _CHARACTERS)
         while limit >= _SHORTEST:
@@ -116,9 +114,11 @@ class EmbeddingService(Service):
                 continue
             self.truncated.add(text_hash(text.removeprefix(self.settings.document_prefix)))
             return found
-        raise ServiceFailed(f"{self.url} takes not even {len(text):,} characters: {error}") from error
+        raise ServiceFailed(
+            f"{self.url} rejects a text of {len(text):,} characters even if truncated: {error}"
+        ) from error
 
-    def _request(self, texts: Sequence[str], task: str) -> Floats:
+    def _request(self, texts: Sequence[str], task: str) -> Vectors:
         """Return the first `dimensions` of the vectors of texts; checks the answer."""
         settings = self.settings
         body = request(settings, texts, task)
@@ -129,16 +129,16 @@ class EmbeddingService(Service):
             raise ServiceFailed(f"{self.url} did not answer with vectors: {error}") from error
         problem = None
         if vectors.ndim != 2 or len(vectors) != len(texts):
-            problem = f"gave {pluralize(len(vectors), 'vector')} for {pluralize(len(texts), 'text')}"
+            problem = f"returned {pluralize(len(vectors), 'vector')} for {pluralize(len(texts), 'text')}"
         elif vectors.shape[1] < settings.dimensions:
             problem = (
-                f"gives vectors of {pluralize(vectors.shape[1], 'number')}, "
-                f"ctx.embedder.dimensions says {settings.dimensions}"
+                f"returned vectors of {pluralize(vectors.shape[1], 'number')}, but "
+                f"ctx.embedder.dimensions is {settings.dimensions}"
             )
         elif not np.isfinite(vectors).all():
-            problem = "gave a vector that holds no numbers (NaN or infinity)"
+            problem = "returned a vector with NaN or infinity"
         elif not np.abs(vectors[:, : settings.dimensions]).max(axis=1, initial=0.0).all():
-            problem = "gave a vector of zeros"
+            problem = "returned a vector of zeros"
         if problem:
             raise ServiceFailed(f"{self.url} {problem}")
         return truncated(vectors, settings.dimensions)
@@ -162,7 +162,7 @@ def request(settings: EmbedderSettings, texts: Sequence[str], task: str) -> dict
 
 
 @Decoding("an answer")
-def vectors_of(answer: Any, dialect: str) -> Floats:
+def vectors_of(answer: Any, dialect: str) -> Vectors:
     """Return the vectors of an answer, (n, width). Raises `Damaged` for an answer without any."""
     if dialect == TEI:
         rows = answer

@@ -1,4 +1,4 @@
-"""The remote model of a repository: its descriptor, its stored vectors and its client."""
+"""The model of an embedding service in one repository: its descriptor, stored vectors and client."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class Service:
                         variable = secrets.variable_for(self._purpose)
                         failure += f"; `git ctx model login --url {self.url}` sets the key, or {variable}"
                     elif answer.status in _TRANSIENT and wait > 1:
-                        failure += f"; it asks to wait {wait:,.0f} seconds"
+                        failure += f"; it requests a delay of {wait:,.0f} seconds"
                     raise ServiceFailed(f"{self.url} failed: {failure}")
                 if answer.status == 429:
                     with self._gate:
@@ -236,7 +236,7 @@ class Service:
             if attempt < len(waits):
                 self._sleep(min(wait, max(self._budget.left(), 0.0)))
         if not tries:
-            failure = "it was not asked, since the time for models was over (ctx.modelTimeout)"
+            failure = "no request was sent, because the time for models was over (ctx.modelTimeout)"
         elif self._budget.left() <= 0:
             failure += f"; a search waits {self._budget.seconds:g} seconds (ctx.modelTimeout)"
         else:
@@ -255,7 +255,7 @@ class Service:
         most = min(_LARGEST_ANSWER, (texts + 1) * _LARGEST_PER_TEXT)
         with self._slots:
             if self._stopped.is_set():
-                raise ServiceFailed(f"{self.url} was asked no more, since this run ends")
+                raise ServiceFailed(f"{self.url} got no more requests, because this run ends")
             limit = min(self._timeout, self._budget.left())
             if limit <= 0:
                 raise _TimedOut
@@ -328,7 +328,7 @@ class _Exchange(threading.Thread):
         if encoding in ("gzip", "x-gzip", "deflate"):
             unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
         elif encoding not in ("", "identity"):
-            raise ServiceFailed(f"{self._request.url} answered in an encoding that was not asked for")
+            raise ServiceFailed(f"{self._request.url} answered in an encoding that was not requested")
         received = size = 0
         for piece in response.iter_raw():
             if self._is_abandoned:
@@ -375,7 +375,7 @@ def _client(url: str, settings: Settings) -> httpx.Client:
         transport = httpx.HTTPTransport(verify=verify) if is_local else None
         return httpx.Client(proxy=proxy or None, verify=verify, transport=transport, follow_redirects=False)
     except (OSError, ValueError) as error:
-        raise CtxError(f"{url} cannot be asked: {error} (http.proxy, http.sslCAInfo)") from error
+        raise CtxError(f"{url} cannot be used: {error} (http.proxy, http.sslCAInfo)") from error
 
 
 def _json(answer: _Answer, url: str) -> Any:
@@ -383,7 +383,9 @@ def _json(answer: _Answer, url: str) -> Any:
         with Decoding("an answer"):
             return json.loads(answer.content)
     except Damaged:
-        raise ServiceFailed(f"{url} did not answer with JSON: is it the address of a service?") from None
+        raise ServiceFailed(
+            f"{url} did not answer with JSON: is it the address of a model service?"
+        ) from None
 
 
 def _message(answer: _Answer) -> str:

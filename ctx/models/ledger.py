@@ -64,7 +64,7 @@ class Ledger:
             }
         if (host, purpose) not in self._announced:
             self._announced.add((host, purpose))
-            _note(f"{content} will be sent to {host} ({purpose}); `git ctx privacy` tells how much")
+            _note(f"{content} will be sent to {host} ({purpose}); `git ctx model privacy` shows the totals")
 
     def add(self, url: str, purpose: str, size: int, texts: int) -> None:
         """Count one request. A killed process loses at most the counts of its last second."""
@@ -89,7 +89,7 @@ class Ledger:
             for sent in pending.values():
                 append_line(self._path, _line(sent), _open)
         except OSError as error:
-            _note(f"what was sent cannot be written down in {self._path}: {error.strerror}")
+            _note(f"the ledger of sent data in {self._path} cannot be written: {error.strerror}")
 
     def read(self) -> list[Sent]:
         """Return the sums by repository, host and purpose; unreadable lines are skipped."""

@@ -1,4 +1,4 @@
-"""Storage formats of the vectors of a remote model, and their comparison with a query.
+"""Storage formats of the vectors of a model service, and their comparison with a query.
 
 `bit`: one bit a dimension, 1 if at or above zero. `int8`: the unit vector times 127 over its largest
 component, so that its length has to be divided out. `f16` and `f32`: IEEE 754, little-endian. Scores of
@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import UsageError
-from ctx.storage.arrays import highest
 from ctx.storage.vectors import BITS_A_DIMENSION
 
 BIT, INT8, F16, F32 = "bit", "int8", "f16", "f32"
-
-Floats = npt.NDArray[np.float32]
+Vectors = npt.NDArray[np.float32]
 
 _BLOCK = 1 << 18
 """Components of stored vectors that are converted to float32 at once, to bound the memory."""
@@ -40,15 +38,15 @@ def is_absolute(precision: str) -> bool:
     return precision != BIT
 
 
-def truncated(vectors: Floats, dimensions: int) -> Floats:
+def truncated(vectors: Vectors, dimensions: int) -> Vectors:
     """Return the first dimensions of each vector at unit length (Matryoshka, Kusupati et al. 2022)."""
     kept = vectors[:, :dimensions].astype(np.float64)
     lengths = np.sqrt(np.square(kept).sum(axis=1, keepdims=True))
-    scaled: Floats = (kept / np.maximum(lengths, 1e-12)).astype(np.float32)
+    scaled: Vectors = (kept / np.maximum(lengths, 1e-12)).astype(np.float32)
     return scaled
 
 
-def encode_vectors(vectors: Floats, precision: str) -> npt.NDArray[np.uint8]:
+def encode_vectors(vectors: Vectors, precision: str) -> npt.NDArray[np.uint8]:
     """Return unit vectors (n, dimensions) in stored form, (n, bytes) uint8."""
     if precision == BIT:
         bits: npt.NDArray[np.uint8] = np.packbits(vectors >= 0, axis=1)
@@ -63,7 +61,7 @@ def encode_vectors(vectors: Floats, precision: str) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(stored).view(np.uint8).reshape(len(vectors), -1)
 
 
-def similarities(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -> Floats:
+def similarities(stored: npt.NDArray[np.uint8], query: Vectors, precision: str) -> Vectors:
     """Return cosines of stored vectors (n, bytes) with a unit query (dimensions,), as (n,) in -1..1.
 
     The comparison with bits is asymmetric: the query keeps its numbers, and each bit counts as plus or minus
@@ -75,18 +73,18 @@ def similarities(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -
     return np.clip(found, -1.0, 1.0, out=found)
 
 
-def _cosines(stored: npt.NDArray[np.uint8], query: Floats, precision: str) -> Floats:
+def _cosines(stored: npt.NDArray[np.uint8], query: Vectors, precision: str) -> Vectors:
     if precision == BIT:
         signs = np.unpackbits(stored, axis=1).astype(np.float32)
         # A bit b counts as 2b - 1.
-        of_signs: Floats = (2.0 * (signs @ query) - query.sum()) / np.sqrt(len(query))
+        of_signs: Vectors = (2.0 * (signs @ query) - query.sum()) / np.sqrt(len(query))
         return of_signs
     if precision == INT8:
         whole = stored.view(np.int8).astype(np.float32)
         lengths = np.sqrt(np.einsum("ij,ij->i", whole, whole))
-        of_whole: Floats = (whole @ query) / np.maximum(lengths, 1e-12)
+        of_whole: Vectors = (whole @ query) / np.maximum(lengths, 1e-12)
         return of_whole
-    numbers: Floats = stored.view("<f2" if precision == F16 else "<f4").astype(np.float32, copy=False)
+    numbers: Vectors = stored.view("<f2" if precision == F16 else "<f4").astype(np.float32, copy=False)
     return numbers @ query
 
 
@@ -97,7 +95,7 @@ def _blocks(count: int, width: int) -> Iterator[slice]:
 
 
 def roughly(
-    stored: npt.NDArray[np.uint8], query: Floats, precision: str
+    stored: npt.NDArray[np.uint8], query: Vectors, precision: str
 ) -> npt.NDArray[np.int64] | npt.NDArray[np.float32]:
     """Return fast approximate similarities (n,), higher is nearer, for the selection of candidates.
 
@@ -105,23 +103,14 @@ def roughly(
     """
     if precision != BIT:
         return similarities(stored, query, precision)
-    wanted = np.packbits(query >= 0)
+    bits = np.packbits(query >= 0)
     is_wide = stored.shape[1] % 8 == 0
     distances = np.empty(len(stored), dtype=np.int64)
     for rows in _blocks(len(stored), stored.shape[1]):
         block = np.ascontiguousarray(stored[rows])
-        differing = block.view("<u8") ^ wanted.view("<u8") if is_wide else block ^ wanted
+        differing = block.view("<u8") ^ bits.view("<u8") if is_wide else block ^ bits
         np.negative(np.bitwise_count(differing).sum(axis=1, dtype=np.int64), out=distances[rows])
     return distances
-
-
-def nearest(
-    stored: npt.NDArray[np.uint8], query: Floats, precision: str, count: int
-) -> npt.NDArray[np.int64]:
-    """Return the indices of the approximately nearest `count` vectors, and of ties with the last one."""
-    if len(stored) <= count:
-        return np.arange(len(stored))
-    return highest(roughly(stored, query, precision), count)
 
 
 def are_vectors(stored: bytes, dimensions: int, precision: str) -> bool:
@@ -133,12 +122,12 @@ def are_vectors(stored: bytes, dimensions: int, precision: str) -> bool:
     return bool(np.isfinite(rows).all() and rows.any(axis=1).all())
 
 
-def is_same_answer(one: Floats, other: Floats) -> bool:
+def is_same_answer(one: Vectors, other: Vectors) -> bool:
     """Return True if two unit vectors (dimensions,) can be answers of one model to one text."""
     return len(one) == len(other) and float(one @ other) >= _SAME
 
 
-def agree(stored: npt.NDArray[np.uint8], vectors: Floats, precision: str) -> bool:
+def agree(stored: npt.NDArray[np.uint8], vectors: Vectors, precision: str) -> bool:
     """Return True if stored vectors (n, bytes) match the current `vectors` (n, dimensions) of a model.
 
     Rotating a vector by the angle that `is_same_answer` allows changes a share of its bits that is about the

@@ -52,7 +52,7 @@ def key_for(repository: Repository, purpose: str, url: str) -> str | None:
 def _sendable(key: str, source: str) -> str:
     # The HTTP library would show an invalid key in its error.
     if not key.isascii() or not key.isprintable():
-        raise CtxError(f"the key from {source} has characters that no HTTP header may have")
+        raise CtxError(f"the key from {source} has characters that are not allowed in an HTTP header")
     return key
 
 
@@ -61,11 +61,11 @@ def remember(repository: Repository, url: str, key: str) -> None:
     helpers = repository.run("config", "--get-urlmatch", "credential.helper", url)
     if helpers.returncode or not helpers.stdout.strip():
         raise CtxError(
-            "git has no credential helper that could keep the key: set one (`git config --global "
-            f"credential.helper …`, see gitcredentials(7)), or give the key in {VARIABLE}"
+            "git has no credential helper to store the key: set one (`git config --global "
+            f"credential.helper …`, see gitcredentials(7)), or set the key in {VARIABLE}"
         )
     if _credential(repository, "approve", url, key).returncode:
-        raise CtxError("git's credential helper did not take the key")
+        raise CtxError("git's credential helper did not accept the key")
 
 
 def forget(repository: Repository, url: str) -> None:

@@ -1,4 +1,4 @@
-"""Settings of the remote models of a repository, from `git config`."""
+"""Settings of the model services of a repository, from `git config`."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
     preset = PRESETS[name] if name else Preset("")
     model = settings.get("ctx.embedder.model") or preset.model
     if not model:
-        raise UsageError("an embedder needs ctx.embedder.model, or ctx.embedder.preset, beside its address")
+        raise UsageError("an embedder needs ctx.embedder.model or ctx.embedder.preset besides its address")
     dialect = _one_of(settings, "ctx.embedder.dialect", DIALECTS, preset.dialect)
     dimensions = _number(settings, "ctx.embedder.dimensions", preset.dimensions, 0)
     if not dimensions:
-        raise UsageError(f"ctx.embedder.dimensions has to say how many numbers a vector of {model} has")
+        raise UsageError(f"ctx.embedder.dimensions must be the number of dimensions of a vector of {model}")
     precision = settings.get("ctx.embedder.precision") or BIT
     check_form(dimensions, precision)
 
@@ -163,19 +163,19 @@ def address(url: str) -> str:
     """
     shown = "what is configured" if "@" in url else repr(url)
     if not re.match(r"https?://[^/]", url):
-        raise UsageError(f"{shown} is no address: it has to begin with http:// or https://")
+        raise UsageError(f"{shown} is not an address: it must begin with http:// or https://")
     host = re.split(r"[/?#]", url, maxsplit=3)[2]
     if "@" in host:
-        raise UsageError("an address must not hold a name or a password: `git ctx model login` keeps them")
+        raise UsageError("an address must not contain a name or a password: use `git ctx model login`")
     if not url.isprintable() or " " in url or not _HOST.fullmatch(host) or not origin(url)[1]:
-        raise UsageError(f"{shown} is no address: it has to name a host, and a port if need be")
+        raise UsageError(f"{shown} is not an address: it must name a host, with or without a port")
     return url.rstrip("/")
 
 
 def _one_of(settings: Settings, key: str, values: Collection[str], default: str) -> str:
     value = settings.get(key) or default
     if value and value not in values:
-        raise UsageError(f"{key} is {value!r}; there are {', '.join(values)}")
+        raise UsageError(f"{key} is {value!r}; it must be one of {', '.join(values)}")
     return value
 
 
@@ -184,7 +184,7 @@ def _number(settings: Settings, key: str, default: int, least: int) -> int:
     if value is None:
         return default
     if not value.isascii() or not value.isdigit() or int(value) < least:
-        raise UsageError(f"{key} is {value!r}: a whole number from {least} on is needed")
+        raise UsageError(f"{key} is {value!r}: it must be a whole number of at least {least}")
     return int(value)
 
 
@@ -193,5 +193,5 @@ def _decimal(settings: Settings, key: str, default: float, most: float) -> float
     if value is None:
         return default
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{0,9})?|\.[0-9]{1,9}", value) or float(value) > most:
-        raise UsageError(f"{key} is {value!r}: a number from 0 to {most:g} is needed")
+        raise UsageError(f"{key} is {value!r}: it must be a number from 0 to {most:g}")
     return float(value)

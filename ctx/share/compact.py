@@ -1,4 +1,4 @@
-"""Compaction: replace the shared ref by a commit without history that holds only the wanted snapshots.
+"""Compaction: replace the shared ref by a commit without history that has only the selected snapshots.
 
 Only compaction removes data from a remote. It replaces exactly the tip that it read.
 """

@@ -66,7 +66,7 @@ def tree_path(descriptor: str, tree: bytes) -> str:
 
 
 def probe_path(descriptor: str) -> str:
-    """Return the path of a remote model's embeddings of fixed texts."""
+    """Return the path of a model's embeddings of fixed texts."""
     return f"{SNAPSHOTS}/{descriptor}/{PROBE}"
 
 
@@ -104,7 +104,7 @@ def encode_shared(name: bytes, payload: bytes) -> bytes:
 def decode_shared(name: bytes, data: bytes) -> bytes:
     """Return the payload of a file under the ref. Raises `Damaged`, also above `LARGEST_BLOB`."""
     if len(data) > LARGEST_BLOB:
-        raise Damaged(f"it has {len(data):,} bytes, {LARGEST_BLOB:,} are the most")
+        raise Damaged(f"it has {len(data):,} bytes, more than {LARGEST_BLOB:,}")
     return decode_object(name.hex(), data, LARGEST_BLOB)
 
 
@@ -125,7 +125,7 @@ def decode_published(tree: bytes, data: bytes) -> Published:
         and all(map(_is_number, [partition, at, *times]))
         and all(isinstance(commit, bytes) for commit, _ in found.commits)
     ):
-        raise Damaged("a snapshot holds a value of a wrong type")
+        raise Damaged("a snapshot has a value of a wrong type")
     return found
 
 

@@ -104,8 +104,8 @@ def push(
         for layer in layers:
             if layer.model is not None and layer.snapshots.covered(tree) is None:
                 raise CtxError(
-                    f"another process is having {report.revision} embedded by {layer.model_name}: push again "
-                    "when it is done"
+                    f"another process embeds {report.revision} with {layer.model_name}: push again "
+                    "when it has finished"
                 )
         commits = trees.setdefault(tree, [])
         if report.commit:

@@ -41,7 +41,7 @@ def find_remote(repository: Repository, wanted: str | None) -> Remote:
             )
     elif wanted not in known and not _is_address(repository, wanted):
         names = ", ".join(known) or "none"
-        raise UsageError(f"there is no remote '{wanted}' (known: {names}); an address or a path would do too")
+        raise UsageError(f"there is no remote '{wanted}' (known: {names}); an address or a path works too")
     repository.settings.refuse_offline(f"the remote '{wanted}'")
     slug = wanted
     if not _PLAIN.fullmatch(wanted):

@@ -29,7 +29,8 @@ import numpy.typing as npt
 import ctx
 from ctx.chunking.normalise import embedded_text
 from ctx.models.centre import TEXTS, Reference, centred
-from ctx.models.precision import encode_vectors, nearest, similarities, truncated
+from ctx.models.precision import encode_vectors, roughly, similarities, truncated
+from ctx.storage.arrays import highest
 from ctx.storage.records import decode_record
 from ctx.storage.vectors import vector_bytes
 from ctx.text.contents import to_text
@@ -121,7 +122,7 @@ def recalls(
     found = coarse = 0
     for query, cut in zip(queries, asked, strict=True):
         wanted = best(documents @ query)
-        pool = nearest(stored, cut, precision, POOL)
+        pool = highest(roughly(stored, cut, precision), POOL)
         scores = similarities(stored[pool], cut, precision)
         order = np.argsort(-scores, kind="stable")[:CUT]
         found += len(wanted & set(pool[order].tolist()))

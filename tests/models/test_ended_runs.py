@@ -61,7 +61,7 @@ def test_what_is_under_way_when_a_run_is_told_to_end_is_kept(
     told_to_end.set()
     _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert command != ("index",) or b"what is done is kept" in told
+    assert command != ("index",) or b"the next `git ctx index` continues from here" in told
     sent = [text for text in service.texts() if text.startswith("Filepath: ")]
     assert 2 <= len(sent) < 8
     service.always = None
@@ -113,6 +113,6 @@ def test_a_search_does_not_wait_for_a_server_that_wants_to_be_left_alone(
     service.always = fault  # type: ignore[assignment]
     run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
     assert run.json["rankedWith"] == []
-    assert "it asks to wait 600 seconds" in run.json["message"]
+    assert "it requests a delay of 600 seconds" in run.json["message"]
     assert run.json["results"][0]["symbol"] == "invoice_candle"
     assert len(service.requests) == before + 1

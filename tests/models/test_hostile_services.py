@@ -105,7 +105,7 @@ def test_a_batch_that_never_ends_is_split(
         (raw(b"[" * (1 << 20)), "did not answer with JSON"),
         (raw(b'{"a":' * 200_000), "did not answer with JSON"),
         (raw(b"no gzip", encoding="gzip"), "damaged gzip"),
-        (raw(b"x", encoding="br"), "not asked for"),
+        (raw(b"x", encoding="br"), "not requested"),
         (instead({"data": [{"index": 0, "embedding": [10**400] * DIMENSIONS}]}), "not answer with vectors"),
         (instead({"data": [{"index": 0, "embedding": {"a": 1}}]}), "not answer with vectors"),
         (instead({"data": [3]}), "not answer with vectors"),
@@ -183,7 +183,7 @@ def test_all_models_share_the_time(project: Repo, service: Service) -> None:
     assert run.json["results"][0]["symbol"] == "invoice_candle"
     assert [path for path, _, _ in service.requests] == ["/v1/embeddings"]
     assert "no further queries: " in run.json["message"]
-    assert run.json["message"].count("it was not asked") == 2
+    assert run.json["message"].count("no request was sent") == 2
 
 
 def test_what_a_tree_lacks_is_not_waited_for_longer(project: Repo, service: Service) -> None:

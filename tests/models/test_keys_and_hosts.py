@@ -88,7 +88,7 @@ def test_nothing_goes_in_clear_to_another_machine(project: Repo, service: Servic
     assert "git config ctx.allowInsecure true" in run.err
     answer = git_ctx(project.path, "search", QUERY, "--json-output", GIT_CTX_API_KEY="secret").json
     assert answer["results"][0]["symbol"] == "invoice_candle"
-    assert "http://judge.example:8080/v1/rerank is not asked" in answer["message"]
+    assert "http://judge.example:8080/v1/rerank is refused" in answer["message"]
     assert service.requests == []
     project.git("config", "ctx.allowInsecure", "true")
     assert git_ctx(project.path, "index", GIT_CTX_API_KEY="secret").status == 0

@@ -9,7 +9,8 @@ import pytest
 
 from ctx.errors import UsageError
 from ctx.models.centre import Reference, centred
-from ctx.models.precision import check_form, encode_vectors, nearest, roughly, similarities, truncated
+from ctx.models.precision import check_form, encode_vectors, roughly, similarities, truncated
+from ctx.storage.arrays import highest
 from ctx.storage.vectors import vector_bytes
 
 RANDOM = np.random.default_rng(3)
@@ -31,7 +32,7 @@ def test_bits_order_as_the_vectors_do_on_the_whole() -> None:
     assert np.corrcoef(found, VECTORS @ QUERY)[0, 1] > 0.7
     best = int(np.argmax(found))
     # What the exact comparison prefers is among what the quick one lets through.
-    assert best in nearest(stored, QUERY, "bit", 60)
+    assert best in highest(roughly(stored, QUERY, "bit"), 60)
 
 
 def test_bits_around_a_centre_tell_more() -> None:
@@ -54,7 +55,7 @@ def test_bits_around_a_centre_tell_more() -> None:
 def test_the_nearest_of_full_vectors_are_the_nearest() -> None:
     stored = encode_vectors(VECTORS, "f32")
     wanted = set(np.argsort(-(VECTORS @ QUERY))[:10].tolist())
-    assert set(nearest(stored, QUERY, "f32", 10).tolist()) == wanted
+    assert set(highest(roughly(stored, QUERY, "f32"), 10).tolist()) == wanted
 
 
 @pytest.mark.parametrize("precision", ["bit", "int8", "f16", "f32"])

@@ -350,7 +350,7 @@ def test_a_changed_model_is_refused(project: Repo, service: Service) -> None:
     project.commit({"src/more.py": source("more", 1)})
     run = git_ctx(project.path, "index")
     assert run.status == 128
-    assert "another model is behind the name" in run.err
+    assert "another model has the name" in run.err
 
 
 def test_gc_keeps_and_drops_by_descriptor(project: Repo, service: Service) -> None:
@@ -371,14 +371,14 @@ def test_gc_keeps_and_drops_by_descriptor(project: Repo, service: Service) -> No
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("url", "ftp://x", "no address"),
-        ("url", "http://user:secret@host", "must not hold a name or a password"),
-        ("dialect", "french", "there are openai"),
-        ("dimensions", "0", "how many numbers"),
+        ("url", "ftp://x", "not an address"),
+        ("url", "http://user:secret@host", "must not contain a name or a password"),
+        ("dialect", "french", "must be one of openai"),
+        ("dimensions", "0", "must be the number of dimensions"),
         ("dimensions", "63", "multiple of 8"),
         ("precision", "int4", "not one of bit"),
-        ("preset", "gpt", "there are qwen3-embedding-4b"),
-        ("batch", "0", "from 1 on"),
+        ("preset", "gpt", "must be one of qwen3-embedding-4b"),
+        ("batch", "0", "whole number of at least 1"),
         ("price", "much", "a number from 0 to 100000"),
     ],
 )

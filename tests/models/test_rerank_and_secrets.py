@@ -86,7 +86,7 @@ def test_a_least_score_that_cannot_be(project: Repo, service: Service, value: st
     project.git("config", "ctx.reranker.minScore", value)
     run = git_ctx(project.path, "search", "invoice of a candle")
     assert run.status == 129
-    assert "a number from 0 to 1 is needed" in run.err
+    assert "it must be a number from 0 to 1" in run.err
     assert service.requests == []
 
 

@@ -184,7 +184,7 @@ def test_a_model_that_is_another_one_is_met_before_it_does_harm(
     done(late.path, "fetch")
     found = done(late.path, "search", QUESTION)
     assert found["rankedWith"] == []
-    assert "another model is behind the name" in found["message"]
+    assert "another model has the name" in found["message"]
     assert results(repo.path)[1:] == (["bag-of-words"], None)
 
 

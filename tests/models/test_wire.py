@@ -186,9 +186,9 @@ def test_a_text_that_is_too_long_is_cut_and_counted(embedder: Any, service: Serv
         (instead({"data": "none"}), "did not answer with vectors"),
         (instead(b"<html>"), "did not answer with JSON"),
         (instead([]), "did not answer with vectors"),
-        (embeddings([[1.0] * 32]), "vectors of 32 numbers, ctx.embedder.dimensions says 64"),
-        (embeddings([[1.0] * 64, [1.0] * 64]), "gave 2 vectors for 1 text"),
-        (embeddings([[float("nan")] * 64]), "holds no numbers"),
+        (embeddings([[1.0] * 32]), "vectors of 32 numbers, but ctx.embedder.dimensions is 64"),
+        (embeddings([[1.0] * 64, [1.0] * 64]), "returned 2 vectors for 1 text"),
+        (embeddings([[float("nan")] * 64]), "NaN or infinity"),
         (embeddings([[0.0] * 64]), "vector of zeros"),
     ],
 )
@@ -209,7 +209,7 @@ def test_another_model_behind_the_name_is_noticed(embedder: Any, service: Servic
     known = embedder().check(None)
     embedder().check(known)
     assert service.texts() == [PROBE, *TEXTS, PROBE]
-    with pytest.raises(ServiceFailed, match="another model is behind"):
+    with pytest.raises(ServiceFailed, match="another model has the name"):
         embedder().check(known._replace(probe=-known.probe))
 
 
