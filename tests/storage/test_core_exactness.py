@@ -236,7 +236,7 @@ def test_a_second_worktree_shares_the_store(make_repo: Callable[..., Repo], tmp_
     assert report.embedded_chunks == 1
     here, there = ask(other.path, ["renew_the_moon"], [()]), ask(repo.path, ["renew_the_moon"], [()])
     hits = [{hit.path for hit in answers[("renew_the_moon", ())][-1]} for answers in (here, there)]
-    assert [b"only/here.py" in paths for paths in hits] == [True, False]
+    assert ["only/here.py" in paths for paths in hits] == [True, False]
 
 
 def test_answers_are_of_the_requested_revision(
