@@ -109,13 +109,13 @@ def _sections(headings: Sequence[tuple[int, int, str]], start: int, end: int) ->
     """Return the sections of a document, beginning with the text before the first heading."""
     sections: list[_Section] = []
     stack: list[tuple[int, str]] = []
-    if not headings or headings[0][0] > start:
-        sections.append(_Section(start, headings[0][0] if headings else end, 0, ()))
-    for number, (offset, level, title) in enumerate(headings):
+    bounds = [offset for offset, _, _ in headings] + [end]
+    if start < bounds[0]:
+        sections.append(_Section(start, bounds[0], 0, ()))
+    for (offset, level, title), stop in zip(headings, bounds[1:], strict=True):
         while stack and stack[-1][0] >= level:
             stack.pop()
         stack.append((level, title))
-        stop = headings[number + 1][0] if number + 1 < len(headings) else end
         sections.append(_Section(offset, stop, level, tuple(name for _, name in stack)))
     return sections
 
