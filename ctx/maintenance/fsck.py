@@ -20,7 +20,7 @@ from ctx.maintenance.gc import locked
 from ctx.maintenance.inventory import Kind, StoreFile, inventory
 from ctx.maintenance.pins import Pin, write_pin
 from ctx.storage.regular_files import read_regular
-from ctx.storage.store import Store, unusable
+from ctx.storage.store import Store
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -68,7 +68,7 @@ def check(
 
 def _check(session: SearchSession, full: bool, remove: bool, on_progress: OnProgress) -> Report:
     files = list(inventory(session.store))
-    wrong, checked = _examined(session, files, on_progress)
+    wrong, checked = _examine(session, files, on_progress)
     uncompared: list[bytes] = []
     if full:
         by_path = {file.path: file for file in files}
@@ -86,7 +86,7 @@ def _check(session: SearchSession, full: bool, remove: bool, on_progress: OnProg
     return Report(checked, findings, foreign, uncompared)
 
 
-def _examined(
+def _examine(
     session: SearchSession, files: list[StoreFile], on_progress: OnProgress
 ) -> tuple[list[tuple[StoreFile, str]], dict[str, int]]:
     """Return damaged files with their problems, referring files first, and the number of files by kind."""
@@ -118,12 +118,7 @@ def _repair(store: Store, file: StoreFile) -> None:
     elif file.kind == Kind.OWN:
         store.prepare()
     else:
-        try:
-            os.unlink(file.path)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise unusable(store.path, error) from error
+        store.remove_file(file.path)
 
 
 def _readable_lines(path: str) -> bytes:

@@ -74,10 +74,10 @@ def collect(
     if dry_run or not os.path.isdir(session.store.path):
         return _collect(session, since, drop, dry_run=True)._replace(dry_run=dry_run)
     with locked(session, wait):
-        return _collect(session, _cautious(session, since, wait), drop, dry_run=False)
+        return _collect(session, _safe_cutoff(session, since, wait), drop, dry_run=False)
 
 
-def _cautious(session: SearchSession, since: float, wait: float) -> float:
+def _safe_cutoff(session: SearchSession, since: float, wait: float) -> float:
     """Return the cutoff, at most a day ago if another process may have written unreferenced files."""
     now = time.time()
     if since > now - _LONGEST_WORK and not nobody_is_at_work(session.store, min(wait, 2.0)):

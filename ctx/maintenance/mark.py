@@ -73,14 +73,14 @@ def find_garbage(
             gone.append(file)
     own = views.pop(views_in_use, [])
     idle = {group: files for group, files in views.items() if max(file.mtime for file in files) < cutoff}
-    shown = _shown(file for group, files in views.items() if group not in idle for file in files)
+    shown = _clusters_of_views(file for group, files in views.items() if group not in idle for file in files)
     spared: list[str] = []
     covered: Set[bytes] = set()
     for group, files in sorted(groups.items()):
         in_use = group == views_in_use.rpartition("-w")[0]
         overlays = [file for file in own if file.kind == Kind.OVERLAY and file.mtime >= cutoff]
-        read = shown | _shown(overlays) if in_use else shown
-        unreached, kept, whole = _of_group(Snapshots(store, group), files, needed, cutoff, read)
+        read = shown | _clusters_of_views(overlays) if in_use else shown
+        unreached, kept, whole = _mark_group(Snapshots(store, group), files, needed, cutoff, read)
         gone += unreached
         spared += [] if whole else [group]
         covered = kept if in_use else covered
@@ -134,7 +134,7 @@ def _idle_views(
     return idle + [file for file in segments if file.name not in named and file.mtime < limit]
 
 
-def _shown(views: Iterable[StoreFile]) -> set[bytes]:
+def _clusters_of_views(views: Iterable[StoreFile]) -> set[bytes]:
     """Return the clusters from which views read the structure of their hits."""
     keys: set[bytes] = set()
     for file in views:
@@ -145,7 +145,7 @@ def _shown(views: Iterable[StoreFile]) -> set[bytes]:
     return keys
 
 
-def _of_group(
+def _mark_group(
     snapshots: Snapshots, files: Iterable[StoreFile], needed: Set[bytes], cutoff: float, shown: Set[bytes]
 ) -> tuple[list[StoreFile], Set[bytes], bool]:
     """Mark from the needed trees and young nodes of one descriptor down.

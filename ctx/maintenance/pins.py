@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import Damaged, Decoding, UnknownRevision
 from ctx.storage.regular_files import open_regular
-from ctx.storage.store import Store, unusable
+from ctx.storage.store import Store
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -37,11 +37,9 @@ def pins(store: Store) -> list[Pin]:
         return []
     found = []
     for name in names:
-        try:
+        with suppress(ValueError):
             tree = bytes.fromhex(name)
-        except ValueError:
-            continue
-        found.append(read_pin(store, tree) or Pin(tree, name, 0))
+            found.append(read_pin(store, tree) or Pin(tree, name, 0))
     return sorted(found, key=lambda pin: (pin.time, pin.tree))
 
 
@@ -86,12 +84,7 @@ def unpin(session: SearchSession, name: str) -> Pin:
     if len(found) != 1:
         what = "several pinned trees" if found else "no pinned tree"
         raise UnknownRevision(f"'{name}' means {what}; `git ctx pin` lists them")
-    try:
-        os.unlink(_file(session.store, found[0].tree))
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise unusable(session.store.path, error) from error
+    session.store.remove_file(_file(session.store, found[0].tree))
     return found[0]
 
 

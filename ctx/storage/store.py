@@ -160,6 +160,15 @@ class Store:
             self.permissions.give(file.fileno())
             file.write(data)
 
+    def remove_file(self, path: str) -> None:
+        """Remove one file, if it exists. Raises `StoreUnusable`."""
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise unusable(self.path, error) from error
+
     def touch(self, area: str, name: str) -> bool:
         """Renew the modification time, which protects from collection; return True if the file exists.
 

@@ -13,9 +13,9 @@ from ctx.maintenance.hooks.install import (
     KEEP,
     LEAVE,
     UPGRADE,
-    Plan,
-    Removal,
-    Step,
+    HookStep,
+    InstallPlan,
+    RemovalPlan,
 )
 
 WORDS = {
@@ -28,7 +28,7 @@ WORDS = {
 DRY_RUN = "nothing was changed; this is what would be done:"
 
 
-def installation(plan: Plan, *, dry_run: bool) -> Result:
+def installation(plan: InstallPlan, *, dry_run: bool) -> Result:
     """Return the action on each hook as a result."""
     fields = {"method": plan.method, **path_fields("program", plan.program)}
     hooks = [step_object(step) for step in plan.steps]
@@ -41,7 +41,7 @@ def installation(plan: Plan, *, dry_run: bool) -> Result:
     return Result({"type": "init_result", "dryRun": dry_run, **fields, "hooks": hooks}, lines)
 
 
-def removal(plan: Removal, *, dry_run: bool) -> Result:
+def removal(plan: RemovalPlan, *, dry_run: bool) -> Result:
     """Return the removed hooks as a result."""
     fields = {"methods": plan.methods, "hooks": [step_object(step) for step in plan.steps]}
     lines = [DRY_RUN] * dry_run
@@ -55,7 +55,7 @@ def removal(plan: Removal, *, dry_run: bool) -> Result:
     return Result({"type": "deinit_result", "dryRun": dry_run, **fields}, lines)
 
 
-def step_lines(steps: list[Step]) -> list[str]:
+def step_lines(steps: list[HookStep]) -> list[str]:
     """Return a line for each hook, then each distinct advice for the user once."""
     advice = dict.fromkeys(step.advice for step in steps if step.advice)
     return [
@@ -67,7 +67,7 @@ def step_lines(steps: list[Step]) -> list[str]:
     ]
 
 
-def step_object(step: Step) -> dict[str, object]:
+def step_object(step: HookStep) -> dict[str, object]:
     """Return the action on one hook as an object."""
     fields = fields_of(step, path="", content="")
     return path_fields("path", step.path) | {name: value or None for name, value in fields.items()}

@@ -28,14 +28,14 @@ def detach() -> None:
     os.nice(NICENESS)
 
 
-def forget_surroundings() -> None:
+def clear_git_variables() -> None:
     """Remove the variables that git sets for hooks (githooks(5)), except the location of the repository."""
     for name in process.OF_ONE_REPOSITORY:
         if name not in ("GIT_DIR", "GIT_WORK_TREE"):
             os.environ.pop(name, None)
 
 
-def settle(common_dir: str) -> None:
+def use_repository(common_dir: str) -> None:
     """Set `common_dir` as the repository of all later git commands, even if a work tree moves."""
     os.environ.pop("GIT_WORK_TREE", None)
     os.environ["GIT_DIR"] = common_dir

@@ -14,7 +14,7 @@ from ctx.git.heads import Head, heads
 from ctx.git.location import Location, locate
 from ctx.git.repository import Repository
 from ctx.maintenance.background import log
-from ctx.maintenance.background.detach import detach, forget_surroundings, settle
+from ctx.maintenance.background.detach import clear_git_variables, detach, use_repository
 from ctx.maintenance.background.run_lock import RunLock
 from ctx.maintenance.due import collect_if_due
 from ctx.reports import INDEXING_IN_PROGRESS
@@ -42,14 +42,14 @@ def event_of(arguments: Sequence[str]) -> str | None:
 def run_detached(trigger: str) -> None:
     """Detach from the calling process, which exits at once, and run in the background."""
     detach()
-    forget_surroundings()
+    clear_git_variables()
     try:
         location = locate(".")
         with Repository(location) as repository:
             store = Store(location.common_dir, (), repository.permissions)
         store.check_layout()
         store.prepare()
-        settle(location.common_dir)
+        use_repository(location.common_dir)
         run_one_at_a_time(store, location, trigger)
     except (CtxError, OSError):
         # Not a repository, or not writable: there is no log either.

@@ -18,7 +18,7 @@ INSTALL, INSERT, UPGRADE, KEEP, LEAVE, REMOVE = "install", "insert", "upgrade", 
 """Actions: create a hook, insert into an existing one, upgrade, keep, leave a foreign one, remove."""
 
 
-class Step(NamedTuple):
+class HookStep(NamedTuple):
     """Action for one hook. `content` of None removes the file; `reason` and `advice` belong to LEAVE."""
 
     event: str
@@ -29,23 +29,23 @@ class Step(NamedTuple):
     advice: str = ""
 
 
-class Plan(NamedTuple):
+class InstallPlan(NamedTuple):
     """Plan of an installation. `method` is CONFIG or FILES; `cleaning` removes hooks of the other method."""
 
     method: str
     program: str
-    steps: list[Step]
-    cleaning: list[Step]
+    steps: list[HookStep]
+    cleaning: list[HookStep]
 
 
-class Removal(NamedTuple):
+class RemovalPlan(NamedTuple):
     """Plan of a removal. `methods` are those by which something is installed."""
 
     methods: list[str]
-    steps: list[Step]
+    steps: list[HookStep]
 
 
-def plan_installation(repository: Repository, *, force: bool) -> Plan:
+def plan_installation(repository: Repository, *, force: bool) -> InstallPlan:
     """Return the plan of an installation; change nothing. Raises CtxError if git-ctx is not a program."""
     program = registration.program()
     found = registration.settings(repository)
@@ -54,14 +54,14 @@ def plan_installation(repository: Repository, *, force: bool) -> Plan:
         action = INSTALL
         if registration.has_section(found):
             action = KEEP if registration.is_registered(found) else UPGRADE
-        steps = [Step(event, config, action) for event in shims.EVENTS]
-        return Plan(CONFIG, program, steps, _removals(repository))
+        steps = [HookStep(event, config, action) for event in shims.EVENTS]
+        return InstallPlan(CONFIG, program, steps, _removals(repository))
     directory = hook_directory(repository)
     steps = [_installing(repository, directory, event, force) for event in shims.EVENTS]
-    return Plan(FILES, program, steps, [])
+    return InstallPlan(FILES, program, steps, [])
 
 
-def install(repository: Repository, plan: Plan) -> None:
+def install(repository: Repository, plan: InstallPlan) -> None:
     """Apply a plan: all hooks or none. Raises CtxError."""
     _carry_out(plan.cleaning if plan.method == CONFIG else plan.steps)
     registration.set_program(repository, plan.program)
@@ -71,22 +71,22 @@ def install(repository: Repository, plan: Plan) -> None:
         registration.unregister(repository)
 
 
-def plan_removal(repository: Repository) -> Removal:
+def plan_removal(repository: Repository) -> RemovalPlan:
     """Return the plan of a removal; change nothing."""
     steps = _removals(repository)
     found = {CONFIG: registration.has_section(registration.settings(repository))}
     found[FILES] = any(step.action == REMOVE for step in steps)
-    return Removal([method for method, there in found.items() if there], steps)
+    return RemovalPlan([method for method, there in found.items() if there], steps)
 
 
-def remove(repository: Repository, removal: Removal) -> None:
+def remove(repository: Repository, removal: RemovalPlan) -> None:
     """Remove hooks and settings. Raises CtxError."""
     _carry_out(removal.steps)
     registration.unregister(repository)
     registration.unset_program(repository)
 
 
-def _removals(repository: Repository) -> list[Step]:
+def _removals(repository: Repository) -> list[HookStep]:
     """Return the removals in git's current hook directory and in the repository's own."""
     own = os.path.join(repository.common_dir, "hooks")
     folders = dict.fromkeys(map(os.path.realpath, (hook_directory(repository), own)))
@@ -94,37 +94,37 @@ def _removals(repository: Repository) -> list[Step]:
     return [step for path, event in hooks if (step := _removing(path, event)) is not None]
 
 
-def _installing(repository: Repository, directory: str, event: str, force: bool) -> Step:
+def _installing(repository: Repository, directory: str, event: str, force: bool) -> HookStep:
     path = os.path.join(directory, event)
     owner = owner_of_directory(repository, directory, event)
     hook = _read(path)
     if owner is None and hook is not None and not (shims.has_block(hook) and not os.path.islink(path)):
         owner = owner_of_hook(path, hook, event)
     if owner is not None and not force:
-        return Step(event, path, LEAVE, reason=owner.reason, advice=owner.advice)
+        return HookStep(event, path, LEAVE, reason=owner.reason, advice=owner.advice)
     if hook is None:
-        return Step(event, path, INSTALL, shims.shim(event))
+        return HookStep(event, path, INSTALL, shims.shim(event))
     obstacle = shims.obstacle(hook)
     if obstacle is None and not os.access(path, os.X_OK):
         obstacle = "it is not executable, so git does not run it"
     if obstacle:
-        return Step(event, path, LEAVE, reason=f"{path}: {obstacle}", advice=by_hand(path))
+        return HookStep(event, path, LEAVE, reason=f"{path}: {obstacle}", advice=by_hand(path))
     new = shims.shim(event) if shims.is_ours(hook) else shims.with_block(hook)
     if new == hook:
-        return Step(event, path, KEEP)
-    return Step(event, path, UPGRADE if shims.has_block(hook) else INSERT, new)
+        return HookStep(event, path, KEEP)
+    return HookStep(event, path, UPGRADE if shims.has_block(hook) else INSERT, new)
 
 
-def _removing(path: str, event: str) -> Step | None:
+def _removing(path: str, event: str) -> HookStep | None:
     hook = _read(path)
     if hook is None:
         return None
     if shims.is_ours(hook):
-        return Step(event, path, REMOVE)
+        return HookStep(event, path, REMOVE)
     if shims.is_torn(hook):
         reason = f"{path}: its git-ctx marks were edited"
-        return Step(event, path, LEAVE, reason=reason, advice="remove what is between them by hand")
-    return Step(event, path, REMOVE, shims.without_block(hook)) if shims.has_block(hook) else None
+        return HookStep(event, path, LEAVE, reason=reason, advice="remove what is between them by hand")
+    return HookStep(event, path, REMOVE, shims.without_block(hook)) if shims.has_block(hook) else None
 
 
 def _read(path: str) -> bytes | None:
@@ -138,7 +138,7 @@ def _read(path: str) -> bytes | None:
         raise _refused(path, error) from error
 
 
-def _carry_out(steps: list[Step]) -> None:
+def _carry_out(steps: list[HookStep]) -> None:
     """Write and remove files; undo everything at the first failure."""
     done: list[tuple[str, bytes | None, int | None]] = []
     for step in steps:

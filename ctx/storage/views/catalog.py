@@ -50,8 +50,8 @@ class Catalog:
 
     def view(self, tree: bytes) -> View | None:
         """Return the view of a tree, or None if there is no usable one."""
-        if (open_ := self._views.get(tree)) is not None:
-            return self._keep(tree, open_)
+        if (view := self._views.get(tree)) is not None:
+            return self._keep(tree, view)
         for name in (_VIEW + tree.hex(), _OVERLAY + tree.hex()):
             for path in self._files(name):
                 with suppress(OSError, Damaged):
@@ -64,8 +64,8 @@ class Catalog:
         """Keep a view open; close the least recently used one if there are too many."""
         self._views.pop(tree, None)
         self._views[tree] = view
-        for rested in list(self._views.values())[:-_READY]:
-            rested.corpus = None
+        for unused in list(self._views.values())[:-_READY]:
+            unused.corpus = None
         if len(self._views) > _OPEN:
             del self._views[next(iter(self._views))]
             named = {name for kept in self._views.values() for name in kept.names}
