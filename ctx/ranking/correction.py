@@ -39,7 +39,7 @@ class Correction(NamedTuple):
     commit: bytes
     tasks: int
 
-    def __call__(self, view: View, query: Query, files: Ints, scores: Floats) -> Floats:
+    def correct(self, view: View, query: Query, files: Ints, scores: Floats) -> Floats:
         """Return the corrected scores of candidate files, both (n,)."""
         found = [view.path(file) for file in files.tolist()]
         features = self.past.features(found, view.file_flags[files], query)
@@ -120,7 +120,9 @@ class RepositoryCorrection:
             correction = load(self._path) or self._updated(None)
             self._stamp = self._now()
             self._tuning = (
-                PLAIN if correction is None else PLAIN._replace(correct=correction, name=correction.name)
+                PLAIN
+                if correction is None
+                else PLAIN._replace(correct=correction.correct, name=correction.name)
             )
         return self._tuning
 

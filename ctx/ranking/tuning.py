@@ -5,7 +5,8 @@ Searches use the defaults, unless `ctx.fit` enables the correction by history.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,23 +20,11 @@ WORDS, NAMES, VECTORS = "words", "names", "vectors"
 """Kinds of evidence that can be left out of a query."""
 
 
-class Correct(Protocol):
-    """Return new scores for candidate files, all (n,)."""
+Correct = Callable[[View, Query, Ints, Floats], Floats]
+"""Return new scores for candidate files of a view, given the query, the files and their scores, all (n,)."""
 
-    def __call__(
-        self,
-        view: View,
-        query: Query,
-        files: Ints,
-        scores: Floats,
-        /,
-    ) -> Floats: ...
-
-
-class TextOf(Protocol):
-    """Return the text of a row, None if it cannot be read."""
-
-    def __call__(self, corpus: Corpus, row: int, /) -> str | None: ...
+TextOf = Callable[[Corpus, int], str | None]
+"""Return the text of a row, None if it cannot be read."""
 
 
 class Tuning(NamedTuple):

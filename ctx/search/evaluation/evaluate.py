@@ -128,7 +128,9 @@ def _fit(
         return None
     tried, kept = corrections
     newer = graded[: len(samples) // 2]
-    corrected = replay.again([one.task for one in newer], Setting("fit", PLAIN._replace(correct=tried)))
+    corrected = replay.again(
+        [one.task for one in newer], Setting("fit", PLAIN._replace(correct=tried.correct))
+    )
     both = [Graded(one.task, [one.shown[0], shown]) for one, shown in zip(newer, corrected, strict=True)]
     gained = difference(both, 0, 1)
     helps = gained.low > 0

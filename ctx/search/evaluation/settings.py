@@ -50,7 +50,7 @@ def parse(text: str, fit_path: str) -> Setting:
                     raise UsageError(
                         "no stored correction to compare with; `git ctx evaluate --fit` creates one"
                     )
-                tuning = tuning._replace(correct=correction)
+                tuning = tuning._replace(correct=correction.correct)
         else:
             raise UsageError(f"'{part}' is not a setting to compare; use {_listed(list(KNOWN))}")
     return Setting(text, tuning)

@@ -85,7 +85,7 @@ def replay(
 
 def _past(history: CommitHistory, commit: bytes) -> Tuning:
     """The default of `ctx.fit` with a history that ends before a commit."""
-    return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0))
+    return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0).correct)
 
 
 def _functions(index: Index, view: View, task: Task) -> list[Target]:
