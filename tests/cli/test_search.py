@@ -319,3 +319,11 @@ def test_rich_and_highlighting_are_not_loaded_in_a_pipe(environment, project):
     for _ in range(2):
         done = subprocess.run(command, cwd=project.path, env=environment, capture_output=True, text=True)
     assert done.stderr == "[]\n"
+
+
+def test_progress_is_one_line_that_is_erased_before_other_output(environment, project):
+    status, shown = on_a_terminal(environment, project.path, "index")
+    assert status == 0
+    assert "\rindexing: " in shown
+    assert "\r\x1b[Kindexed main " in shown
+    assert all(len(state) < 100 for state in shown.split("\x1b[K")[:-1])

@@ -90,6 +90,7 @@ def index_one(session: SearchSession, revision: str | None, branch: str | None, 
             print_json({"type": "fetched", "objects": fetched})
     session.on_progress = run.reporter.progress
     report = session.index(revision, branch=branch, jobs=run.jobs, trigger=run.trigger)
+    run.reporter.erase()
     if not run.silent:
         for warning in dict.fromkeys(
             filter(None, (*session.indexer.trees.warnings, session.fetch_failed, session.past_unread))

@@ -110,8 +110,9 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def note(text: str, kind: str = "note") -> None:
-    """Print one line on stderr, after `note:` or `warning:`."""
-    sys.stderr.write(f"{kind}: {escape_control(text)}\n")
+    """Print one line on stderr, after `note:` or `warning:`, in place of a line of progress on a terminal."""
+    erase = "\r\x1b[K" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{erase}{kind}: {escape_control(text)}\n")
 
 
 def print_result(result: Result, as_json: bool) -> int:

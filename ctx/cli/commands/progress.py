@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,8 +39,11 @@ class Reporter:
     ) -> None:
         self.close()
 
+    def erase(self) -> None:
+        """Erase the line, if any, before other output; it may be shown again."""
+
     def close(self) -> None:
-        """Erase the line, if any; a second call does nothing."""
+        """Erase the line, if any, and show nothing more."""
 
 
 def reporter_for(*, as_json: bool = False, silent: bool = False, plain: bool = False) -> Reporter:
@@ -90,16 +94,20 @@ class Counter(Reporter):
         if not self.shown or (now < self.next and not last):
             return
         self.next = now + (LINE_INTERVAL if self.in_place else LOG_INTERVAL)
-        sys.stderr.write(f"\r{text}\x1b[K" if self.in_place else f"{text}\n")
+        width = get_terminal_size().columns - 1  # a line that wraps could not be updated
+        sys.stderr.write(f"\r{text[:width]}\x1b[K" if self.in_place else f"{text}\n")
         sys.stderr.flush()
         self.is_open = self.in_place
 
-    def close(self) -> None:
-        self.shown = False
+    def erase(self) -> None:
         if self.is_open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self.is_open = False
+
+    def close(self) -> None:
+        self.erase()
+        self.shown = False
 
 
 class IndexCounter(Counter):
@@ -124,7 +132,7 @@ class IndexCounter(Counter):
             parts.append(f"about {pluralize(state.tokens, 'token')}")
         if state.tokens and state.cost:
             parts.append(f"about ${state.cost:.2f}")
-        if self.in_place and state.files_done:
+        if self.in_place and 0 < state.files_done < state.files_total:
             left = seconds * (state.files_total - state.files_done) / state.files_done
             parts.append(f"about {left:,.0f} s left")
         self.show(", ".join(parts), last=state.files_done >= state.files_total and not self.in_place)
