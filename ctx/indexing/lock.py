@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ctx.errors import StoreUnusable
-from ctx.storage.regular_files import remove_file
+from ctx.storage.regular_files import discard_file
 from ctx.storage.store import Store, unusable
 
 _TREE = re.compile("(?:[0-9a-f]{2})+")
@@ -129,7 +129,7 @@ class TreeLock:
 
     def __exit__(self, *_: object) -> None:
         if self._handle >= 0:
-            remove_file(self._path)
+            discard_file(self._path)
             os.close(self._handle)
 
     def touch(self) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ctx.errors import Damaged, StoreUnusable
 from ctx.storage.arrays import decode, encode, expect
 from ctx.storage.clusters import HASH_BYTES
-from ctx.storage.regular_files import read_regular, remove_file
+from ctx.storage.regular_files import discard_file, read_regular
 from ctx.storage.store import Store
 
 PROBE = "probe-0"
@@ -83,7 +83,7 @@ class Journal:
             if os.path.exists(path) and os.path.getsize(path) > _LARGEST:
                 self._current = 1 - self._current
                 path = self._paths[self._current]
-                remove_file(path)
+                discard_file(path)
             if not os.path.exists(path):
                 with suppress(StoreUnusable):
                     self._store.write_file(path, b"")
@@ -96,7 +96,7 @@ class Journal:
     def clear(self) -> None:
         """Remove the journal; all vectors are in clusters."""
         for path in self._paths:
-            remove_file(path)
+            discard_file(path)
 
 
 class TruncatedTexts:

@@ -23,7 +23,7 @@ from ctx.indexing.lock import open_lock
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
 from ctx.share.remote import find_remote
 from ctx.share.running import ShareGit, Unsound
-from ctx.storage.regular_files import read_regular, remove_file
+from ctx.storage.regular_files import discard_file, read_regular
 from ctx.storage.store import Store
 
 _MOST_PACKED, _MOST_LOOSE = 300, 60
@@ -323,7 +323,7 @@ class ShareRepository:
             self._git.output("update-index", "-z", "--index-info", stdin=lines, variables=variables)
             return self._git.output("write-tree", "--missing-ok", variables=variables).decode().strip()
         finally:
-            remove_file(index)
+            discard_file(index)
 
     def agreed(self) -> set[str]:
         """Return the ids of blobs that are known to be equivalent to what is stored here."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ctx.errors import Damaged, StoreUnusable
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import contents
-from ctx.storage.regular_files import open_regular, read_regular, remove_file, without_waiting
+from ctx.storage.regular_files import discard_file, open_regular, read_regular, without_waiting
 from ctx.storage.store import Store
 from ctx.storage.views.segments import Key
 
@@ -82,7 +82,7 @@ class DocumentIndex:
 
     def drop(self) -> None:
         """Remove the index."""
-        remove_file(self._path)
+        discard_file(self._path)
 
 
 def _of_clusters(clusters: ClusterStore) -> bytes:

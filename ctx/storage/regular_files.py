@@ -45,11 +45,11 @@ def atomic_write(path: str, temporary: str | None = None, mode: int = 0o666) -> 
             yield file
         os.replace(temporary, path)
     except BaseException:
-        remove_file(temporary)
+        discard_file(temporary)
         raise
 
 
-def remove_file(path: str) -> None:
+def discard_file(path: str) -> None:
     """Remove a file, if possible; errors are ignored."""
     with suppress(OSError):
         os.unlink(path)

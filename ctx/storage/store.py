@@ -20,7 +20,7 @@ import zstandard
 
 from ctx.errors import Damaged, Decoding, StoreFull, StoreUnusable
 from ctx.git.permissions import UMASK, Permissions
-from ctx.storage.regular_files import atomic_write, open_regular, read_regular, remove_file, without_waiting
+from ctx.storage.regular_files import atomic_write, discard_file, open_regular, read_regular, without_waiting
 
 LAYOUT = 1
 DIRECTORY = "ctx"
@@ -185,7 +185,7 @@ class Store:
 
     def remove(self, area: str, name: str) -> None:
         """Remove a payload, if there is one."""
-        remove_file(self.file(area, name))
+        discard_file(self.file(area, name))
 
     def keys(self, area: str) -> Iterator[bytes]:
         """Yield the names stored in an area, 20 or 32 bytes each, in no order; skip other files."""
@@ -223,7 +223,7 @@ class Store:
         with suppress(OSError), os.scandir(os.path.join(self.path, "tmp")) as entries:
             for entry in entries:
                 if time.time() - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
-                    remove_file(entry.path)
+                    discard_file(entry.path)
 
     def check_layout(self) -> None:
         """Raise `StoreUnusable` if the directory has the layout of another version."""

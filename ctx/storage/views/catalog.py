@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from ctx.errors import Damaged, StoreUnusable
 from ctx.storage.arrays import Arrays, content_hash, encode, map_file
 from ctx.storage.partition import PARTITION_VERSION
-from ctx.storage.regular_files import remove_file
+from ctx.storage.regular_files import discard_file
 from ctx.storage.store import Store
 from ctx.storage.views.segments import TARGET_ROWS, Segment, SegmentPart
 from ctx.storage.views.segments import build as build_segment
@@ -128,7 +128,7 @@ class Catalog:
         if (view := self._views.pop(tree, None)) is not None:
             view.corpus = None
         for prefix in (_VIEW, _OVERLAY):
-            remove_file(self._file(prefix + tree.hex()))
+            discard_file(self._file(prefix + tree.hex()))
 
     def close(self) -> None:
         """Release the views and segments in memory."""
@@ -142,7 +142,7 @@ class Catalog:
         self.close()
         del self._folders[1:]
         for path in _by_age(self._folders[0], _VIEW, _OVERLAY, _SEGMENT):
-            remove_file(path)
+            discard_file(path)
 
     def prune(self, are_tips: Tips) -> None:
         """Remove the least recently used views, unreferenced segments and temporary files.
@@ -159,10 +159,10 @@ class Catalog:
                 if path in kept:
                     named.update(_names(map_file(path)[1]))
                     continue
-            remove_file(path)
+            discard_file(path)
         for path in _by_age(folder, _SEGMENT):
             if os.path.basename(path) not in named and _age(path) > _GRACE:
-                remove_file(path)
+                discard_file(path)
 
     def _load(self, path: str, tree: bytes | None) -> View:
         arrays, meta = map_file(path)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ctx.errors import Damaged, StoreUnusable
 from ctx.storage.arrays import ANY, Arrays, are_ends, content_hash, encode, expect, map_file
-from ctx.storage.regular_files import remove_file
+from ctx.storage.regular_files import discard_file
 from ctx.storage.store import Store
 
 FORMAT = 1
@@ -87,7 +87,7 @@ class VectorFiles:
         merged = self.add(kept)
         for name in names:
             if merged is not None and name != merged:
-                remove_file(os.path.join(self._folder, name))
+                discard_file(os.path.join(self._folder, name))
 
     def _names(self) -> list[str]:
         with suppress(OSError):
