@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log, log1p
@@ -53,7 +54,7 @@ class Candidate(NamedTuple):
 
     row: int
     file: int
-    path: bytes
+    path: str
     blob: bytes
     language: str | None
     position: Position
@@ -110,7 +111,7 @@ class RecordCache:
         return Candidate(
             row,
             file,
-            corpus.view.path(file),
+            os.fsdecode(corpus.view.path(file)),
             blob,
             language or None,
             record.positions[chunk],

@@ -83,7 +83,7 @@ def _with_selection(
 
 def _selection(pack: Pack, path: str) -> tuple[str, str]:
     """Return the status of a file in a pack, and its description."""
-    status = next((one.status for one in pack.considered if os.fsdecode(one.path) == path), None)
+    status = next((one.status for one in pack.considered if one.path == path), None)
     if status is not None:
         return status, _IN_WORDS[status]
     full = sum(1 for file in pack.files if file.excerpts) >= pack.options.max_files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -148,7 +149,7 @@ def ranked(
     def result(opened: OpenedTree, changes: Mapping[int, Mapping[int, ChunkChange]]) -> PackResult:
         ranking = rank(session, opened, changes, task, options, hints, parent)
         made = build(ranking)
-        paths = [file.path for file in made.pack.files if file.excerpts]
+        paths = [os.fsencode(file.path) for file in made.pack.files if file.excerpts]
         return made._replace(pack=made.pack._replace(edges=_edges_between(ranking.dependencies(), paths)))
 
     if options.within is None:
@@ -235,7 +236,7 @@ def query_of_task(task: str) -> Query:
 def _terms_of(query: Query, found: Iterable[Candidate]) -> tuple[QueryTerm, ...]:
     """Return the query terms of a task, and similar terms in the paths of its likeliest files."""
     likely = sorted(found, key=lambda one: (-one.odds, one.path))
-    paths = list(dict.fromkeys(one.path for one in likely))[:_DEEP]
+    paths = [os.fsencode(path) for path in dict.fromkeys(one.path for one in likely)][:_DEEP]
     near = similar_terms(query, similar_words_in_paths(query, paths))
     return query_terms(query) + near
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -121,16 +122,15 @@ def _lines(lines: Lines) -> dict[str, int]:
     return {"startLine": lines.first, "endLine": lines.last}
 
 
-def _text(path: bytes) -> str:
-    return path.decode("utf-8", "replace")
+def _text(path: str | bytes) -> str:
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
-def _path(name: str, path: bytes) -> dict[str, str]:
+def _path(name: str, path: str | bytes) -> dict[str, str]:
     """Return a path as text and, if it is not UTF-8, also its bytes in base64."""
-    try:
-        return {name: path.decode()}
-    except UnicodeDecodeError:
-        return {name: _text(path), f"{name}Bytes": base64.b64encode(path).decode()}
+    octets, text = os.fsencode(path), _text(path)
+    more = {} if text.encode() == octets else {f"{name}Bytes": base64.b64encode(octets).decode()}
+    return {name: text, **more}
 
 
 @Decoding("a manifest")
@@ -189,14 +189,14 @@ def decode(data: bytes) -> Pack:
 
 def _located(kind: Callable[..., T], value: Mapping[str, Any], *names: str) -> T:
     """Return a value of a path and texts."""
-    return kind(_bytes("path", value), *(_str(value[name]) for name in names))
+    return kind(os.fsdecode(_bytes("path", value)), *(_str(value[name]) for name in names))
 
 
 def _read_file(value: Mapping[str, Any]) -> PackedFile:
     source = value.get("sourceHash") or {}
     best = value["excerptRange"]
     return PackedFile(
-        _bytes("path", value),
+        os.fsdecode(_bytes("path", value)),
         value.get("language"),
         source.get("blob"),
         source.get("blake2b"),

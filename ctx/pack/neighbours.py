@@ -6,6 +6,7 @@ between files are resolved, these decide.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -104,10 +105,10 @@ def definitions_used(
             uses[name] += 1
             first.setdefault(name, one)
     names = list(uses)
-    asked: dict[bytes, list[str]] = {}
+    names_in: dict[str, list[str]] = {}
     for name, user in first.items():
-        asked.setdefault(user.path, []).append(name)
-    targets = {path: links.targets(path, own) for path, own in asked.items()}
+        names_in.setdefault(user.path, []).append(name)
+    targets = {path: links.targets(os.fsencode(path), own) for path, own in names_in.items()}
     known = {one.row for one in chosen}
     found = []
     for name, rows in zip(names, definers(records.corpus, names), strict=True):
@@ -120,7 +121,7 @@ def definitions_used(
             file = _file(records, row)
             if file >= 0 and not int(records.corpus.view.file_flags[file]) & _NO_SOURCE:
                 weight = uses[name] * user.chance / len(rows)
-                found.append(Neighbour(row, file, DEFINITION_OF, name, user.path, weight))
+                found.append(Neighbour(row, file, DEFINITION_OF, name, os.fsencode(user.path), weight))
     return _best(records, found, most)
 
 
@@ -179,7 +180,7 @@ def users(records: RecordCache, query: Query, chosen: Sequence[Candidate], most:
                 continue
             relation = TEST_OF if flags & path_flags.TEST else CALLER_OF
             weight = definition.chance * (1.0 + float(on_task[row])) / (1.0 + len(rows)) ** 0.5
-            found.append(Neighbour(row, file, relation, name, definition.path, weight))
+            found.append(Neighbour(row, file, relation, name, os.fsencode(definition.path), weight))
     return _best(records, found, most)
 
 

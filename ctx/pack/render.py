@@ -6,7 +6,6 @@ Nothing is selected here; the output of these functions is what counts against t
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -66,10 +65,6 @@ def reasons(file: PackedFile) -> str:
     return "; ".join(dict.fromkeys(filter(None, found[:3])))
 
 
-def _path(path: bytes) -> str:
-    return escape_control(os.fsdecode(path))
-
-
 def _about(pack: Pack) -> str:
     commit = f", commit {pack.commit[:SHORT]}" if pack.commit else ""
     return f"tree {pack.tree[:SHORT]} ({escape_control(pack.revision)}{commit})"
@@ -81,7 +76,7 @@ def _symbols(file: PackedFile) -> str:
 
 
 def _map_line(file: PackedFile) -> str:
-    path = _path(file.path)
+    path = escape_control(file.path)
     state = f" ({file.state})" if file.state else ""
     why = "; ".join(filter(None, (_symbols(file), escape_control(reasons(file)))))
     rest = f" [no excerpt: {file.omission}]" if file.omission else ""
@@ -98,13 +93,13 @@ def _delta_lines(pack: Pack) -> list[str]:
             "",
         ]
     lines = [_UPDATE.format(parent=delta.parent)]
-    changed = [_path(file.path) for file in pack.files if file.state == CHANGED]
+    changed = [escape_control(file.path) for file in pack.files if file.state == CHANGED]
     if changed:
         lines.append(f"Discard its excerpts of {', '.join(changed)}: they are replaced below.")
-    gone = [f"{_path(one.path)} ({one.reason})" for one in delta.removed]
+    gone = [f"{escape_control(one.path)} ({one.reason})" for one in delta.removed]
     if gone:
         lines.append(f"Discard its excerpts of {', '.join(gone)}.")
-    same = [_path(file.path) for file in pack.files if file.state == UNCHANGED]
+    same = [escape_control(file.path) for file in pack.files if file.state == UNCHANGED]
     if same:
         lines.append(f"Unchanged: {', '.join(same)}.")
     return [*lines, ""]
@@ -128,7 +123,7 @@ def _markdown(pack: Pack, text_of: TextOf) -> str:
 
 
 def _markdown_head(file: PackedFile) -> str:
-    return f"## {_path(file.path)}"
+    return f"## {escape_control(file.path)}"
 
 
 def _markdown_excerpt(file: PackedFile, excerpt: Excerpt, text: str) -> str:
@@ -161,7 +156,7 @@ def _xml(pack: Pack, text_of: TextOf) -> str:
 def _xml_head(file: PackedFile) -> str:
     state = f" state={_attribute(file.state)}" if file.state else ""
     omission = f" omission={_attribute(file.omission)}" if file.omission else ""
-    return f"<file path={_attribute(_path(file.path))}{state}{omission} reason={_attribute(reasons(file))}>"
+    return f"<file path={_attribute(file.path)}{state}{omission} reason={_attribute(reasons(file))}>"
 
 
 def _xml_excerpt(file: PackedFile, excerpt: Excerpt, text: str) -> str:
@@ -199,7 +194,7 @@ def _json(pack: Pack, text_of: TextOf) -> str:
 
 
 def _json_file(file: PackedFile) -> dict[str, Any]:
-    value = {"path": _path(file.path), "reason": escape_control(reasons(file))}
+    value = {"path": escape_control(file.path), "reason": escape_control(reasons(file))}
     if file.state:
         value["state"] = file.state
     if file.omission:

@@ -62,13 +62,13 @@ class Selection:
         self.budget = options.budget
         self.max_files = options.max_files
         self.used = used
-        self.shown: dict[bytes, list[Shown]] = {}
-        self.omitted: dict[bytes, tuple[Candidate, str]] = {}
-        self.status: dict[bytes, tuple[str, str]] = {}
+        self.shown: dict[str, list[Shown]] = {}
+        self.omitted: dict[str, tuple[Candidate, str]] = {}
+        self.status: dict[str, tuple[str, str]] = {}
         self._form = FORMS[options.format]
         self._terms = terms
-        self._lines: dict[bytes, list[Lines]] = {}
-        self._order: list[bytes] = []
+        self._lines: dict[str, list[Lines]] = {}
+        self._order: list[str] = []
 
     def is_full(self, most: int | None = None) -> bool:
         """Return True if too little is left, of the budget or up to `most`, for another excerpt."""
@@ -232,7 +232,7 @@ def in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
     A few large likely excerpts are better than many small unlikely ones.
     """
 
-    def order(one: Candidate) -> tuple[float, bytes, int]:
+    def order(one: Candidate) -> tuple[float, str, int]:
         tokens = _HEADING + (one.position.end - one.position.start) / _BYTES_A_TOKEN
         return -one.chance / tokens**0.5, one.path, one.row
 

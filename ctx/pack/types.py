@@ -91,7 +91,7 @@ class PackedFile(NamedTuple):
     ranker. `tokens` are those of the excerpts. `state` is relative to the parent pack, None without one.
     """
 
-    path: bytes
+    path: str
     language: str | None
     blob: str | None
     digest: str | None
@@ -112,14 +112,14 @@ DELETED, NOT_SELECTED = "deleted", "not selected"
 class RemovedFile(NamedTuple):
     """A file of the parent pack that the pack lacks: DELETED from the tree, or NOT_SELECTED."""
 
-    path: bytes
+    path: str
     reason: str
 
 
 class StaleCitation(NamedTuple):
     """A citation of the parent pack that no longer matches its file."""
 
-    path: bytes
+    path: str
     citation: str
 
 
@@ -139,7 +139,7 @@ class Delta(NamedTuple):
 class Considered(NamedTuple):
     """A considered file with its status (one of SELECTION)."""
 
-    path: bytes
+    path: str
     blob: str
     status: str
 

@@ -6,6 +6,7 @@ ranking of unchanged files is of no use to the reader.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -129,24 +130,24 @@ def _why_complete(packs: PackStore, parent: Pack) -> str | None:
     return None
 
 
-def _blobs(ranking: RankedTree) -> dict[bytes, str]:
+def _blobs(ranking: RankedTree) -> dict[str, str]:
     """Return the blobs of the tree's files that have rows, by path."""
     corpus = ranking.records.corpus
     found = {}
     for file, path in enumerate(corpus.view.paths):
         document = int(corpus.file_document[file])
         if document >= 0:
-            found[path] = corpus.key(document)[0].hex()
+            found[os.fsdecode(path)] = corpus.key(document)[0].hex()
     return found
 
 
-def _lost_edges(ranking: RankedTree, parent: Pack, blobs: Mapping[bytes, str]) -> tuple[Edge, ...]:
+def _lost_edges(ranking: RankedTree, parent: Pack, blobs: Mapping[str, str]) -> tuple[Edge, ...]:
     """Return the edges between files of the parent pack that the tree no longer has."""
     before = {file.path: file.blob for file in parent.files}
     dependencies = ranking.dependencies()
 
     def is_lost(edge: Edge) -> bool:
-        ends = (edge.source_path, edge.target_path)
+        ends = os.fsdecode(edge.source_path), os.fsdecode(edge.target_path)
         if all(blobs.get(path) == before.get(path) for path in ends):
             return False
         return not all(path in blobs for path in ends) or all(
@@ -157,7 +158,7 @@ def _lost_edges(ranking: RankedTree, parent: Pack, blobs: Mapping[bytes, str]) -
     return tuple(filter(is_lost, parent.edges))
 
 
-def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: str | None) -> Pack:
+def _compared(made: Pack, parent: Pack, blobs: Mapping[str, str], complete: str | None) -> Pack:
     """Return a newly selected pack with the states of its files relative to the parent pack."""
     before = {file.path: file for file in parent.files if file.excerpts}
     files = []
@@ -178,7 +179,7 @@ def _compared(made: Pack, parent: Pack, blobs: Mapping[bytes, str], complete: st
     return _with_delta(made._replace(files=tuple(files)), before, gone)
 
 
-def _with_delta(made: Pack, before: Mapping[bytes, PackedFile], gone: list[RemovedFile]) -> Pack:
+def _with_delta(made: Pack, before: Mapping[str, PackedFile], gone: list[RemovedFile]) -> Pack:
     assert made.delta is not None
     old = [path for path, file in ((file.path, file) for file in made.files) if file.state == CHANGED]
     old += [one.path for one in gone]
@@ -193,7 +194,7 @@ def _with_delta(made: Pack, before: Mapping[bytes, PackedFile], gone: list[Remov
 
 
 def _touched(
-    ranking: RankedTree, pack: Pack, parent: Pack, blobs: Mapping[bytes, str], count: Count
+    ranking: RankedTree, pack: Pack, parent: Pack, blobs: Mapping[str, str], count: Count
 ) -> PackResult:
     """Return the parent's files in their current state, and changed files that are now selected."""
     before = {file.path: file for file in parent.files if file.excerpts}
@@ -231,7 +232,7 @@ def _touched(
     return finished(pack, selection, against)
 
 
-def _status(parent: Pack, path: bytes) -> str:
+def _status(parent: Pack, path: str) -> str:
     return next((one.status for one in parent.considered if one.path == path), SELECTED)
 
 
@@ -252,9 +253,9 @@ def _show_again(ranking: RankedTree, selection: Selection, old: PackedFile) -> N
             selection.add(one, most if old.path in selection.shown else None)
 
 
-def _rows(ranking: RankedTree, path: bytes) -> list[Candidate]:
+def _rows(ranking: RankedTree, path: str) -> list[Candidate]:
     """Return all rows of a file as candidates."""
     corpus = ranking.records.corpus
-    file = corpus.view.paths.index(path)
+    file = corpus.view.paths.index(os.fsencode(path))
     document = int(corpus.file_document[file])
     return [ranking.records.candidate(row, file, _SHOWN_BEFORE, {}, []) for row in corpus.rows_of(document)]

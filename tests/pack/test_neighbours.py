@@ -43,7 +43,7 @@ def test_edges_decide_where_they_are_known(make_repo):
     with ctx.open(repo.path) as index:
         opened = open_tree(index.session, None, None, None)
         ranking = rank(index.session, opened, {}, TASK, PackOptions(), tuple(read_task(TASK)))
-        chosen = [one for one in ranking.found if one.path == b"shop/payments.py"][:1]
+        chosen = [one for one in ranking.found if one.path == "shop/payments.py"][:1]
         links = Links(ranking.dependencies())
         proposed = users(ranking.records, ranking.query, chosen, 100)
         paths = {one: opened.view.path(one.file).decode() for one in proposed}

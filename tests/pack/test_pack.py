@@ -25,7 +25,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def paths(made):
-    return [file.path.decode() for file in made.pack.files]
+    return [file.path for file in made.pack.files]
 
 
 def test_pack_is_as_it_was(index):
@@ -67,7 +67,7 @@ def test_same_tree_task_and_options_give_the_same_pack(index, shop):
 def test_excerpts_are_the_lines_that_they_cite(index):
     made = index.pack(TASK)
     for file in made.pack.files:
-        lines = str(FILES[file.path.decode()]).split("\n")
+        lines = str(FILES[file.path]).split("\n")
         for excerpt in file.excerpts:
             for first, last in excerpt.ranges:
                 text = "\n".join(lines[first - 1 : last])
@@ -80,7 +80,7 @@ def test_contributions_add_up_and_files_say_what_they_were(index, shop):
     made = index.pack(TASK)
     for file in made.pack.files:
         assert sum(file.contributions.values()) == pytest.approx(file.score, abs=1e-4)
-        assert file.blob == shop.git("rev-parse", f"HEAD:{file.path.decode()}").decode()
+        assert file.blob == shop.git("rev-parse", f"HEAD:{file.path}").decode()
         assert len(file.digest) == 64
 
 
@@ -116,7 +116,7 @@ def test_each_format_can_be_read(index):
 
 def test_what_became_of_the_others(index):
     made = index.pack(TASK, PackOptions(max_files=1))
-    status = {one.path.decode(): one.status for one in made.pack.considered}
+    status = {one.path: one.status for one in made.pack.considered}
     assert status["shop/session.py"] == SELECTED
     assert BELOW_LIMIT in status.values()
 
@@ -124,7 +124,7 @@ def test_what_became_of_the_others(index):
 def test_a_file_without_room_says_so(index):
     made = index.pack(TASK, PackOptions(budget=200))
     left_out = [file for file in made.pack.files if not file.excerpts]
-    assert b"shop/login.py" in {file.path for file in left_out}
+    assert "shop/login.py" in {file.path for file in left_out}
     for file in left_out:
         assert (file.omission, file.best) == (TOKEN_BUDGET, None)
     written = manifest(made.pack)["files"][-1]
@@ -156,7 +156,7 @@ def test_a_line_that_nobody_can_read_is_left_out(make_repo):
     )
     with ctx.open(repo.path) as index:
         made = index.pack("fix renew_session in a.py")
-    (file,) = [file for file in made.pack.files if file.path == b"a.py"]
+    (file,) = [file for file in made.pack.files if file.path == "a.py"]
     assert letters not in made.prompt
     assert file.omission == "oversized_line" or all(
         last < 2 for one in file.excerpts for _, last in one.ranges

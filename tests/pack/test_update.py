@@ -25,7 +25,7 @@ def parent(index):
 
 
 def states(made):
-    return {file.path.decode(): file.state for file in made.pack.files}
+    return {file.path: file.state for file in made.pack.files}
 
 
 def test_nothing_touched_sends_nothing(index, parent):
@@ -41,13 +41,12 @@ def test_an_edit_sends_its_file_alone(index, parent, shop):
     shop.write({"shop/session.py": SESSION.replace("raise UnknownSession(token)", "raise UnknownSession()")})
     made = index.update_pack(parent)
     assert states(made) == {
-        file.path.decode(): "changed" if file.path == b"shop/session.py" else "unchanged"
-        for file in parent.files
+        file.path: "changed" if file.path == "shop/session.py" else "unchanged" for file in parent.files
     }
     assert "raise UnknownSession()" in made.prompt
     assert "def touch_on_request" not in made.prompt
     assert "Discard its excerpts of shop/session.py" in made.prompt
-    old = next(file for file in parent.files if file.path == b"shop/session.py")
+    old = next(file for file in parent.files if file.path == "shop/session.py")
     (stale,) = made.pack.delta.stale
     assert stale.citation.startswith(old.blob[:12])
     assert manifest(made.pack)["changes"]["changed"] == ["shop/session.py"]
@@ -155,7 +154,7 @@ def test_another_task_chooses_anew_and_still_refers_to_what_is_the_same(index, p
     assert "def renew_session" not in made.prompt
     made = index.update_pack(parent, UpdateOptions(task="how is an Invoice rendered", max_files=1))
     gone = {(one.path, one.reason) for one in made.pack.delta.removed}
-    assert (b"shop/login.py", "not selected") in gone
+    assert ("shop/login.py", "not selected") in gone
 
 
 def test_another_tokenizer_counts_with_it(index, parent):
@@ -209,7 +208,7 @@ def test_what_is_sent_again_as_a_whole_says_what_has_changed(index, parent, shop
     assert states(made)["shop/login.py"] == "unchanged"
     assert "- shop/login.py (unchanged)" in made.prompt
     assert "def touch_on_request" in made.prompt
-    assert {one.path for one in made.pack.delta.stale} == {b"shop/session.py"}
+    assert {one.path for one in made.pack.delta.stale} == {"shop/session.py"}
 
 
 EDITS = {
@@ -232,8 +231,8 @@ def test_only_what_was_touched_is_sent(index, shop, edits, budget):
     assert made.pack.tokens <= budget
     sent = {path for path, state in states(made).items() if state != "unchanged"}
     assert sent <= edits
-    had = {file.path.decode() for file in first.pack.files if file.excerpts}
-    assert had & edits <= sent | {one.path.decode() for one in made.pack.delta.removed}
+    had = {file.path for file in first.pack.files if file.excerpts}
+    assert had & edits <= sent | {one.path for one in made.pack.delta.removed}
     for path in had - edits:
         assert f"## {path}" not in made.prompt
     assert made.pack == index.update_pack(first.pack).pack

@@ -64,7 +64,7 @@ def test_the_selection_is_that_of_a_pack(repo: Repo) -> None:
             PackOptions(max_files=2, budget=300),
         ):
             pack = index.pack("renew the session", options).pack
-            status = {one.path.decode(): one.status for one in pack.considered}
+            status = {one.path: one.status for one in pack.considered}
             seen |= set(status.values())
             for path in ("server/session_1.py", "server/session_5.py", "server/payments.py"):
                 found = index.explain(path, "renew the session", options)
@@ -133,7 +133,7 @@ def test_a_path_may_be_given_in_quotes(repo: Repo) -> None:
     assert json.loads(done.stdout)["type"] == "related"
     with ctx.open(repo.path) as index:
         pack = index.pack(f"rework {quoted}").pack
-    assert pack.files[0].path == odd
+    assert pack.files[0].path == odd.decode()
     assert {one["origin"] for one in pack.files[0].evidence if one["kind"] == "named"} == {"task"}
 
 

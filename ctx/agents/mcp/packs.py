@@ -5,7 +5,6 @@ No argument names a file outside the tree: error logs are supported on the comma
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,9 +139,7 @@ def _plain(pack: Pack, *, kept: bool) -> dict[str, Any]:
         "budgetTokens": pack.options.budget,
         "tokenizer": pack.options.tokenizer,
         "files": [
-            {"path": escape_control(os.fsdecode(file.path)), "state": file.state}
-            for file in pack.files
-            if file.excerpts
+            {"path": escape_control(file.path), "state": file.state} for file in pack.files if file.excerpts
         ],
         "uri": SCHEME + pack.slug if kept else None,
         "manifestUri": SCHEME + pack.slug + MANIFEST if kept else None,
