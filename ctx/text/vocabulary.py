@@ -94,18 +94,12 @@ class Vocabulary:
         text_of_compound = text_of_run[scan.compound]
         compound = text_of_compound >= 0
         foreign_texts, foreign_terms, foreign_rows = self._read_foreign(source, scan, text_of_run)
+        known = foreign_terms >= 0
+        whole = shorten(scan.whole[compound]) ^ COMPOUND
         return Reading(
             count(
-                np.concatenate(
-                    [text[counted], text_of_compound[compound], foreign_texts[foreign_terms >= 0]]
-                ),
-                np.concatenate(
-                    [
-                        terms[counted],
-                        shorten(scan.whole[compound]) ^ COMPOUND,
-                        foreign_terms[foreign_terms >= 0],
-                    ]
-                ),
+                np.concatenate([text[counted], text_of_compound[compound], foreign_texts[known]]),
+                np.concatenate([terms[counted], whole, foreign_terms[known]]),
             ),
             count(
                 np.concatenate([text[embedded], foreign_texts]),
