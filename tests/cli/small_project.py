@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Run(NamedTuple):
-    """What a process left."""
+    """Exit status and output of a process."""
 
     status: int
     out: bytes

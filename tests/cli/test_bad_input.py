@@ -1,4 +1,4 @@
-"""What goes wrong ends in one clear sentence, with its exit status, and loses nothing."""
+"""Errors are one clear sentence with an exit status, and lose nothing."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_damaged_store_is_rebuilt(git_ctx, project):
     assert (run.status, run.out) == (0, expected)
 
 
-def test_fault_of_the_program_names_the_way_to_tell_more(environment, tmp_path):
+def test_a_bug_names_the_variable_that_shows_a_traceback(environment, tmp_path):
     import subprocess
     import sys
 

@@ -25,7 +25,7 @@ def test_a_number_of_things(count: int, words: str) -> None:
     assert pluralize(count, "new file") == words
 
 
-def test_what_they_are() -> None:
+def test_pluralize_with_a_verb() -> None:
     assert pluralize_with(1, "file", "is", "are") == "1 file is"
     assert pluralize_with(12, "file", "is", "are") == "12 files are"
 
@@ -45,6 +45,6 @@ def counts(path: Path) -> list[str]:
     return found
 
 
-def test_no_string_has_a_count_of_its_own() -> None:
+def test_no_string_formats_a_count_by_itself() -> None:
     """A rate, with a slash behind its unit, is none."""
     assert [one for path in sorted(ROOT.rglob("*.py")) for one in counts(path)] == []

@@ -20,7 +20,7 @@ def project(repo: Repo) -> Repo:
     return repo
 
 
-def test_it_says_in_a_sentence_how_many_commits_were_found(git_ctx, project):
+def test_text_output_begins_with_a_sentence(git_ctx, project):
     run = git_ctx("evaluate", cwd=project.path)
     assert run.status == 0, run.err
     assert run.lines[0] == (
@@ -32,7 +32,7 @@ def test_it_says_in_a_sentence_how_many_commits_were_found(git_ctx, project):
     assert run.err == ""
 
 
-def test_nothing_of_it_shows_in_the_status(git_ctx, project):
+def test_an_evaluation_leaves_no_snapshots(git_ctx, project):
     git_ctx("index", cwd=project.path)
     before = git_ctx("status", "--json-output", cwd=project.path).json
     assert git_ctx("evaluate", cwd=project.path).status == 0
@@ -41,7 +41,7 @@ def test_nothing_of_it_shows_in_the_status(git_ctx, project):
     assert git_ctx("fsck", "--full", cwd=project.path).status == 0
 
 
-def test_json_has_all_of_it(git_ctx, project):
+def test_json_has_all_grades(git_ctx, project):
     run = git_ctx("evaluate", "-n", "1", "--compare", "words=off", "--json-output", cwd=project.path)
     found = run.json
     assert list(found) == [
@@ -59,13 +59,13 @@ def test_json_has_all_of_it(git_ctx, project):
     assert json.loads(run.out)["fit"] is None
 
 
-def test_an_older_revision_is_replayed_from_there(git_ctx, project):
+def test_commits_before_an_older_revision_are_replayed(git_ctx, project):
     run = git_ctx("evaluate", "HEAD~2", "--json-output", cwd=project.path)
     assert run.json["commits"] == 1
     assert run.json["commit"] == project.id("HEAD~2").hex()
 
 
-def test_where_nothing_can_be_replayed_it_says_why(git_ctx, repo):
+def test_the_reason_if_no_commit_can_be_replayed(git_ctx, repo):
     repo.commit({"a.py": "x = 1\n"}, "Begin with one file")
     run = git_ctx("evaluate", cwd=repo.path)
     assert run.status == 0

@@ -22,7 +22,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_warm_child_says_what_a_program_says(project, environment, words):
+def test_a_forked_child_prints_what_a_program_prints(project, environment, words):
     """Byte by byte, with the same status, after the first search has indexed what is there."""
     given = {"cwd": project.path, "env": {**environment, "TZ": "Asia/Tokyo"}, "timeout": 120}
     assert forking.run(["index"], **given).returncode == 0
@@ -40,7 +40,7 @@ def test_a_warm_child_says_what_a_program_says(project, environment, words):
     )
 
 
-def test_calls_know_nothing_of_each_other(project, environment, tmp_path):
+def test_forked_calls_are_independent(project, environment, tmp_path):
     """Each has the directory and the variables that it is called with, and numbers of chance of its own."""
     other = {**environment, "GIT_DIR": str(tmp_path / "nowhere")}
     assert forking.run(["status"], cwd=tmp_path, env=other).returncode == 128

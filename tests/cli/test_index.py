@@ -156,7 +156,7 @@ def test_interrupted(environment, git_ctx, project, jobs):
     assert git_ctx("index", cwd=project.path).status == 0
 
 
-def test_second_run_leaves_its_wish_with_the_first(environment, git_ctx, project):
+def test_second_run_queues_its_request_with_the_first(environment, git_ctx, project):
     many_files(project)
     project.git("branch", "wished")
     project.git("checkout", "-q", "wished")
@@ -174,7 +174,7 @@ def test_second_run_leaves_its_wish_with_the_first(environment, git_ctx, project
     assert again.json_lines == [{"type": "skipped", "reason": "ALREADY_INDEXED"}]
 
 
-def test_a_rule_file_that_is_not_applied_is_told(git_ctx, project):
+def test_a_rule_file_that_is_not_applied_is_reported(git_ctx, project):
     project.commit({"odd\n/.ctxignore": "*.c\n" * 300_000, "odd\n/a.c": "int a;\n"})
     run = git_ctx("index", "--json-output", cwd=project.path)
     assert run.status == 0

@@ -18,13 +18,13 @@ def logs(project) -> list[Path]:
     return sorted((project.path / ".git" / "ctx").glob("commands-*"))
 
 
-def test_nothing_is_logged_unless_it_is_wanted(git_ctx, project):
+def test_nothing_is_logged_by_default(git_ctx, project):
     assert git_ctx("search", "renew session", cwd=project.path).status == 0
     assert logs(project) == []
     assert "commands" not in git_ctx("status", "--log", cwd=project.path).text
 
 
-def test_a_run_is_logged_where_the_option_is_given(git_ctx, project):
+def test_the_option_logs_one_run(git_ctx, project):
     project.git("config", "user.name", USER)
     secret = "renew the zanzibar session"
     git_ctx("--enable-local-logging", "search", secret, "-p", "src/secret*", cwd=project.path)
@@ -53,7 +53,7 @@ def test_the_setting_logs_every_run(git_ctx, project):
     assert git_ctx("fsck", "--json-output", cwd=project.path).json["foreign"] == []
 
 
-def test_the_log_is_rotated_and_what_is_damaged_is_left_out(tmp_path):
+def test_the_log_is_rotated_and_damaged_lines_are_skipped(tmp_path):
     path = Path(local_log.file_of(str(tmp_path)))
     for number in range(3 * LARGEST // 80):
         one = local_log.CommandLog()
@@ -71,14 +71,14 @@ def test_the_log_is_rotated_and_what_is_damaged_is_left_out(tmp_path):
     assert local_log.read(str(tmp_path))
 
 
-def test_a_log_that_cannot_be_written_stops_nothing(git_ctx, project):
+def test_a_log_that_cannot_be_written_is_ignored(git_ctx, project):
     git_ctx("index", cwd=project.path)
     Path(local_log.file_of(str(project.path / ".git" / "ctx"))).mkdir()
     run = git_ctx("--enable-local-logging", "search", "renew session", cwd=project.path)
     assert (run.status, run.err) == (0, "")
 
 
-def test_who_made_a_snapshot_and_how_much_is_known_here_and_is_not_pushed(git_ctx, project, tmp_path):
+def test_user_and_counts_of_a_snapshot_are_local(git_ctx, project, tmp_path):
     project.git("config", "user.name", USER)
     project.git("config", "ctx.localLogging", "true")
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "remote.git")], check=True)

@@ -74,7 +74,7 @@ def test_without_a_clipboard_no_work_is_done(git_ctx, project, tmp_path):
     assert not (project.path / ".git/ctx").exists()
 
 
-def test_an_empty_list_says_what_to_do(git_ctx, project):
+def test_an_empty_list_names_the_command(git_ctx, project):
     run = git_ctx("pack", "--list", cwd=project.path)
     assert (run.status, run.text) == (0, "")
     assert "git ctx pack --task" in run.err
@@ -100,7 +100,7 @@ def test_an_empty_list_says_what_to_do(git_ctx, project):
         (["--task", TASK, "--json", "--stdout"], 129, "exclude each other"),
     ],
 )
-def test_what_cannot_be_is_said(git_ctx, project, arguments, status, words):
+def test_invalid_options_are_errors(git_ctx, project, arguments, status, words):
     run = git_ctx("pack", *arguments, cwd=project.path)
     assert run.status == status
     assert words in run.err
@@ -113,7 +113,7 @@ def test_errors_in_json(git_ctx, project):
     assert (run.json["type"], run.json["exitCode"]) == ("error", 128)
 
 
-def test_without_the_tokenizer_the_way_out_is_named(git_ctx, project, tmp_path, environment):
+def test_without_the_tokenizer_the_extra_is_named(git_ctx, project, tmp_path, environment):
     (tmp_path / "without/bpe_openai").mkdir(parents=True)
     (tmp_path / "without/bpe_openai/__init__.py").write_text("raise ImportError('not there')\n")
     path = f"{tmp_path}/without:{environment['PYTHONPATH']}"
@@ -122,7 +122,7 @@ def test_without_the_tokenizer_the_way_out_is_named(git_ctx, project, tmp_path, 
     assert "pip install 'git-ctx[pack]'" in run.err
 
 
-def test_nothing_answers(git_ctx, make_repo):
+def test_a_pack_without_answers(git_ctx, make_repo):
     repo = make_repo("empty of words")
     repo.commit({"a.txt": "x\n"})
     run = git_ctx("pack", "--task", "zymurgy quokka", cwd=repo.path)
@@ -132,7 +132,7 @@ def test_nothing_answers(git_ctx, make_repo):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_where_nothing_may_be_written_the_text_is_printed(git_ctx, project):
+def test_a_pack_that_cannot_be_stored_is_printed(git_ctx, project):
     git = project.path / ".git"
     git.chmod(0o500)
     try:

@@ -7,7 +7,7 @@ from small_project import GitCtx, Project
 import ctx
 
 
-def test_a_plan_counts_what_is_new_and_writes_nothing(git_ctx: GitCtx, project: Project) -> None:
+def test_a_plan_counts_new_data_and_writes_nothing(git_ctx: GitCtx, project: Project) -> None:
     plan = git_ctx("plan", "--json-output", cwd=project.path).json
     assert plan["type"] == "plan_result"
     assert plan["covered"] is False
@@ -18,7 +18,7 @@ def test_a_plan_counts_what_is_new_and_writes_nothing(git_ctx: GitCtx, project: 
     assert not (project.path / ".git" / "ctx").exists()
 
 
-def test_what_is_there_is_not_counted_again(git_ctx: GitCtx, project: Project) -> None:
+def test_stored_data_is_not_counted_again(git_ctx: GitCtx, project: Project) -> None:
     with ctx.open(project.path) as index:
         index.index()
     assert git_ctx("plan", cwd=project.path).text.endswith("is indexed: nothing to do\n")
@@ -49,7 +49,7 @@ def test_the_estimate_of_chunks_is_near(git_ctx: GitCtx, project: Project) -> No
     assert 0.2 * made <= planned <= 5 * made
 
 
-def test_a_revision_that_is_named_is_indexed_and_the_cost_is_said(git_ctx: GitCtx, project: Project) -> None:
+def test_a_named_revision_is_indexed_and_its_cost_announced(git_ctx: GitCtx, project: Project) -> None:
     small = git_ctx("search", "session", "--revision", "HEAD", cwd=project.path)
     assert (small.status, small.err) == (0, "")
     words = " ".join(f"word{number}" for number in range(100))

@@ -1,4 +1,4 @@
-"""What a repository names its files, branches and symbols does not steer the terminal."""
+"""Names of files, branches and symbols cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_joiners_stay_in_text_where_a_script_needs_them():
     assert display_line("日\u200b本") == "日\ufffd本"
 
 
-def test_what_is_safe_stays():
+def test_safe_characters_stay():
     assert escape_control("größe 日本 عربي\tx") == "größe 日本 عربي\tx"
     assert quoted("größe 日本 عربي") == "größe 日本 عربي"
     assert quoted("a\u202eb") == '"a\\342\\200\\256b"'

@@ -15,7 +15,7 @@ def copied(project: Project) -> Project:
     return project
 
 
-def test_what_is_like_a_line(git_ctx: GitCtx, copied: Project) -> None:
+def test_code_similar_to_a_line(git_ctx: GitCtx, copied: Project) -> None:
     run = git_ctx("related", "session.py:12", cwd=copied.path / "src")
     assert run.status == 0
     assert run.lines[0].startswith("../other/sitting.py:")
@@ -29,7 +29,7 @@ def test_what_is_like_a_line(git_ctx: GitCtx, copied: Project) -> None:
     assert "near-duplicate" in coloured.text
 
 
-def test_code_on_stdin_may_be_like_nothing(git_ctx: GitCtx, copied: Project) -> None:
+def test_code_on_stdin_may_have_no_similar_code(git_ctx: GitCtx, copied: Project) -> None:
     same = git_ctx("related", "-", "--json", cwd=copied.path, stdin=SESSION.encode()).json
     assert same["hits"][0]["duplicate"] in ("identical", "near-duplicate")
     other = b"SELECT warehouse, SUM(pallets) FROM deliveries GROUP BY warehouse HAVING SUM(pallets) > 12;"
@@ -37,7 +37,7 @@ def test_code_on_stdin_may_be_like_nothing(git_ctx: GitCtx, copied: Project) -> 
     assert (none.status, none.lines[0]) == (1, "nothing in this tree is like it")
 
 
-def test_what_is_about_to_be_committed(git_ctx: GitCtx, copied: Project) -> None:
+def test_staged_changes(git_ctx: GitCtx, copied: Project) -> None:
     assert git_ctx("related", "--staged", cwd=copied.path).status == 1
     copied.repo.write({"third.py": SESSION.replace("SessionStore", "ThirdStore")})
     assert git_ctx("related", "--staged", cwd=copied.path).status == 1
@@ -65,7 +65,7 @@ def test_what_is_about_to_be_committed(git_ctx: GitCtx, copied: Project) -> None
         (["src/session.py:3", "--revision", "absent"], 128, "names no commit"),
     ],
 )
-def test_what_cannot_be_asked(
+def test_invalid_places_are_errors(
     git_ctx: GitCtx, copied: Project, arguments: list[str], status: int, words: str
 ) -> None:
     run = git_ctx("related", *arguments, cwd=copied.path)

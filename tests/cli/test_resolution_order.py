@@ -55,14 +55,14 @@ def test_a_revision_comes_first(git_ctx: GitCtx, repository: Repo) -> None:
     assert absent.status not in (0, 1)
 
 
-def test_then_a_branch_and_never_a_tag(git_ctx: GitCtx, repository: Repo) -> None:
+def test_a_branch_comes_second_and_is_never_a_tag(git_ctx: GitCtx, repository: Repo) -> None:
     repository.git("tag", "branch", "revision")
     assert chosen(git_ctx, repository, "--branch", "branch") == ("branch", "branch", "branch")
     repository.git("tag", "only-a-tag", "revision")
     assert git_ctx("search", "x", "--branch", "only-a-tag", cwd=repository.path).status not in (0, 1)
 
 
-def test_then_the_setting(git_ctx: GitCtx, repository: Repo) -> None:
+def test_the_setting_comes_third(git_ctx: GitCtx, repository: Repo) -> None:
     assert chosen(git_ctx, repository) == ("ctx.revision", "setting", "setting")
     assert chosen(git_ctx, repository, "--work-tree") == ("HEAD", "current", "current")
     repository.git("config", "ctx.revision", "absent")
@@ -71,7 +71,7 @@ def test_then_the_setting(git_ctx: GitCtx, repository: Repo) -> None:
     assert "git config --unset ctx.revision" in refused.err
 
 
-def test_then_head(git_ctx: GitCtx, repository: Repo) -> None:
+def test_head_comes_fourth(git_ctx: GitCtx, repository: Repo) -> None:
     repository.git("config", "--unset", "ctx.revision")
     assert chosen(git_ctx, repository) == ("HEAD", "current", "current")
     repository.git("checkout", "-q", "--detach", "branch")
@@ -80,13 +80,13 @@ def test_then_head(git_ctx: GitCtx, repository: Repo) -> None:
     assert chosen(git_ctx, repository) == ("HEAD", "HEAD", "on disk")
 
 
-def test_then_the_default_branch(git_ctx: GitCtx, bare: Repo) -> None:
+def test_the_default_branch_comes_fifth(git_ctx: GitCtx, bare: Repo) -> None:
     assert chosen(git_ctx, bare) == ("default branch", "main", "default")
     bare.git("config", "init.defaultBranch", "branch")
     assert chosen(git_ctx, bare) == ("default branch", "branch", "branch")
 
 
-def test_then_the_latest_snapshot(git_ctx: GitCtx, bare: Repo) -> None:
+def test_the_latest_snapshot_comes_sixth(git_ctx: GitCtx, bare: Repo) -> None:
     for name in ("current", "revision", "branch"):
         assert git_ctx("index", name, cwd=bare.path).status == 0
     bare.git("branch", "-D", "main")
@@ -95,7 +95,7 @@ def test_then_the_latest_snapshot(git_ctx: GitCtx, bare: Repo) -> None:
     assert name == bare.git("rev-parse", "revision").decode()
 
 
-def test_and_then_nothing(git_ctx: GitCtx, bare: Repo) -> None:
+def test_nothing_comes_after_that(git_ctx: GitCtx, bare: Repo) -> None:
     bare.git("branch", "-D", "main")
     refused = git_ctx("search", "x", cwd=bare.path)
     assert refused.status not in (0, 1)

@@ -16,7 +16,7 @@ def tagged(project: Project) -> Project:
     return project
 
 
-def said(git_ctx: GitCtx, project: Project, *arguments: str) -> Any:
+def printed(git_ctx: GitCtx, project: Project, *arguments: str) -> Any:
     return git_ctx(*arguments, cwd=project.path).json
 
 
@@ -31,49 +31,49 @@ COMMANDS: list[tuple[str, ...]] = [
 ]
 
 
-def given(command: tuple[str, ...], name: str, code: str) -> list[str]:
+def with_name(command: tuple[str, ...], name: str, code: str) -> list[str]:
     return [word.replace("{code}", code).replace("{}", name) for word in command]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:3]))
-def test_every_command_says_the_id_and_the_name(
+def test_every_command_prints_the_id_and_the_name(
     git_ctx: GitCtx, tagged: Project, command: tuple[str, ...]
 ) -> None:
     code = tagged.git("ls-files", "*.py").split("\n")[0]
     commit, tree = tagged.git("rev-parse", "HEAD"), tagged.git("rev-parse", "HEAD^{tree}")
-    found = said(git_ctx, tagged, *given(command, "v1.2", code))
+    found = printed(git_ctx, tagged, *with_name(command, "v1.2", code))
     assert (found["revision"], found["revisionName"]) == (commit, "v1.2")
     assert (found["commit"], found["tree"]) == (commit, tree)
-    found = said(git_ctx, tagged, *given(command, tree, code))
+    found = printed(git_ctx, tagged, *with_name(command, tree, code))
     assert (found["revision"], found["revisionName"], found["commit"]) == (tree, tree, None)
 
 
-def test_history_ranges_and_the_log_do_too(git_ctx: GitCtx, tagged: Project) -> None:
+def test_history_ranges_and_the_log_print_them_too(git_ctx: GitCtx, tagged: Project) -> None:
     commit, tree = tagged.git("rev-parse", "HEAD"), tagged.git("rev-parse", "HEAD^{tree}")
     ids = {"revision": commit, "revisionName": "v1.2", "commit": commit, "tree": tree}
-    found = said(git_ctx, tagged, "history", "--json-output", "--revision", "v1.2", *QUESTION)
+    found = printed(git_ctx, tagged, "history", "--json-output", "--revision", "v1.2", *QUESTION)
     assert ids.items() <= found.items()
-    found = said(git_ctx, tagged, "search", "--json-output", "--in", "v1.2", *QUESTION)
+    found = printed(git_ctx, tagged, "search", "--json-output", "--in", "v1.2", *QUESTION)
     assert ids.items() <= found["comparison"].items()
-    said(git_ctx, tagged, "index", "v1.2", "--json-output")
-    (snapshot,) = said(git_ctx, tagged, "status", "--json-output")["snapshots"]
+    printed(git_ctx, tagged, "index", "v1.2", "--json-output")
+    (snapshot,) = printed(git_ctx, tagged, "status", "--json-output")["snapshots"]
     assert snapshot["provenance"]
     assert all(ids.items() <= line.items() for line in snapshot["provenance"])
-    (pin,) = said(git_ctx, tagged, "pin", "v1.2", "--json-output")["pinned"]
+    (pin,) = printed(git_ctx, tagged, "pin", "v1.2", "--json-output")["pinned"]
     assert (pin["revision"], pin["revisionName"]) == (tree, "v1.2")
 
 
 def test_uncommitted_files_lie_on_the_commit_of_head(git_ctx: GitCtx, tagged: Project) -> None:
     commit = tagged.git("rev-parse", "HEAD")
-    clean = said(git_ctx, tagged, "search", "--json-output", *QUESTION)
+    clean = printed(git_ctx, tagged, "search", "--json-output", *QUESTION)
     assert (clean["revision"], clean["revisionName"], clean["message"]) == (commit, "main", None)
     tagged.repo.write({"fresh.py": "def renew_a_session():\n    pass\n"})
-    found = said(git_ctx, tagged, "search", "--json-output", *QUESTION)
+    found = printed(git_ctx, tagged, "search", "--json-output", *QUESTION)
     assert (found["revision"], found["revisionName"]) == (commit, "main")
     assert found["tree"] != clean["tree"]
     assert found["message"] == "main with 1 file not committed"
     tagged.git("checkout", "-q", "--detach")
-    assert said(git_ctx, tagged, "search", "--json-output", *QUESTION)["revisionName"] == "HEAD"
+    assert printed(git_ctx, tagged, "search", "--json-output", *QUESTION)["revisionName"] == "HEAD"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_uncommitted_files_lie_on_the_commit_of_head(git_ctx: GitCtx, tagged: Pr
         (("related", "--json-output", "--in", "HEAD"), "nothing in main answers this"),
     ],
 )
-def test_where_nothing_is_found_the_message_says_so(
+def test_the_message_if_nothing_is_found(
     git_ctx: GitCtx, tagged: Project, command: tuple[str, ...], message: str
 ) -> None:
     words = () if command[0] == "related" else QUESTION

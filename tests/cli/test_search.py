@@ -33,7 +33,7 @@ def test_first_hit_of_questions(git_ctx, project):
         assert symbol in best["symbol"] or symbol in best["content"]
 
 
-def test_json_has_what_the_manual_says(git_ctx, project):
+def test_published_schema(git_ctx, project):
     run = search(git_ctx, project, "renew a session")
     answer = run.json
     assert run.err == ""
@@ -147,7 +147,7 @@ def test_revisions_and_branches(git_ctx, project):
     assert search(git_ctx, project, wanted, "--revision", f"{first}^{{tree}}").json["commit"] is None
 
 
-def test_what_lies_on_top_of_head_is_named(git_ctx, project):
+def test_the_overlay_is_named(git_ctx, project):
     assert search(git_ctx, project, "session").json["uncommitted"] == {
         "changedFiles": 0,
         "leftOut": 0,
@@ -179,7 +179,7 @@ def test_options_that_exclude_each_other(git_ctx, project, arguments):
     assert "exclude each other" in run.err or "goes with HEAD alone" in run.err
 
 
-def test_how_far_behind_is_told(git_ctx, project):
+def test_the_distance_to_the_index_is_reported(git_ctx, project):
     git_ctx("index", "--silent", cwd=project.path)
     before = project.git("rev-parse", "HEAD")
     (project.path / "new.py").write_text("def brand_new_session():\n    pass\n")

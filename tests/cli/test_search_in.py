@@ -31,7 +31,7 @@ def changed(project: Project) -> Project:
     return project
 
 
-def test_what_eyes_get_is_marked_line_by_line(git_ctx: GitCtx, changed: Project) -> None:
+def test_text_marks_the_lines_that_differ(git_ctx: GitCtx, changed: Project) -> None:
     run = git_ctx("search", "--in", "HEAD~1..HEAD", "wait after failure", cwd=changed.path)
     assert run.status == 0
     head = next(place for place, line in enumerate(run.lines) if line.startswith("src/retry.go:"))
@@ -47,7 +47,7 @@ def test_what_eyes_get_is_marked_line_by_line(git_ctx: GitCtx, changed: Project)
     assert sum(line.startswith("  - ") for line in gone.lines) == 7
 
 
-def test_json_tells_the_lines_and_the_other_tree(git_ctx: GitCtx, changed: Project) -> None:
+def test_json_has_the_lines_and_the_other_tree(git_ctx: GitCtx, changed: Project) -> None:
     answer = git_ctx("search", "--json-output", "--in", "HEAD^!", "wait", cwd=changed.path).json
     hit = next(hit for hit in answer["results"] if hit["symbol"] == "Backoff")
     assert hit["change"] == {"state": "modified", "side": "new", "changedLines": [[5, 5], [8, 8], [13, 13]]}
@@ -98,7 +98,7 @@ def test_colours_mark_the_lines_too(git_ctx: GitCtx, changed: Project) -> None:
         (["--revision", "HEAD~1..HEAD"], 128, "search what differs in it with --in HEAD~1..HEAD"),
     ],
 )
-def test_what_does_not_go_together(
+def test_options_that_exclude_each_other(
     git_ctx: GitCtx, changed: Project, arguments: list[str], status: int, words: str
 ) -> None:
     run = git_ctx("search", "wait", *arguments, cwd=changed.path)

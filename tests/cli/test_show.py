@@ -28,7 +28,7 @@ def test_a_citation_outlives_the_file(git_ctx: GitCtx, project: Project) -> None
     assert result["paths"] == []
 
 
-def test_what_eyes_get_has_a_heading_and_numbers(git_ctx: GitCtx, project: Project) -> None:
+def test_text_has_a_heading_and_numbers(git_ctx: GitCtx, project: Project) -> None:
     text = git_ctx("search", "renew session", cwd=project.path).lines
     cite = next(line.split()[1] for line in text if line.startswith("    cite "))
     blob, _, lines = cite.partition(":")
@@ -86,7 +86,7 @@ def test_in_a_bare_repository(git_ctx: GitCtx, project: Project) -> None:
         ("abcdabcdabcd:1-2", 128, "there is no blob abcdabcdabcd"),
     ],
 )
-def test_what_cannot_be_shown(
+def test_citations_that_cannot_be_shown(
     git_ctx: GitCtx, project: Project, citation: str, status: int, words: str
 ) -> None:
     named = {

@@ -1,4 +1,4 @@
-"""Which lines of a hit are shown, and that nothing in them reaches the terminal as a command."""
+"""The choice of the lines of a hit, and their control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says before a repository is touched."""
+"""Help, usage errors and streams, without a repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commit the program says that it is."""
+"""The commit and the channel that the program reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_repository_of_a_hook_is_not_taken_for_it(make_repo, monkeypatch):
 
 
 @pytest.mark.parametrize("broken", ["unborn", "empty .git", "no git"])
-def test_what_git_cannot_tell_is_unknown(broken, repo, tmp_path, monkeypatch):
+def test_a_commit_that_git_does_not_know_is_unknown(broken, repo, tmp_path, monkeypatch):
     place = repo.path
     if broken == "empty .git":
         place = tmp_path / "other"
@@ -42,7 +42,7 @@ def test_what_git_cannot_tell_is_unknown(broken, repo, tmp_path, monkeypatch):
     assert _version.checkout_commit(str(place)) is None
 
 
-def test_channel_says_where_the_code_comes_from(repo, monkeypatch):
+def test_channel(repo, monkeypatch):
     commit = repo.commit({"a": "1"}).hex()
     assert _version.channel(_version.checkout_commit(str(repo.path))) == "checkout"
     repo.write({"a": "2"})
@@ -54,6 +54,6 @@ def test_channel_says_where_the_code_comes_from(repo, monkeypatch):
     assert _version.channel(_version.commit()) == "modified"
 
 
-def test_stamp_wins(monkeypatch):
+def test_the_stamp_comes_first(monkeypatch):
     monkeypatch.setattr(_version, "COMMIT", "f" * 40)
     assert _version.commit() == "f" * 40
