@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from ctx.errors import NotARepository
-from ctx.git.location import locate
-from ctx.git.process import OF_ONE_REPOSITORY
+from ctx.git.location import locate_other
 from ctx.git.quoting import unquoted
 
-_DEEPEST = 5
+_MAX_DEPTH = 5
 """Depth to which git follows alternates of alternates."""
 
 
@@ -23,22 +21,22 @@ def alternates(objects: str, named: str | None = None) -> list[str]:
     `named` is the value of GIT_ALTERNATE_OBJECT_DIRECTORIES.
     """
     found: dict[str, str] = {}
-    met = {os.path.realpath(objects)}
-    open_ = [(path, 1) for path in [*_borrowed(objects), *_named(os.fsencode(named or ""))]]
-    while open_:
-        path, depth = open_.pop(0)
-        if os.path.realpath(path) in met or not os.path.isdir(path):
+    seen = {os.path.realpath(objects)}
+    pending = [(path, 1) for path in [*_listed(objects), *_named(os.fsencode(named or ""))]]
+    while pending:
+        path, depth = pending.pop(0)
+        if os.path.realpath(path) in seen or not os.path.isdir(path):
             continue
-        met.add(os.path.realpath(path))
+        seen.add(os.path.realpath(path))
         # Keep the listed name: the target of a link may lie outside its repository.
         found[path] = os.path.abspath(path)
-        if depth <= _DEEPEST:
-            open_ += [(below, depth + 1) for below in _borrowed(path)]
+        if depth <= _MAX_DEPTH:
+            pending += [(below, depth + 1) for below in _listed(path)]
     return list(found.values())
 
 
-def alternates_with(alternates: Sequence[str], holding: str) -> list[str]:
-    """Return the common directories that alternates belong to, if something named `holding` lies in them.
+def alternates_with(alternates: Sequence[str], content: str) -> list[str]:
+    """Return the common directories that alternates belong to, if something named `content` lies in them.
 
     Those that git refuses to work in (`safe.directory`) are left out: objects are verified by their ids,
     other files are not.
@@ -46,17 +44,14 @@ def alternates_with(alternates: Sequence[str], holding: str) -> list[str]:
     found = []
     for objects in alternates:
         common_dir = os.path.dirname(objects)
-        if os.path.isdir(os.path.join(common_dir, holding)):
-            try:
-                place = locate(common_dir, OF_ONE_REPOSITORY)
-            except NotARepository:
-                continue
-            if place.common_dir == os.path.realpath(common_dir):
+        if os.path.isdir(os.path.join(common_dir, content)):
+            location = locate_other(common_dir)
+            if location is not None and location.common_dir == os.path.realpath(common_dir):
                 found.append(common_dir)
     return found
 
 
-def _borrowed(objects: str) -> list[str]:
+def _listed(objects: str) -> list[str]:
     """Return the entries of `info/alternates`; relative paths start at the object directory."""
     try:
         with open(os.path.join(objects, "info", "alternates"), "rb") as file:

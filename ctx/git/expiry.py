@@ -9,8 +9,6 @@ from ctx.git.repository import Repository
 
 GRACE = "2.weeks.ago"
 """Default age at which unreachable data expires, as for git's unreachable objects (git-gc(1))."""
-_STASH = b"refs/stash"
-"""Its older entries are only in its reflog, and git never lets them expire."""
 
 
 def cutoff(repository: Repository, grace: str | None) -> float:

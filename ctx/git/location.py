@@ -96,6 +96,14 @@ def locate(directory: str, without: tuple[str, ...] = ()) -> Location:
     )
 
 
+def locate_other(directory: str) -> Location | None:
+    """Locate a repository whatever the environment names; None if there is none, or git refuses it."""
+    try:
+        return locate(directory, process.OF_ONE_REPOSITORY) if os.path.isdir(directory) else None
+    except NotARepository:
+        return None
+
+
 def _refusal(directory: str, message: str) -> str:
     if message.startswith("not a git repository"):
         return f"'{directory}' lies in no git repository; go into one, pass -C <path>, or run `git init`"

@@ -69,11 +69,11 @@ class Permissions(NamedTuple):
         if not self.bits:
             os.makedirs(path, exist_ok=True)
             return
-        lacking = []
+        missing = []
         while not os.path.isdir(path):
-            lacking.append(path)
+            missing.append(path)
             path = os.path.dirname(path)
-        for path in reversed(lacking):
+        for path in reversed(missing):
             try:
                 os.mkdir(path)
             except FileExistsError:

@@ -155,12 +155,12 @@ def parse_attributes(data: bytes, names: Collection[bytes], macros: Macros) -> R
         for inner, _ in states:
             users.setdefault(inner, []).append(name)
     relevant: set[bytes] = set()
-    open_ = list(names)
-    while open_:  # macros may stand for macros
-        name = open_.pop()
+    pending = list(names)
+    while pending:  # macros may stand for macros
+        name = pending.pop()
         if name not in relevant:
             relevant.add(name)
-            open_ += users.get(name, [])
+            pending += users.get(name, [])
     rules: list[tuple[PathPattern, States]] = []
     for text, words in _lines(data):
         pattern = PathPattern.parse(text)
@@ -190,13 +190,13 @@ def fill(states: States, found: dict[bytes, State], macros: Macros) -> None:
     Files are visited from the deepest to the root, the lines of a file from the last to the first. git goes
     from the last state of a line to the first and expands a macro as soon as it has set it.
     """
-    open_ = list(states)
-    while open_:
-        name, state = open_.pop()
+    pending = list(states)
+    while pending:
+        name, state = pending.pop()
         if name not in found:
             found[name] = state
             if state is True:
-                open_ += macros.get(name, ())
+                pending += macros.get(name, ())
 
 
 def encode_states(states: States) -> bytes:

@@ -10,10 +10,9 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ctx.errors import GitFailed, NotARepository
-from ctx.git import process
+from ctx.errors import GitFailed
 from ctx.git.formats import FILE_MODE, MODE_KIND
-from ctx.git.location import Location, locate
+from ctx.git.location import Location, locate_other
 from ctx.git.repository import Repository
 from ctx.git.settings import Settings
 
@@ -32,16 +31,23 @@ class Pinned(NamedTuple):
 def repositories(repository: Repository, one: Pinned) -> Iterator[Repository]:
     """Yield the local repositories of a submodule: the one checked out in this work tree, then others."""
     seen = {repository.git_dir}
-    for place in _places(repository, one):
-        if place.git_dir not in seen:
-            seen.add(place.git_dir)
-            yield Repository(place)
+    if (location := _checked_out(repository, one)) is not None:
+        seen.add(location.git_dir)
+        yield Repository(location)
+    # A name is a path below `modules`; git validates it too.
+    if one.name and not {"", ".", ".."} & set(one.name.replace("\\", "/").split("/")):
+        for folder in (repository.git_dir, repository.common_dir):
+            directory = os.path.realpath(os.path.join(folder, "modules", one.name))
+            location = None if directory in seen else locate_other(directory)
+            if location is not None and location.git_dir == directory:
+                seen.add(directory)
+                yield Repository(location)
 
 
 def checked_out(repository: Repository, one: Pinned) -> Repository | None:
     """Return the repository whose work tree lies at the path of a submodule, or None."""
-    place = _checked_out(repository, one)
-    return None if place is None else Repository(place)
+    location = _checked_out(repository, one)
+    return None if location is None else Repository(location)
 
 
 def listed(repository: Repository, tree: bytes) -> Iterator[tuple[str, bytes]]:
@@ -61,18 +67,6 @@ def listed(repository: Repository, tree: bytes) -> Iterator[tuple[str, bytes]]:
                 yield name, os.fsencode(path).rstrip(b"/")
 
 
-def _places(repository: Repository, one: Pinned) -> Iterator[Location]:
-    if (place := _checked_out(repository, one)) is not None:
-        yield place
-    # A name is a path below `modules`; git validates it too.
-    if one.name and not {"", ".", ".."} & set(one.name.replace("\\", "/").split("/")):
-        for folder in (repository.git_dir, repository.common_dir):
-            directory = os.path.realpath(os.path.join(folder, "modules", one.name))
-            place = _place(directory)
-            if place is not None and place.git_dir == directory:
-                yield place
-
-
 def _checked_out(repository: Repository, one: Pinned) -> Location | None:
     if repository.work_tree is None:
         return None
@@ -81,16 +75,7 @@ def _checked_out(repository: Repository, one: Pinned) -> Location | None:
     # A link on the path could lead anywhere.
     if os.path.realpath(directory) != directory or not os.path.lexists(os.path.join(directory, ".git")):
         return None
-    place = _place(directory)
-    return (
-        place if place is not None and place.prefix == b"" and place.git_dir != repository.git_dir else None
-    )
-
-
-def _place(directory: str) -> Location | None:
-    if not os.path.isdir(directory):
+    location = locate_other(directory)
+    if location is None or location.prefix or location.git_dir == repository.git_dir:
         return None
-    try:
-        return locate(directory, process.OF_ONE_REPOSITORY)
-    except NotARepository:
-        return None
+    return location

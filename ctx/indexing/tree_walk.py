@@ -44,14 +44,14 @@ class TreeReader:
         A few objects can refer to each other so often that a walk takes exponential time. The whole tree is
         counted as soon as many repeated entries are met.
         """
-        met: set[bytes] = set()
+        seen: set[bytes] = set()
         repeated = 0
 
         def entries(tree: bytes) -> Sequence[TreeEntry]:
             nonlocal repeated
             found = self._entries(tree)
-            if tree not in met:
-                met.add(tree)
+            if tree not in seen:
+                seen.add(tree)
             elif repeated <= _FEW_REPEATED:
                 repeated += 1 + len(found)
                 if repeated > _FEW_REPEATED:
