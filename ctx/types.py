@@ -171,7 +171,7 @@ class Evolution:
     complete: bool
 
 
-class Reader(Protocol):
+class BlobReader(Protocol):
     """Reader of the blobs of one answer; stays valid after later searches."""
 
     def of(self, path: str) -> Any:
@@ -205,7 +205,7 @@ class Hit:
     change: ChunkChange | None = None
     duplicate: str | None = None
     evolution: Evolution | None = None
-    reader: Reader | None = field(default=None, repr=False, compare=False)
+    reader: BlobReader | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str | None:
@@ -331,7 +331,7 @@ class Answer:
     comparison: Comparison | None = None
     ranked_with: tuple[str, ...] = ()
     further_queries: tuple[str, ...] = ()
-    reader: Reader | None = field(default=None, repr=False, compare=False)
+    reader: BlobReader | None = field(default=None, repr=False, compare=False)
 
 
 class RankedHits(NamedTuple):

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 def search(session: SearchSession, request: Request) -> Answer:
     """Return the best chunks of one tree, or of the differences between two. See `Index.search`."""
     check(request, "hit")
-    if request.models is not None:
-        check_least_score(request.models.min_score)
+    least = None if request.models is None else request.models.min_score
+    if least is not None and not 0 <= least <= 1:
+        raise UsageError(f"the least score is {least}: give a number from 0 to 1")
     if request.within is None:
         answer = _search_tree(session, request)
     else:
@@ -39,23 +40,12 @@ def search(session: SearchSession, request: Request) -> Answer:
     return answer
 
 
-def check_least_score(score: float | None) -> None:
-    """Raise UsageError for a score that is not from 0 to 1."""
-    if score is not None and not 0 <= score <= 1:
-        raise UsageError(f"the least score is {score}: give a number from 0 to 1")
-
-
 def check(request: Request, of: str) -> None:
     """Raise UsageError for a question without words, and for a limit of less than one `of` it returns."""
     if not request.text.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
-    check_limit(request.limit, of)
-
-
-def check_limit(limit: int, of: str) -> None:
-    """Raise UsageError for a limit of less than one."""
-    if limit < 1:
-        raise UsageError(f"the limit is {limit}: ask for at least one {of}")
+    if request.limit < 1:
+        raise UsageError(f"the limit is {request.limit}: ask for at least one {of}")
 
 
 def refuse_search_options(request: Request) -> None:

@@ -5,7 +5,6 @@ This module only looks for it. The engine answers from another tree only if `ctx
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from ctx.errors import GitFailed
@@ -18,9 +17,6 @@ from ctx.types import Behind
 _DEPTH = 1000
 """Number of commits of a history that are looked at."""
 
-Latest = Callable[[], tuple[bytes, bytes | None] | None]
-"""Return the tree and commit of the most recent snapshot."""
-
 
 class Nearest(NamedTuple):
     """A tree that has a snapshot, and its commit if it was found by one."""
@@ -29,9 +25,7 @@ class Nearest(NamedTuple):
     commit: bytes | None
 
 
-def nearest(
-    repository: Repository, asked: Resolution, snapshots: Snapshots, latest_snapshot: Latest
-) -> Nearest | None:
+def nearest(repository: Repository, asked: Resolution, snapshots: Snapshots) -> Nearest | None:
     """Return the nearest covered tree; None if nothing is covered.
 
     Order of preference: ancestors of the requested commit, ancestors of the default branch, the most recent
@@ -47,7 +41,7 @@ def nearest(
         for commit, tree in repository.ancestors(start, _DEPTH):
             if tree in known and snapshots.covered(tree) is not None:
                 return Nearest(tree, commit)
-    latest = latest_snapshot()
+    latest = snapshots.latest()
     if latest is None or snapshots.covered(latest[0]) is None:
         return None
     return Nearest(*latest)

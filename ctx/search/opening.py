@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ctx.storage.views.view import View
 
 
-class Reader:
-    """Reader of the blobs of one answer, whatever is opened later. See `ctx.types.Reader`."""
+class AnswerReader:
+    """Reader of the blobs of one answer, whatever is opened later. See `ctx.types.BlobReader`."""
 
     def __init__(
         self, repository: Repository, state: WorkTree | None = None, joined: Joined | None = None
@@ -162,7 +162,7 @@ def open_resolved(
         coverage=coverage_of(view),
         uncommitted=uncommitted,
         behind=distance,
-        reader=Reader(session.repository, changed),
+        reader=AnswerReader(session.repository, changed),
     )
     tree = asked.tree
     return OpenedTree(asked, view, about, lambda everything: session.repair(indexer(), tree, everything))
@@ -179,7 +179,7 @@ def _fallen_back(session: SearchSession, asked: Resolution) -> tuple[Resolution,
         return asked, None, None
     from ctx.search.fallback import behind, fallen_back, nearest
 
-    found = nearest(session.repository, asked, session.snapshots, session.snapshots.latest)
+    found = nearest(session.repository, asked, session.snapshots)
     if found is None:
         return asked, None, None
     distance = behind(session.repository, asked, found)
@@ -190,7 +190,7 @@ def _behind(session: SearchSession, asked: Resolution) -> Behind | None:
     """Return how far the index is behind a tree that is only partly indexed."""
     from ctx.search.fallback import behind, nearest
 
-    found = nearest(session.repository, asked, session.snapshots, session.snapshots.latest)
+    found = nearest(session.repository, asked, session.snapshots)
     return found and behind(session.reader, asked, found)
 
 

@@ -19,7 +19,7 @@ from ctx.git.path_rules import SUBMODULE, PathRules
 from ctx.git.repository import Repository
 from ctx.git.revisions import HEAD, Resolution
 from ctx.search.coverage import coverage_of, submodules_in_words
-from ctx.search.opening import OpenedTree, Reader, open_resolved
+from ctx.search.opening import AnswerReader, OpenedTree, open_resolved
 from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, WORK_TREE, Answer, CitedLines, Submodule
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree
         opened.about,
         coverage=coverage_of(view),
         submodules=tuple(reported),
-        reader=Reader(session.repository, joined=joined),
+        reader=AnswerReader(session.repository, joined=joined),
     )
     return joined, opened._replace(view=view, about=about, repair=joined.repair, joined=joined)
 
