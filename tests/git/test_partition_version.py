@@ -26,7 +26,7 @@ def test_partition_inputs_have_a_version(repo: Repo) -> None:
         *("a." + extension.decode() for extension in path_rules._BINARY_ENDS),
         *("a." + extension for extension in language_table.EXTENSIONS),
         *language_table.NAMES,
-        *(prefix + "a" for prefix, _ in language_table.PREFIXES),
+        *(prefix + "a" for prefix in language_table.PREFIXES),
         *("Makefile.am", "a.unknown", "a.d.ts", "a.svg", ".png", "png", "A.C", "a.PY"),
     }
     repo.commit({"a": ""})
