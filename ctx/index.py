@@ -82,7 +82,7 @@ class Index:
     def search_files(self, text: str, *, excerpts: bool = True, **options: Unpack[TreeOptions]) -> FileAnswer:
         """Return the best files of one tree for a question, with reasons; see `ctx.search.evidence`.
 
-        The files are those of `search` without remote models. `excerpts` is False to leave out their text.
+        The files are those of `search` without model services. `excerpts` is False to leave out their text.
         """
         from ctx.search.evidence.answering import search_files
 

@@ -33,7 +33,7 @@ class IndexPlan:
 class Progress:
     """Progress of an indexing run; files are counted in the clusters to build.
 
-    If a remote model embeds, files are clusters, and `tokens` and `cost` (dollars) are estimates.
+    If a model service embeds, files are clusters, and `tokens` and `cost` (dollars) are estimates.
     `share` is the finished part of the whole run, in 0..1; None if it is that of the files.
     """
 
@@ -53,7 +53,7 @@ INDEXING_IN_PROGRESS = "INDEXING_IN_PROGRESS"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingReport:
-    """Result of embedding with a remote model, in chunks; `truncated` chunks were too long.
+    """Result of embedding with a model service, in chunks; `truncated` chunks were too long.
 
     `elsewhere` is True if nothing was done because another process is embedding.
     """
@@ -69,7 +69,7 @@ class EmbeddingReport:
 class IndexReport:
     """Result of one indexing run. `skipped` is None, ALREADY_INDEXED or INDEXING_IN_PROGRESS.
 
-    `remote` is None if no remote model is configured.
+    `remote` is None if no model service is configured.
     """
 
     skipped: str | None

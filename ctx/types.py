@@ -186,7 +186,7 @@ class Hit:
     """One chunk that matches a query. Paths are relative to the root of the repository.
 
     `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement`, also in 0..1,
-    is the share of sign bits of the chunk's vector that agree with the query's, or with a remote model the
+    is the share of sign bits of the chunk's vector that agree with the query's, or with a model service the
     cosine of both, 0 if negative. `also_at` are the other paths of the same blob in the same tree.
     `change` is set in answers that compare trees, `duplicate` (IDENTICAL or NEAR_DUPLICATE) in answers about
     related code, `evolution` on request. `reader` is that of the answer.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ctx.session import Session
 
 _OWN_SHARE = 0.1
-"""Share of a run for the local index if a remote model embeds too."""
+"""Share of a run for the local index if a model service embeds too."""
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
 def _embed(
     session: Session, tree: bytes, progress: Callable[[Progress], None] | None, may_ask: bool
 ) -> EmbeddingReport | None:
-    """Embed an indexed tree with the remote model, if one is configured."""
+    """Embed an indexed tree with the model service, if one is configured."""
     if not session.repository.settings.get("ctx.embedder.url") or session.embedding_model is None:
         return None
     from ctx.indexing.vectors.indexing import embed_tree

@@ -145,7 +145,7 @@ def _collect(session: SearchSession, since: float, drop: str | None, *, dry_run:
 
 
 def _in_use(session: SearchSession) -> set[str]:
-    """Return the descriptors that searches use, including that of a configured remote model."""
+    """Return the descriptors that searches use, including that of a configured model service."""
     try:
         model = session.embedding_model
     except UsageError:

@@ -23,7 +23,7 @@ class Kind:
     PARTIAL_CLUSTER, PARTIAL_TREE = "partial cluster", "partial tree"
     """Clusters and trees of which blobs are missing."""
     SEGMENT, VIEW, OVERLAY = "segment", "view", "overlay"
-    """Files made with a remote model are kept and removed like the segments of its descriptor."""
+    """Files made with a model service are kept and removed like the segments of its descriptor."""
     BLOCK, BLOCK_VIEW = "commits", "commits-view"
     FIT = fit_path("")
     """Kind and name of the file that `ctx.fit` enables."""
@@ -33,7 +33,7 @@ class Kind:
 AREAS = ("objects", "partial", "snapshots", "views", "history", "packs", "tmp")
 """Directories of files that a collection may remove."""
 OF_MODELS = (PROBE, MODEL, TRUNCATED)
-"""Files that identify a remote model and its request parameters."""
+"""Files that identify a model service and its request parameters."""
 _GROUPED = ("objects", "partial", "snapshots", "views")
 """Areas with one directory for each descriptor."""
 _OF_OTHERS = frozenset(("share.git", "words", "agents"))

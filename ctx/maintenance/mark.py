@@ -86,7 +86,7 @@ def find_garbage(
         covered = kept if in_use else covered
     going = {file.path for file in gone}
     for group, files in idle.items():
-        # Needed to recognize a remote model as long as vectors of it exist.
+        # Needed to recognize a model service as long as vectors of it exist.
         lasting = any(file.kind == Kind.CLUSTER and file.path not in going for file in groups.get(group, ()))
         gone += [file for file in files if not (lasting and file.name in OF_MODELS)]
     gone += _idle_views(own, covered, cutoff, now)

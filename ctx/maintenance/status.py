@@ -1,4 +1,4 @@
-"""Status of an index, from its snapshots and their logs, and of remote models. No request is sent."""
+"""Status of an index, from its snapshots and their logs, and of model services. No request is sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DAMAGED = "damaged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStatus:
-    """Stored vectors of one remote model: its complete trees, and `done` of the `clusters` of HEAD.
+    """Stored vectors of one model service: its complete trees, and `done` of the `clusters` of HEAD.
 
     `configured` is True for the configured model. `clusters` and `done` are None if the tree of HEAD cannot
     be read; `truncated` is the number of shortened texts in that tree, as far as known; `size` in bytes.
@@ -230,7 +230,7 @@ def _catch_up(session: SearchSession) -> CatchUp:
 
 
 def _models(session: SearchSession) -> list[ModelStatus]:
-    """Return the status of each remote model, the current one first; a misconfigured one is not current."""
+    """Return the status of each model service, the current one first; a misconfigured one is not current."""
     sizes: Counter[str] = Counter()
     for file in inventory(session.store):
         sizes[file.group] += file.size

@@ -1,4 +1,4 @@
-"""Previously configured remote models with stored vectors, which serve queries while a new one is indexed.
+"""Previously configured model services with stored vectors, which serve queries while a new one is indexed.
 
 The settings for queries to such a model are stored beside its vectors, but no address and no key: requests
 are sent only to configured addresses at which it has answered before.

@@ -1,4 +1,4 @@
-"""Fusion of two rankings: by words and names, and by the vectors of a remote model.
+"""Fusion of two rankings: by words and names, and by the vectors of a model service.
 
 Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): a chunk gets 1 / (60 + its rank) from each list
 it is in. A chunk in only one list gets a share of its file's score from the other: both lists identify the

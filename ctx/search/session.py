@@ -65,7 +65,7 @@ class SearchSession(Session):
     ) -> IndexReport:
         """Cover the tree of a revision, and the trees that other processes request meanwhile.
 
-        Without `ask_model` nothing is sent to a remote model; embeddings that it returned before are used.
+        Without `ask_model` nothing is sent to a model service; embeddings that it returned before are used.
         """
         from ctx.indexing.running import run
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -308,12 +309,10 @@ def _payload(layer: Layer, key: bytes) -> bytes:
 def _better(layer: Layer, key: bytes, theirs: bytes) -> bytes | None:
     """Return our cluster if theirs does not verify, or ours has the lower digest; else None."""
     own = _payload(layer, key)
-    try:
+    with suppress(Damaged):
         payload = layer.checked(key, theirs)
-    except Damaged:
-        return layout.encode_shared(key, own)
-    if own == payload or sha256(payload).digest() < sha256(own).digest():
-        return None
+        if own == payload or sha256(payload).digest() < sha256(own).digest():
+            return None
     return layout.encode_shared(key, own)
 
 

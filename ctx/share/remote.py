@@ -1,19 +1,40 @@
-"""Choice of the git remote, and the settings that git needs for it. Nothing here connects to it."""
+"""The git remote of an index, and git commands in the transport repository.
+
+That repository has its own configuration; settings of the user's repository that affect the transport are
+passed with each command. The user's hooks never run, and git never uses the user's repository.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from ctx.errors import UsageError
+from ctx.errors import RemoteFailed, StoreUnusable, UsageError
+from ctx.git import process
 from ctx.git.repository import Repository
 
 _SECTIONS = ("http.", "https.", "credential.", "url.", "ssh.", "protocol.", "user.", "committer.", "gpg.")
 _NAMES = frozenset({"core.sshcommand", "core.askpass", "core.gitproxy", "commit.gpgsign"})
 _OF_REMOTE = frozenset({"url", "pushurl", "proxy", "proxyauthmethod", "uploadpack", "receivepack", "vcs"})
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
+_OURS = {
+    "core.hooksPath": os.devnull,
+    "fetch.recurseSubmodules": "false",
+    "fetch.prune": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "push.followTags": "false",
+    "push.recurseSubmodules": "no",
+    "protocol.version": "2",
+}
+"""Overrides of user settings that must not apply to this repository."""
+_QUOTED_LINES = 8
+"""Number of last lines of git's output that an error quotes."""
 
 
 class Remote(NamedTuple):
@@ -27,40 +48,39 @@ class Remote(NamedTuple):
     settings: tuple[tuple[str, str], ...]
 
 
-def find_remote(repository: Repository, wanted: str | None) -> Remote:
+def find_remote(repository: Repository, name: str | None) -> Remote:
     """Return the remote of that name, address or path; by default the current branch's upstream, or origin.
 
     Raises UsageError if there is no such remote, and CtxError in offline mode.
     """
     known = repository.settings.remotes
-    if wanted is None:
-        wanted = repository.remotes()[0] if known else None
-        if wanted is None:
+    if name is None:
+        name = repository.remotes()[0] if known else None
+        if name is None:
             raise UsageError(
                 "this repository has no remote: name an address or a path, or add one with `git remote add`"
             )
-    elif wanted not in known and not _is_address(repository, wanted):
+    elif name not in known and not _is_address(repository, name):
         names = ", ".join(known) or "none"
-        raise UsageError(f"there is no remote '{wanted}' (known: {names}); an address or a path works too")
-    repository.settings.refuse_offline(f"the remote '{wanted}'")
-    slug = wanted
-    if not _PLAIN.fullmatch(wanted):
-        slug = "x" + blake2b(os.fsencode(wanted), digest_size=10).hexdigest()
-    return Remote(wanted, slug, _taken_over(repository, wanted))
+        raise UsageError(f"there is no remote '{name}' (known: {names}); an address or a path works too")
+    repository.settings.refuse_offline(f"the remote '{name}'")
+    slug = name
+    if not _PLAIN.fullmatch(name):
+        slug = "x" + blake2b(os.fsencode(name), digest_size=10).hexdigest()
+    return Remote(name, slug, _transport_settings(repository, name))
 
 
-def _is_address(repository: Repository, wanted: str) -> bool:
-    if wanted.startswith("-"):
-        return False
-    return ":" in wanted or "/" in wanted or os.path.exists(os.path.join(directory(repository), wanted))
+def _is_address(repository: Repository, name: str) -> bool:
+    path = os.path.join(_directory(repository), name)
+    return not name.startswith("-") and (":" in name or "/" in name or os.path.exists(path))
 
 
-def directory(repository: Repository) -> str:
+def _directory(repository: Repository) -> str:
     """Return the directory to run git in, so that relative addresses resolve as for the user."""
     return repository.work_tree or repository.git_dir
 
 
-def _taken_over(repository: Repository, remote: str) -> tuple[tuple[str, str], ...]:
+def _transport_settings(repository: Repository, remote: str) -> tuple[tuple[str, str], ...]:
     """Return the transport settings of the repository; git reads global and system settings itself."""
     found: list[tuple[str, str]] = []
     scopes = [["--local"]]
@@ -76,3 +96,96 @@ def _taken_over(repository: Repository, remote: str) -> tuple[tuple[str, str], .
             if of_remote or name.startswith(_SECTIONS) or name in _NAMES:
                 found.append((name, value if has_value else "true"))
     return tuple(found)
+
+
+class Unsound(StoreUnusable):
+    """git failed in the transport repository: it is damaged, or the disk is full."""
+
+
+class ShareGit:
+    """Runs git in the bare repository at `path`, with the transport settings of the user's `repository`."""
+
+    def __init__(self, repository: Repository, remote: Remote, path: str, *, may_ask: bool) -> None:
+        """Set up the commands; `may_ask` lets git ask for a password on the terminal."""
+        self._repository = repository
+        self._remote = remote
+        self._path = path
+        self._may_ask = may_ask
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        network: bool = False,
+        variables: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run git and return its result, whatever its status. Without `network` no remote can be used."""
+        try:
+            return subprocess.run(
+                ["git", f"--git-dir={self._path}", *arguments],
+                cwd=_directory(self._repository),
+                input=stdin,
+                stdin=subprocess.DEVNULL if stdin is None else None,
+                capture_output=True,
+                env=self._environment(network) | dict(variables or {}),
+            )
+        except FileNotFoundError:
+            raise process.no_git() from None
+
+    def output(
+        self, *arguments: str, stdin: bytes | None = None, variables: Mapping[str, str] | None = None
+    ) -> bytes:
+        """Return the output of git. Raises `Unsound` if it fails."""
+        done = self.run(*arguments, stdin=stdin, variables=variables)
+        if done.returncode:
+            raise Unsound(f"git failed in {self._path} ({process.error_message(done)})")
+        return done.stdout
+
+    @contextmanager
+    def started(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """Start git and yield its stdin and stdout; wait for it at the end. Raises `Unsound` if it failed."""
+        words = ["git", f"--git-dir={self._path}", *arguments]
+        with subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment(False)
+        ) as git:
+            assert git.stdin is not None
+            assert git.stdout is not None
+            # A broken pipe means that git exited; it has printed the reason.
+            with suppress(BrokenPipeError):
+                yield git.stdin, git.stdout
+            with suppress(BrokenPipeError):
+                git.stdin.close()
+        if git.returncode:
+            raise Unsound(f"git failed in {self._path}")
+
+    def _environment(self, network: bool) -> dict[str, str]:
+        """Return the environment for git, without variables that refer to the user's repository."""
+        found = process.without()
+        found["LC_ALL"] = "C"
+        if not network:
+            found |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+        if not self._may_ask:
+            found["GIT_TERMINAL_PROMPT"] = "0"
+        try:
+            count = int(found.get("GIT_CONFIG_COUNT", "0"))
+        except ValueError:
+            count = 0
+        for name, value in [*self._remote.settings, *_OURS.items()]:
+            found[f"GIT_CONFIG_KEY_{count}"], found[f"GIT_CONFIG_VALUE_{count}"] = name, value
+            count += 1
+        found["GIT_CONFIG_COUNT"] = str(count)
+        return found
+
+    def identity(self) -> dict[str, str]:
+        """Return variables that name a committer, if git knows none."""
+        if self._repository.run("var", "GIT_COMMITTER_IDENT").returncode == 0:
+            return {}
+        names = ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
+        return dict.fromkeys(names[0], "git-ctx") | dict.fromkeys(names[1], "git-ctx@localhost")
+
+    def failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
+        """Return the error for a remote that could not be read or written."""
+        name = self._remote.name
+        lines = dict.fromkeys(" ".join(line.split()) for line in process.error_message(done).splitlines())
+        # git may repeat a line for each object.
+        return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_QUOTED_LINES:])}")

@@ -21,8 +21,7 @@ from ctx.git import process
 from ctx.git.repository import Repository
 from ctx.indexing.lock import open_lock
 from ctx.share.layout import LARGEST_BLOB, REF, SNAPSHOTS, WORDS
-from ctx.share.remote import find_remote
-from ctx.share.running import ShareGit, Unsound
+from ctx.share.remote import ShareGit, Unsound, find_remote
 from ctx.storage.regular_files import discard_file, read_regular
 from ctx.storage.store import Store
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from remote_project import configure, source
 from repositories import Repo
 from service import Service
+from service_project import configure, source
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def project(make_repo: Callable[..., Repo], service: Service) -> Repo:
-    """A project of two files with a dozen chunks that a remote model shall embed."""
+    """A project of two files with a dozen chunks to embed."""
     repo = make_repo()
     repo.commit({"src/session.py": source("session", 4), "src/deep/invoice.py": source("invoice", 4)})
     configure(repo, service)

@@ -1,4 +1,4 @@
-"""A service on loopback that speaks the dialects, keeps what it was sent, and fails when it is told to.
+"""A service on loopback that speaks the dialects, records requests, and fails on demand.
 
 Its vectors are sets of words hashed into a few dimensions: equal texts are equal, and texts that share
 words are near. It stands for the wire; test_real_model.py has a real model behind it.
@@ -24,7 +24,7 @@ from zlib import crc32
 DIMENSIONS = 64
 
 Fault = Callable[["Handler"], bool]
-"""Answers a request in another way; False lets it be answered as usual."""
+"""Answer a request in another way; return False to have it answered as usual."""
 
 
 def vector(text: str, width: int = DIMENSIONS) -> list[float]:
@@ -67,7 +67,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Quietly."""
+        """Log nothing."""
 
 
 class Service(http.server.ThreadingHTTPServer):
@@ -80,7 +80,7 @@ class Service(http.server.ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.requests: list[tuple[str, Any, dict[str, str]]] = []
         self.faults: dict[int, Fault] = {}
-        """By the number of the request, from 1 on."""
+        """Faults by the number of the request, counted from 1."""
         self.always: Fault | None = None
         self.width = DIMENSIONS
         self.says = "1: 3\n2: 0"
@@ -103,16 +103,16 @@ class Service(http.server.ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that does not wait for the end of its answer."""
+        """Ignore a client that does not wait for the end of its answer."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
     def texts(self) -> list[str]:
-        """Every text that was sent to be embedded."""
+        """Return every text that was sent to be embedded."""
         return [text for _, body, _ in self.requests for text in body.get("input", body.get("inputs", []))]
 
     def reply(self, path: str, body: Any) -> Any:
-        """What a service of that path says."""
+        """Return the answer of the service at that path."""
         if path == "/embed":
             return [vector(text, self.width) for text in body["inputs"]]
         if path == "/api/embed":
@@ -163,7 +163,7 @@ def hang(request: Handler) -> bool:
 
 
 def trickle(request: Handler) -> bool:
-    """Send one byte of the answer after another, for ever."""
+    """Send the answer byte by byte, without an end."""
     request.send_response(200)
     request.send_header("Content-Length", str(1 << 20))
     request.end_headers()
@@ -171,7 +171,7 @@ def trickle(request: Handler) -> bool:
 
 
 def trickle_headers(request: Handler) -> bool:
-    """Send one byte of a header after another, for ever."""
+    """Send a header byte by byte, without an end."""
     request.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
     return _drip(request)
 
@@ -194,7 +194,7 @@ def drop(request: Handler) -> bool:
 
 
 def slow(seconds: float) -> Fault:
-    """An answer that comes late."""
+    """A fault that answers late."""
 
     def wait(request: Handler) -> bool:
         time.sleep(seconds)
@@ -204,7 +204,7 @@ def slow(seconds: float) -> Fault:
 
 
 def instead(value: Any) -> Fault:
-    """Another answer."""
+    """A fault that answers with another body."""
 
     def other(request: Handler) -> bool:
         request.answer(200, value)

@@ -1,4 +1,4 @@
-"""Runs that are ended in the middle, and searches that must not wait for a model that is busy or away."""
+"""Interrupted runs, and searches that must not wait for a busy or absent model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from itertools import count
 
 import pytest
-from remote_project import configure, git_ctx, source, started
 from repositories import Repo
 from service import Fault, Handler, Service, slow, status
+from service_project import configure, git_ctx, source, started
 
 
 def begun(
@@ -21,7 +21,7 @@ def begun(
     command: tuple[str, ...] = ("index",),
     fault: Fault | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a run that indexes, and wait until it has sent so many requests, each answered after a while."""
+    """Start an index run and wait until it has sent `requests` requests, each answered with a delay."""
     service.always = fault or slow(0.4)
     configure(repo, service, batch="1", concurrency="2")
     process = started(repo.path, *command)
@@ -41,15 +41,15 @@ def begun(
         (("push", "remote.git"), signal.SIGTERM),
     ],
 )
-def test_what_is_under_way_when_a_run_is_told_to_end_is_kept(
+def test_pending_answers_are_kept_when_a_run_is_interrupted(
     project: Repo, service: Service, command: tuple[str, ...], number: signal.Signals
 ) -> None:
-    """The answers that are on their way are waited for, nothing else is sent, and nothing is sent again."""
+    """The run waits for pending answers, sends nothing else, and nothing is sent again."""
     project.git("init", "--quiet", "--bare", "remote.git")
     told_to_end, numbers = threading.Event(), count(1)
 
     def held(_: Handler) -> bool:
-        """Answer the first requests at once, those under way after the signal, and others much later."""
+        """Answer the first requests at once, the pending ones after the signal, and others much later."""
         request_number = next(numbers)
         if request_number > 2:
             assert told_to_end.wait(60)
@@ -71,7 +71,7 @@ def test_what_is_under_way_when_a_run_is_told_to_end_is_kept(
 
 
 def test_the_ledger_has_what_a_killed_run_sent(project: Repo, service: Service) -> None:
-    """All but what the last second sent; before the first byte it says where to."""
+    """At most the counts of the last second are lost; the notice is printed before the first byte."""
     process = begun(project, service, 8)
     process.kill()
     _, told = process.communicate(timeout=60)
@@ -81,7 +81,7 @@ def test_the_ledger_has_what_a_killed_run_sent(project: Repo, service: Service) 
 
 
 def test_texts_that_are_too_long_are_counted_in_the_snapshot(project: Repo, service: Service) -> None:
-    """In that of each tree that has them, also where another run embedded them."""
+    """In the snapshot of each tree with such texts, also if another run embedded them."""
 
     def short(request: Handler) -> bool:
         if any("session_bridge" in text and len(text) > 600 for text in request.body["input"]):

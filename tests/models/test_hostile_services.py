@@ -1,4 +1,4 @@
-"""Services that never end an answer, or send one that must not be read whole."""
+"""Services with endless answers, and answers that must not be read completely."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from remote_project import git_ctx
 from repositories import Repo
 from service import (
     DIMENSIONS,
@@ -22,6 +21,7 @@ from service import (
     trickle_headers,
     vector,
 )
+from service_project import git_ctx
 
 import ctx
 from ctx.errors import ServiceFailed
@@ -35,7 +35,7 @@ QUERY = "invoice of a candle"
 
 @pytest.fixture
 def embedder(project: Repo) -> Iterator[Callable[..., EmbeddingService]]:
-    """Makes an embedder as the project configures it."""
+    """Return a function that makes an embedder as the project configures it."""
     opened: list[EmbeddingService] = []
 
     def make(**options: Any) -> EmbeddingService:
@@ -155,8 +155,8 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_search_answers_from_what_it_has(project: Repo, service: Service, name: str) -> None:
-    """Whatever the embedder does; the answer says so to people and to programs."""
+def test_a_search_answers_from_stored_data(project: Repo, service: Service, name: str) -> None:
+    """For every fault of the embedder; text and JSON answers report it."""
     assert git_ctx(project.path, "index").status == 0
     project.git("config", "ctx.modelTimeout", "0.7")
     service.always = FAULTS[name]
@@ -171,7 +171,7 @@ def test_a_search_answers_from_what_it_has(project: Repo, service: Service, name
 
 
 def test_all_models_share_the_time(project: Repo, service: Service) -> None:
-    """What the embedder has used up is gone for the chat model and the reranker, which are not asked."""
+    """The embedder uses up the time, so the chat model and the reranker get no request."""
     assert git_ctx(project.path, "index").status == 0
     for kind in ("reranker", "expander"):
         project.git("config", f"ctx.{kind}.url", service.url)
@@ -186,8 +186,8 @@ def test_all_models_share_the_time(project: Repo, service: Service) -> None:
     assert run.json["message"].count("no request was sent") == 2
 
 
-def test_what_a_tree_lacks_is_not_waited_for_longer(project: Repo, service: Service) -> None:
-    """Also where the first index is not there and a search would have the texts embedded on the spot."""
+def test_a_search_does_not_wait_for_missing_vectors(project: Repo, service: Service) -> None:
+    """Also without an index, when a search would embed the texts itself."""
     service.always = hang
     project.git("config", "ctx.modelTimeout", "0.7")
     run = git_ctx(project.path, "search", QUERY, "--json-output")

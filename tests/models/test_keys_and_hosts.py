@@ -1,11 +1,11 @@
-"""To which host text and keys may go, and over what."""
+"""Hosts and protocols to which text and keys may be sent."""
 
 from __future__ import annotations
 
 import pytest
-from remote_project import configure, git_ctx
 from repositories import Repo
 from service import Handler, Service
+from service_project import configure, git_ctx
 
 from ctx.errors import UsageError
 from ctx.models.addresses import is_loopback, origin
@@ -15,7 +15,7 @@ QUERY = "invoice of a candle"
 
 
 def keys(service: Service) -> set[str | None]:
-    """Every key that a service was sent."""
+    """Return every key that was sent to a service."""
     return {headers.get("Authorization") for _, _, headers in service.requests}
 
 
@@ -79,7 +79,7 @@ def test_a_redirect_is_not_followed(project: Repo, service: Service) -> None:
 
 
 def test_nothing_goes_in_clear_to_another_machine(project: Repo, service: Service) -> None:
-    """Neither by a run, which says what to do, nor by a search, which answers without; a proxy shows it."""
+    """An index run fails with advice, a search answers without the model; a proxy sees no request."""
     project.git("config", "http.proxy", service.url)
     project.git("config", "ctx.embedder.url", "http://model.example")
     rerank(project, "http://judge.example:8080")
@@ -96,7 +96,7 @@ def test_nothing_goes_in_clear_to_another_machine(project: Repo, service: Servic
     assert keys(service) == {"Bearer secret"}
 
 
-def test_what_goes_to_this_machine_passes_no_proxy(project: Repo, service: Service) -> None:
+def test_requests_to_this_machine_use_no_proxy(project: Repo, service: Service) -> None:
     with Service() as proxy:
         project.git("config", "http.proxy", proxy.url)
         run = git_ctx(project.path, "index", HTTP_PROXY=proxy.url, http_proxy=proxy.url, NO_PROXY="")

@@ -1,4 +1,4 @@
-"""Changing the remote model: the one before answers until the new one has all vectors, if it may be asked."""
+"""Changing the model: the previous one answers until all new vectors are stored, if that is allowed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from remote_project import configure, git_ctx, source
 from repositories import Repo
 from service import Service, drop, status
+from service_project import configure, git_ctx, source
 
 import ctx
 from ctx.git.settings import Settings
@@ -22,7 +22,7 @@ QUERY = "invoice of a candle"
 
 @pytest.fixture
 def changed(project: Repo, service: Service) -> Repo:
-    """A project whose index is of the model `old`, and which is configured for `new`."""
+    """A project indexed with the model `old` and configured for `new`."""
     configure(project, service, model="old")
     assert git_ctx(project.path, "index").status == 0
     configure(project, service, model="new")
@@ -36,7 +36,7 @@ def search(repo: Repo, *arguments: str) -> Any:
 
 
 def asked(service: Service) -> list[str]:
-    """The models that were asked, in order."""
+    """Return the models that got requests, in order."""
     return [body["model"] for _, body, _ in service.requests]
 
 
@@ -45,7 +45,7 @@ def model_file(repo: Repo) -> Path:
     return found
 
 
-def test_the_model_before_answers_until_the_new_one_is_whole(changed: Repo, service: Service) -> None:
+def test_the_previous_model_answers_until_the_new_one_is_complete(changed: Repo, service: Service) -> None:
     answer = search(changed)
     assert answer["rankedWith"] == ["old"]
     assert "no vectors of new yet, and old answered as before" in answer["message"]
@@ -81,10 +81,10 @@ def test_both_are_in_the_status_and_the_old_one_goes_when_told(changed: Repo, se
 
 
 @pytest.mark.parametrize(("name", "value"), [("dimensions", "32"), ("precision", "int8")])
-def test_a_model_of_the_same_name_is_told_by_its_descriptor(
+def test_models_of_the_same_name_are_distinguished_by_descriptor(
     changed: Repo, service: Service, name: str, value: str
 ) -> None:
-    """Where only the form of its vectors changes."""
+    """Also if only the form of its vectors changes."""
     configure(changed, service, model="old", **{name: value})
     answer = search(changed)
     (ranked_with,) = answer["rankedWith"]
@@ -94,7 +94,7 @@ def test_a_model_of_the_same_name_is_told_by_its_descriptor(
 
 
 def test_another_server_means_that_the_first_one_is_not_asked(changed: Repo, service: Service) -> None:
-    """Unless its address is among those that the user has configured."""
+    """Unless the user has configured its address."""
     before = len(service.requests)
     with Service() as other:
         configure(changed, other, model="new")
@@ -121,7 +121,7 @@ def test_an_address_at_which_the_model_never_answered_is_not_asked_for_it(
 
 
 @pytest.mark.parametrize("way", ["away", "refuses", "offline", "unset"])
-def test_what_cannot_or_must_not_be_asked_leaves_the_embedded_model(
+def test_the_embedded_model_answers_if_no_request_is_possible_or_allowed(
     changed: Repo, service: Service, way: str
 ) -> None:
     before = len(service.requests)
@@ -142,8 +142,8 @@ def test_what_cannot_or_must_not_be_asked_leaves_the_embedded_model(
         assert len(service.requests) == before
 
 
-def test_nobody_waits_twice_for_a_server_that_does_not_answer(changed: Repo, service: Service) -> None:
-    """The new model is asked for what little it lacks; the one before is at the same place."""
+def test_a_search_waits_once_for_an_unresponsive_server(changed: Repo, service: Service) -> None:
+    """The new model embeds the few missing texts; the previous one has the same address."""
     changed.git("config", "--unset", "ctx.catchUp")
     before = len(service.requests)
     service.always = drop
@@ -159,7 +159,7 @@ def test_nobody_waits_twice_for_a_server_that_does_not_answer(changed: Repo, ser
 
 
 @pytest.mark.parametrize("wrong", ["damaged", "another model", "a type", "a dialect", "nothing", "a field"])
-def test_what_the_store_says_of_a_model_is_not_trusted(changed: Repo, service: Service, wrong: str) -> None:
+def test_stored_settings_of_a_model_are_validated(changed: Repo, service: Service, wrong: str) -> None:
     file = model_file(changed)
     arrays, meta = decode(file.read_bytes())
     values = meta["settings"]
@@ -191,7 +191,7 @@ def test_neither_an_address_nor_a_key_is_kept(changed: Repo, service: Service) -
 
 
 def test_work_goes_on_with_the_model_before(make_repo: Callable[..., Repo], service: Service) -> None:
-    """What was edited since is embedded by it on the spot, as long as the new one lacks too much."""
+    """The previous model embeds later edits while too many vectors of the new one are missing."""
     repo = make_repo()
     repo.commit({f"src/part{number}.py": source(f"part{number}", 4) for number in range(18)})
     configure(repo, service, model="old")
@@ -210,7 +210,7 @@ def test_work_goes_on_with_the_model_before(make_repo: Callable[..., Repo], serv
 
 
 def test_a_process_that_goes_on_sees_the_change(changed: Repo, service: Service, monkeypatch: Any) -> None:
-    """A server for agents keeps its index open, and reads the settings at each call."""
+    """An MCP server keeps its index open and reads the settings for each call."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with ctx.open(changed.path) as index:
         assert index.search(QUERY).ranked_with == ("old",)
@@ -227,8 +227,8 @@ def test_a_process_that_goes_on_sees_the_change(changed: Repo, service: Service,
         assert len(service.requests) == before
 
 
-def test_what_tells_a_model_from_others_outlives_a_collection(changed: Repo, service: Service) -> None:
-    """As long as there are vectors of it: the next ones have to be of the same."""
+def test_the_reference_of_a_model_survives_a_collection(changed: Repo, service: Service) -> None:
+    """While vectors of a model are stored, new ones must be of the same model."""
     folder = model_file(changed).parent
     for file in folder.iterdir():
         os.utime(file, (1, 1))
@@ -239,8 +239,8 @@ def test_what_tells_a_model_from_others_outlives_a_collection(changed: Repo, ser
 QUERY_ONLY = {"instruction": "Find the code", "queryPrefix": "q: ", "queryTask": "code.query"}
 
 
-def test_what_concerns_queries_only_embeds_nothing_again(project: Repo, service: Service) -> None:
-    """The next question has it, and each model before keeps its own."""
+def test_settings_of_queries_embed_nothing_again(project: Repo, service: Service) -> None:
+    """The next query uses the new value; previous models keep their own."""
     assert git_ctx(project.path, "index").status == 0
     before = len(service.texts())
     configure(project, service, **QUERY_ONLY)
@@ -252,8 +252,8 @@ def test_what_concerns_queries_only_embeds_nothing_again(project: Repo, service:
     assert "8 embedded by bag-of-words" in git_ctx(project.path, "index").out
 
 
-def test_vectors_of_0_1_0_are_found_whatever_is_set_for_queries(project: Repo, service: Service) -> None:
-    """That version had the settings for queries in the name of the vectors, and kept no note of that."""
+def test_vectors_of_0_1_0_are_found_with_any_settings_of_queries(project: Repo, service: Service) -> None:
+    """Version 0.1.0 had the query settings in the descriptor and did not store them separately."""
     # With a preset the name is the one of that version.
     configure(project, service, preset="qwen3-embedding-0.6b")
     assert git_ctx(project.path, "index").status == 0
@@ -287,7 +287,7 @@ def test_vectors_of_0_1_0_are_found_whatever_is_set_for_queries(project: Repo, s
     ],
 )
 def test_names_of_vectors_stay(values: dict[str, str], form: str) -> None:
-    """As 0.1.0 made them, so that those who share vectors need not change at once."""
+    """Descriptors are those of 0.1.0, so that shared vectors stay usable."""
     pairs = {f"ctx.embedder.{name}": [value] for name, value in values.items()}
     found = embedder_settings(Settings({"ctx.embedder.url": ["http://localhost"], **pairs}))
     assert found is not None

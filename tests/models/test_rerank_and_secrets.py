@@ -1,4 +1,4 @@
-"""Rerankers, further queries, keys, and the ledger."""
+"""Rerankers, query expansion, keys, and the ledger."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from remote_project import git_ctx
 from repositories import Repo
 from service import Service, instead, status
+from service_project import git_ctx
 
 from ctx.models import centre
 
 
 def rerank(repo: Repo, service: Service, dialect: str) -> None:
-    """Have a reranker, and no embedder."""
+    """Configure a reranker and no embedder."""
     repo.git("config", "--unset", "ctx.embedder.url")
     repo.git("config", "ctx.reranker.url", service.url)
     repo.git("config", "ctx.reranker.model", "judge")
@@ -31,7 +31,7 @@ def symbols(run: Any) -> list[str]:
 def test_a_reranker_decides_the_order(
     project: Repo, service: Service, dialect: str, path: str, field: str
 ) -> None:
-    """It is sent the text of the candidates as git has it, and the last one gets the best score here."""
+    """It gets the text of the candidates from git; here the last one gets the best score."""
     rerank(project, service, dialect)
     local = git_ctx(project.path, "search", "invoice of a candle", "--json-output", "--no-rerank")
     run = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
@@ -56,8 +56,8 @@ def judged(request: Any) -> bool:
     return True
 
 
-def test_what_a_reranker_thinks_little_of_is_left_out(project: Repo, service: Service) -> None:
-    """Below 0.3, or what is set; the answer says how many, also where that are all of them."""
+def test_candidates_with_low_reranker_scores_are_left_out(project: Repo, service: Service) -> None:
+    """Below 0.3 or the configured score; the answer has their number, also if all are dropped."""
     rerank(project, service, "cohere")
     service.always = judged
     local = symbols(git_ctx(project.path, "search", "invoice of a candle", "--json-output", "--no-rerank"))
@@ -135,7 +135,7 @@ def test_a_reranker_that_fails_leaves_the_local_order(project: Repo, service: Se
 
 
 def test_further_queries(project: Repo, service: Service) -> None:
-    """Proposed by a chat model that has seen the first hits; off unless it is asked for."""
+    """Proposed by a chat model from the first hits; off by default."""
     project.git("config", "--unset", "ctx.embedder.url")
     run = git_ctx(project.path, "search", "the thing", "--expand")
     assert run.status == 129
@@ -155,7 +155,7 @@ def test_further_queries(project: Repo, service: Service) -> None:
 
 
 def test_keys_are_with_gits_credential_helper(project: Repo, service: Service, tmp_path: Path) -> None:
-    """Sent as a bearer token, and in no file of ours, setting or message."""
+    """Sent as a bearer token, and in no file, setting or message of git-ctx."""
     run = git_ctx(project.path, "login", stdin="very-secret\n")
     assert run.status == 128
     assert "credential.helper" in run.err
@@ -187,7 +187,7 @@ def test_a_key_from_the_environment(project: Repo, service: Service) -> None:
 
 
 def test_the_ledger_counts_what_was_sent(project: Repo, service: Service) -> None:
-    """One line before the first byte, and sums that agree with what arrived."""
+    """One line before the first byte, and sums that match the received requests."""
     assert git_ctx(project.path, "privacy").out == "nothing was sent to any model service\n"
     run = git_ctx(project.path, "index")
     host = service.url.removeprefix("http://")
@@ -210,7 +210,7 @@ def test_offline_is_an_error_for_indexing_and_none_for_searching(project: Repo, 
 
 
 def test_offline_no_remote_is_asked_either(project: Repo, tmp_path: Path) -> None:
-    """Neither by a command, which says so, nor by what would ask by itself, which goes on without."""
+    """Commands fail with a message; automatic requests are skipped."""
     project.git("init", "--quiet", "--bare", str(tmp_path / "shared.git"))
     project.git("remote", "add", "origin", str(tmp_path / "shared.git"))
     project.git("config", "--unset", "ctx.embedder.url")

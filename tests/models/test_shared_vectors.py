@@ -1,4 +1,4 @@
-"""An index that a remote model has made, pushed and fetched: what was paid for once is not paid for again."""
+"""Vectors of a model service, pushed and fetched: each text is paid for once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from remote_project import configure, git_ctx, source
 from repositories import Repo
 from service import DIMENSIONS, Service
+from service_project import configure, git_ctx, source
 
 from ctx.share.layout import decode_probe, encode_probe
 from ctx.storage.store import decode_object, encode_object
@@ -22,19 +22,19 @@ QUESTION = "invoice of a candle"
 
 
 def done(path: Path, *arguments: str) -> Any:
-    """The object that the program prints, which has to succeed."""
+    """Return the object that the program prints; it must succeed."""
     run = git_ctx(path, *arguments, "--json-output")
     assert run.status == 0, run
     return run.json
 
 
 def documents(service: Service) -> list[str]:
-    """The texts of files that were sent."""
+    """Return the texts of files that were sent."""
     return [text for text in service.texts() if text.startswith("Filepath: ")]
 
 
 def results(path: Path) -> Any:
-    """What is found, by which models."""
+    """Return the results, the models and the message."""
     answer = done(path, "search", QUESTION)
     return answer["results"], answer["rankedWith"], answer["message"]
 
@@ -50,7 +50,7 @@ def remote(project: Repo, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def joined(remote: Path, service: Service, tmp_path: Path) -> Callable[..., Repo]:
-    """Makes a clone that is configured to use the service."""
+    """Return a function that makes a clone configured to use the service."""
 
     def make(name: str = "joined", **settings: str) -> Repo:
         place = tmp_path / name
@@ -63,7 +63,7 @@ def joined(remote: Path, service: Service, tmp_path: Path) -> Callable[..., Repo
 
 
 def published(remote: Path, kind: str) -> list[str]:
-    """The paths under the ref that belong to the remote model."""
+    """Return the paths under the ref that belong to the model service."""
     listed = subprocess.run(
         ["git", "ls-tree", "-r", "--name-only", REF], cwd=remote, capture_output=True, check=True, text=True
     )
@@ -99,7 +99,7 @@ def payload_changed(path: str, change: Callable[[bytes], bytes]) -> Callable[[by
 
 
 def other_model(data: bytes) -> bytes:
-    """What another model would have said to the fixed texts."""
+    """Return the published answer of another model to the fixed texts."""
     said = decode_probe(data, DIMENSIONS)
     return encode_probe(said._replace(probe=-said.probe))
 
@@ -108,7 +108,7 @@ def other_model(data: bytes) -> bytes:
 def test_the_second_clone_embeds_nothing(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo], precision: str
 ) -> None:
-    """One push carries both layers, one fetch brings them, and the answer is that of the first machine."""
+    """One push and one fetch transfer both layers, and the answer is that of the first machine."""
     configure(project, service, precision=precision)
     assert done(project.path, "push")["snapshots"] == 2
     assert len(documents(service)) == 8
@@ -125,10 +125,10 @@ def test_the_second_clone_embeds_nothing(
     assert git_ctx(repo.path, "fsck").status == 0
 
 
-def test_only_what_is_new_travels_and_the_rest_is_embedded(
+def test_only_new_vectors_are_transferred_and_missing_ones_are_embedded(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo]
 ) -> None:
-    """A commit of somebody else: he sends one chunk to the model, and what he pushes spares the others."""
+    """Another clone commits, sends one chunk to the model, and its push spares the others the request."""
     done(project.path, "push")
     repo = joined()
     repo.commit({"src/more.py": source("more", 1)})
@@ -150,7 +150,7 @@ def test_only_what_is_new_travels_and_the_rest_is_embedded(
 def test_indexing_asks_the_remote_before_the_model(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo]
 ) -> None:
-    """Where that is allowed: also when the layer of the package is there already, as after a hook."""
+    """If allowed, also when the layer of the embedded model is already complete, as after a hook."""
     done(project.path, "push")
     repo = joined()
     repo.git("config", "ctx.catchUp", "never")
@@ -168,7 +168,7 @@ def test_indexing_asks_the_remote_before_the_model(
 def test_a_model_that_is_another_one_is_met_before_it_does_harm(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo]
 ) -> None:
-    """By what it says to a fixed text: queries of one model in vectors of another would find nonsense."""
+    """By its answer to a fixed text, because vectors of two models are not comparable."""
     done(project.path, "push")
     (probe,) = (path for path in published(remote, "snapshots") if path.endswith("/probe"))
     repo = joined()
@@ -189,12 +189,12 @@ def test_a_model_that_is_another_one_is_met_before_it_does_harm(
 
 
 def cut_short(payload: bytes) -> bytes:
-    """Without the last vector."""
+    """Return a payload without the last vector."""
     return payload[:-8]
 
 
 def other_lines(payload: bytes) -> bytes:
-    """A chunk that ends elsewhere: the structure is the one of the package's layer, and may not differ."""
+    """Return a payload with another chunk end; it must match the layer of the embedded model."""
     return payload.replace(b"session_apple", b"session_appla")
 
 
@@ -233,7 +233,7 @@ def test_numbers_that_are_none_are_refused(
 def test_of_two_that_verify_the_lower_digest_stays(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo]
 ) -> None:
-    """Two machines embed one file, their models agree nearly, and both push: one of the two is there."""
+    """Two machines with slightly different vectors push one file: one of the two clusters stays."""
     done(project.path, "push")
     (path,) = published(remote, "clusters")
     shown = ["git", "show", f"{REF}:{path}"]
@@ -252,7 +252,7 @@ def test_of_two_that_verify_the_lower_digest_stays(
 def test_verify_asks_the_model_for_a_sample(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo]
 ) -> None:
-    """Vectors of other texts are well-formed; only the model can tell. Without --sample nothing is sent."""
+    """Well-formed vectors of other texts are detected only by the model, with --sample."""
     done(project.path, "push")
     repo = joined()
     done(repo.path, "fetch")
@@ -271,7 +271,7 @@ def test_verify_asks_the_model_for_a_sample(
     assert (run.status, run.json["remote"]["differing"]) == (1, [key_of(path)])
 
 
-def test_compaction_keeps_the_vectors_of_what_stays(
+def test_compaction_keeps_the_vectors_of_kept_snapshots(
     project: Repo, service: Service, remote: Path, joined: Callable[..., Repo]
 ) -> None:
     done(project.path, "push")

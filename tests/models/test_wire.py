@@ -1,4 +1,4 @@
-"""What goes over the wire: each dialect, headers, batches, and every kind of failure."""
+"""Requests and answers: each dialect, headers, batches, and every kind of failure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ctx.models.settings import embedder_settings
 
 @pytest.fixture
 def waits() -> list[float]:
-    """How long was waited, without waiting."""
+    """Recorded waits; nothing really waits."""
     return []
 
 
@@ -91,7 +91,7 @@ def test_an_instruction_wraps_the_query_alone(embedder: Any, service: Service) -
 
 
 @pytest.mark.parametrize("fault", [status(500), status(503), cut, status(408)])
-def test_what_is_worth_another_try_gets_one(
+def test_transient_failures_are_retried(
     embedder: Any, service: Service, waits: list[float], fault: Any
 ) -> None:
     service.faults = {1: fault, 2: fault}
@@ -107,7 +107,7 @@ def test_a_server_that_does_not_answer_in_time(embedder: Any, service: Service) 
 
 
 def test_a_server_that_is_too_slow_for_a_batch_gets_smaller_ones(embedder: Any, service: Service) -> None:
-    """Also from then on; one text alone is asked for again."""
+    """Following batches are smaller too; a single text is requested again."""
 
     def heavy(request: Any) -> bool:
         if len(request.body["input"]) > 2:
@@ -126,7 +126,7 @@ def test_a_server_that_is_too_slow_for_a_batch_gets_smaller_ones(embedder: Any, 
 def test_six_waits_double_from_a_fifth_of_a_second(
     embedder: Any, service: Service, waits: list[float]
 ) -> None:
-    """The documented schedule, as a function and as a service sees it; jitter adds up to a tenth."""
+    """The documented schedule, as computed and as observed by a service; jitter adds up to a tenth."""
     schedule = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4]
     assert [backoff(attempt, 0.0) for attempt in range(6)] == pytest.approx(schedule)
     assert [backoff(attempt, 1.0) for attempt in range(6)] == pytest.approx([1.1 * one for one in schedule])
@@ -192,7 +192,9 @@ def test_a_text_that_is_too_long_is_cut_and_counted(embedder: Any, service: Serv
         (embeddings([[0.0] * 64]), "vector of zeros"),
     ],
 )
-def test_what_is_no_vector_is_refused(embedder: Any, service: Service, fault: Any, words: str) -> None:
+def test_answers_without_valid_vectors_are_refused(
+    embedder: Any, service: Service, fault: Any, words: str
+) -> None:
     service.always = fault
     with pytest.raises(ServiceFailed, match=words):
         embedder().embed_documents(["one"])

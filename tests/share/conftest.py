@@ -1,4 +1,4 @@
-"""A remote with a project, and somebody who has indexed and pushed it."""
+"""A remote with a project, and a clone that has indexed and pushed it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from teams import clone, files, git
 
 @pytest.fixture
 def remote(make_repo: Callable[..., Repo], tmp_path: Path) -> Path:
-    """A bare repository with a project of sixty files in several nodes; it lets objects be filtered."""
+    """A bare repository with a project of sixty files in several nodes; object filters are enabled."""
     repo = make_repo("seed")
     repo.commit(files("src", "lib/deep", "docs"))
     repo.git("clone", "--quiet", "--bare", str(repo.path), str(tmp_path / "remote.git"))
@@ -22,11 +22,11 @@ def remote(make_repo: Callable[..., Repo], tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ada(remote: Path, tmp_path: Path) -> Repo:
-    """The clone of somebody who pushes."""
+    """The clone that pushes."""
     return clone(remote, tmp_path / "ada")
 
 
 @pytest.fixture
 def bob(remote: Path, tmp_path: Path) -> Repo:
-    """The clone of somebody else."""
+    """Another clone."""
     return clone(remote, tmp_path / "bob")

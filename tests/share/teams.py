@@ -18,7 +18,7 @@ QUERIES = ("renew the session of a user", "parse_header_3", "which token of lib 
 
 
 class Run(NamedTuple):
-    """What a process left."""
+    """Result of a process."""
 
     status: int
     out: str
@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """The object that was printed last."""
+        """Return the object that was printed last."""
         return json.loads(self.out.splitlines()[-1])
 
 
@@ -60,14 +60,14 @@ def git_ctx(path: Path, *arguments: str, **variables: str) -> Run:
 
 
 def done(path: Path, *arguments: str, **variables: str) -> Any:
-    """The object that the program prints, which has to succeed."""
+    """Return the object that the program prints; it must succeed."""
     run = git_ctx(path, *arguments, "--json-output", **variables)
     assert run.status == 0, run
     return run.json
 
 
 def source(folder: str, number: int) -> str:
-    """A file of its own."""
+    """Return a distinct file."""
     verb = ("renew", "parse", "check", "close")[number % 4]
     noun = ("session", "header", "token", "socket")[number // 4 % 4]
     note = f"In {folder}: {verb} the {noun} of a user."
@@ -75,12 +75,12 @@ def source(folder: str, number: int) -> str:
 
 
 def files(*folders: str, many: int = 20) -> dict[str | bytes, str | bytes | None]:
-    """Folders of so many files that each has a node."""
+    """Directories with enough files to have nodes."""
     return {f"{name}/f{i}.py": source(name, i) for name in folders for i in range(many)}
 
 
 def git(path: Path, *arguments: str) -> str:
-    """What git prints in a directory."""
+    """Return the output of git in a directory."""
     found = subprocess.run(["git", *arguments], cwd=path, capture_output=True, check=True)
     return found.stdout.decode().strip()
 
@@ -92,7 +92,7 @@ def clone(remote: Path | str, place: Path, *options: str) -> Repo:
 
 
 def answers(path: Path, *arguments: str) -> list[Any]:
-    """What is found, with its scores, as a program is told."""
+    """Return the JSON results with their scores."""
     found = []
     for query in QUERIES:
         lines = done(path, "search", query, *arguments)
@@ -120,7 +120,7 @@ def tree(repo: Repo, revision: str = "HEAD") -> str:
 
 
 def replace(remote: Path, path: str, content: bytes) -> None:
-    """Put other bytes under the ref, as somebody might who can push."""
+    """Replace bytes under the ref, as anybody with permission to push could."""
     scratch = {**os.environ, "GIT_INDEX_FILE": str(remote / "scratch-index")}
 
     def plumbing(*arguments: str, stdin: bytes = b"") -> str:

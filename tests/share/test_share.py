@@ -1,4 +1,4 @@
-"""Push once, and nobody embeds it again: what goes over the wire, and what stays as it was."""
+"""Pushing and fetching: transferred data, and unchanged repositories."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def without_time(found: list[Any]) -> list[Any]:
 
 
 def unpacked(data: bytes) -> bytes:
-    """The bytes of a file, and what the zstd frame in it holds, if there is one."""
+    """Return the bytes of a file, and the content of its zstd frame, if there is one."""
     start = data.find(b"\x28\xb5\x2f\xfd")
     return data if start < 0 else data + zstandard.ZstdDecompressor().decompressobj().decompress(data[start:])
 
 
 def test_a_fresh_clone_answers_offline_without_embedding(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """The answer is that of the machine that pushed, and what is under the ref holds no source text."""
+    """The answer is that of the machine that pushed, and the ref contains no source text."""
     report = done(ada.path, "push")
     assert report["snapshots"] == 1
     assert report["clusters"] > 3
@@ -79,8 +79,8 @@ def test_a_fresh_clone_answers_offline_without_embedding(ada: Repo, remote: Path
     assert objects[0] == objects[1]
 
 
-def test_what_is_published_in_clear_is_what_security_md_says(ada: Repo, remote: Path) -> None:
-    """Paths, definitions, headings, keys and titles of tests are; bodies, comments and prose are not."""
+def test_published_clear_text_is_as_security_md_states(ada: Repo, remote: Path) -> None:
+    """Paths, definitions, headings, keys and test titles are published; bodies and comments are not."""
     ada.commit(
         {
             "src/plaintextpath.py": "def plaintextfunction():\n  # hiddencomment\n  return 'hiddenliteral'\n",
@@ -108,8 +108,8 @@ def test_what_is_published_in_clear_is_what_security_md_says(ada: Repo, remote: 
         assert b"hidden" not in everything
 
 
-def test_what_was_fetched_of_one_tree_serves_the_next(ada: Repo, bob: Repo) -> None:
-    """Only the file that changed is embedded, though nobody has searched the tree that was fetched."""
+def test_fetched_documents_are_reused_for_the_next_tree(ada: Repo, bob: Repo) -> None:
+    """Only the changed file is embedded, even if the fetched tree was never searched."""
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     ada.git("push", "--quiet", "origin", "HEAD")
     done(ada.path, "push")
@@ -144,8 +144,8 @@ def test_nothing_of_the_users_changes(ada: Repo, bob: Repo) -> None:
     assert bob.git("status", "--porcelain") == b""
 
 
-def test_the_first_push_says_what_it_contains(ada: Repo, bob: Repo) -> None:
-    """Once, before anything is sent; to each who pushes, also to one who has fetched before."""
+def test_the_first_push_lists_its_contents(ada: Repo, bob: Repo) -> None:
+    """Once for each clone, before anything is sent, also if it has fetched before."""
     assert "in clear" in git_ctx(ada.path, "push").err
     done(bob.path, "fetch")
     bob.commit({"src/own.py": source("own", 1)})
@@ -156,7 +156,7 @@ def test_the_first_push_says_what_it_contains(ada: Repo, bob: Repo) -> None:
     assert git_ctx(ada.path, "push").out == "the remote already has all of it\n"
 
 
-def test_only_what_the_remote_lacks_travels(ada: Repo, remote: Path) -> None:
+def test_only_missing_objects_are_pushed(ada: Repo, remote: Path) -> None:
     """One more commit adds its cluster, the nodes above it, its snapshot and its note, as a fast-forward."""
     done(ada.path, "push")
     before, tip = published(remote), git(remote, "rev-parse", REF)
@@ -171,7 +171,7 @@ def test_only_what_the_remote_lacks_travels(ada: Repo, remote: Path) -> None:
 
 
 def test_people_read_a_note_at_the_tree(ada: Repo, bob: Repo) -> None:
-    """`git notes` finds them for whoever fetched the ref himself, and ours do not disturb it."""
+    """`git notes` finds them if the ref was fetched by hand; our own refs do not interfere."""
     done(ada.path, "push")
     bob.git("fetch", "--quiet", "origin", f"{REF}:{REF}")
     said = bob.git("notes", "--ref=ctx", "show", tree(bob)).decode()
@@ -181,7 +181,7 @@ def test_people_read_a_note_at_the_tree(ada: Repo, bob: Repo) -> None:
 
 
 def test_notes_of_others_under_the_ref_stay(ada: Repo, bob: Repo, remote: Path) -> None:
-    """A ref that something else has made is added to."""
+    """A ref made by another program is extended."""
     ada.git("notes", "--ref=ctx", "add", "-m", "by hand", "HEAD")
     ada.git("push", "--quiet", "origin", REF)
     before = published(remote)
@@ -192,7 +192,7 @@ def test_notes_of_others_under_the_ref_stay(ada: Repo, bob: Repo, remote: Path) 
 
 
 def test_branches_tags_and_revisions_are_chosen(ada: Repo, remote: Path) -> None:
-    """HEAD alone, or what is named."""
+    """HEAD by default, or the named revisions."""
     first = tree(ada)
     ada.git("tag", "-a", "v1", "-m", "one")
     ada.branch("other")
@@ -208,8 +208,8 @@ def test_branches_tags_and_revisions_are_chosen(ada: Repo, remote: Path) -> None
     assert snapshots(remote) == {first, second, third}
 
 
-def test_what_others_lack_is_made_here(ada: Repo, bob: Repo) -> None:
-    """A tree that is published in part takes that part, and embeds the rest."""
+def test_unpublished_clusters_are_made_here(ada: Repo, bob: Repo) -> None:
+    """A partially published tree is fetched in part, and the rest is embedded."""
     done(ada.path, "push")
     bob.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     report = done(bob.path, "fetch")
@@ -219,7 +219,7 @@ def test_what_others_lack_is_made_here(ada: Repo, bob: Repo) -> None:
 
 
 def test_a_part_of_the_tree_takes_a_part_of_the_clusters(ada: Repo, bob: Repo) -> None:
-    """What is not needed for the files that are wanted does not even come into our repository."""
+    """Objects that the selected files do not need are not fetched."""
     everything = done(ada.path, "push")
     report = done(bob.path, "fetch", "-p", "src")
     assert 0 < report["clusters"] < everything["clusters"]
@@ -229,14 +229,14 @@ def test_a_part_of_the_tree_takes_a_part_of_the_clusters(ada: Repo, bob: Repo) -
 
 
 def test_a_sparse_checkout_takes_its_part(ada: Repo, bob: Repo) -> None:
-    """The cone says what is wanted."""
+    """The cone selects the files."""
     everything = done(ada.path, "push")
     bob.git("sparse-checkout", "set", "--cone", "lib")
     assert 0 < done(bob.path, "fetch", "--sparse")["clusters"] < everything["clusters"]
 
 
 def test_a_server_that_filters_nothing_gives_everything(ada: Repo, bob: Repo, remote: Path) -> None:
-    """Then the whole tip comes, and the answer is the same."""
+    """The whole tip is fetched, and the answer is the same."""
     git(remote, "config", "uploadpack.allowFilter", "false")
     everything = done(ada.path, "push")
     run = git_ctx(bob.path, "fetch", "-p", "src", "--json-output")
@@ -247,7 +247,7 @@ def test_a_server_that_filters_nothing_gives_everything(ada: Repo, bob: Repo, re
 
 @pytest.mark.parametrize("git_format", ["sha1", "sha256"])
 def test_object_formats(make_repo: Any, tmp_path: Path, git_format: str) -> None:
-    """Ids of 32 bytes travel as those of 20 do."""
+    """Ids of 32 bytes work like those of 20."""
     seed = make_repo("first", f"--object-format={git_format}")
     seed.commit(files("src"))
     seed.git("clone", "--quiet", "--bare", str(seed.path), str(tmp_path / "r.git"))
@@ -257,7 +257,7 @@ def test_object_formats(make_repo: Any, tmp_path: Path, git_format: str) -> None
 
 
 def test_many_who_push_at_once_all_land(remote: Path, tmp_path: Path) -> None:
-    """Teammates and a build machine: nobody loses anything and nobody sees an error."""
+    """Concurrent pushes of several clones: no data is lost and no error is shown."""
     people = []
     for name in ("one", "two", "three", "four"):
         repo = clone(remote, tmp_path / name)
@@ -295,7 +295,7 @@ def test_search_fetches_where_that_is_allowed(ada: Repo, bob: Repo, remote: Path
 
 
 def test_a_remote_that_is_away_does_not_stop_a_search(bob: Repo, remote: Path) -> None:
-    """The answer comes from what is made here, and says what was tried."""
+    """The answer uses local data and reports the failed fetch."""
     bob.git("config", "ctx.autoFetch", "true")
     remote.rename(remote.with_name("gone.git"))
     answer = done(bob.path, "search", "renew the session")
@@ -312,7 +312,7 @@ def test_init_can_fetch(ada: Repo, bob: Repo) -> None:
 
 
 def test_the_published_index_is_removed(ada: Repo, remote: Path) -> None:
-    """There, and what is known of it here; the local index stays."""
+    """On the remote, and its traces here; the local index stays."""
     done(ada.path, "push")
     assert done(ada.path, "remove-index", "--remote", "origin")["removed"] is True
     assert published(remote) == {}
@@ -332,8 +332,8 @@ def test_settings_of_the_repository_are_used(ada: Repo, remote: Path, tmp_path: 
     assert done(ada.path, "push")["snapshots"] == 1
 
 
-def test_verify_makes_clusters_anew(ada: Repo, bob: Repo) -> None:
-    """What was fetched is what its files make of it, to the bit."""
+def test_verify_rebuilds_clusters(ada: Repo, bob: Repo) -> None:
+    """Fetched clusters equal rebuilt ones, bit for bit."""
     done(ada.path, "push")
     done(bob.path, "fetch")
     report = done(bob.path, "verify", "--sample", "3", "--seed", "5")

@@ -1,4 +1,4 @@
-"""Compactions: what they keep, what they leave alone, and how they lose a race."""
+"""Compactions: kept snapshots, foreign data, and lost races."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ctx.share.layout import encode_shared
 from ctx.share.push import PushOptions, push
 
 
-def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> None:
-    """The rest goes with its clusters, in a commit without history; an old clone brings nothing back."""
+def test_compaction_keeps_the_named_snapshots(ada: Repo, bob: Repo, remote: Path) -> None:
+    """Other snapshots and their clusters are dropped with the history; an old clone brings nothing back."""
     first = tree(ada)
     done(ada.path, "push")
     done(bob.path, "push")
@@ -43,7 +43,7 @@ def test_compaction_keeps_what_is_named(ada: Repo, bob: Repo, remote: Path) -> N
 
 
 def race(remote: Path, before: str, theirs: str) -> None:
-    """Let the ref be as it was before, until the next push to it is under way."""
+    """Show the previous ref until the next push to it has started."""
     hook = remote / "hooks/update"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(
@@ -55,7 +55,7 @@ def race(remote: Path, before: str, theirs: str) -> None:
 
 
 def test_compaction_and_push_lose_a_race_and_try_again(ada: Repo, bob: Repo, remote: Path) -> None:
-    """Whoever was quicker is united with: here the ref moves while a push to it is under way."""
+    """The result includes a faster push: the ref moves while a push to it is in progress."""
     for number in range(2):
         ada.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
         done(ada.path, "push", "--with-words")
@@ -82,10 +82,8 @@ def test_compaction_and_push_lose_a_race_and_try_again(ada: Repo, bob: Repo, rem
     assert (report["lacking"], report["words"]["refused"]) == (0, [])
 
 
-def test_what_is_better_than_theirs_is_packed_once(
-    ada: Repo, remote: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Clusters and words that have to be put right on the remote are ready when a race is lost."""
+def test_replacements_are_packed_once(ada: Repo, remote: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replacements for damaged clusters and words are computed once, also if a race is lost."""
     done(ada.path, "push", "--with-words")
     spoilt = [
         next(path for path in published(remote) if path.startswith(area)) for area in ("clusters/", "words/")
@@ -110,7 +108,7 @@ def test_what_is_better_than_theirs_is_packed_once(
     assert len(packed) == 1 + 2 * len(spoilt), "once to be compared, once to be sent"
 
 
-def test_compaction_leaves_what_it_cannot_read(ada: Repo, remote: Path) -> None:
+def test_compaction_keeps_unreadable_data(ada: Repo, remote: Path) -> None:
     """Another program's snapshots and the notes of people stay."""
     done(ada.path, "push")
     replace(remote, "clusters/CODE_BLOCKS-other-8-bit-1/ab/cd", b"theirs")

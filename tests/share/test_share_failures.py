@@ -1,4 +1,4 @@
-"""Pushes and fetches that fail: it is said in words, nothing is lost, and the next one goes on."""
+"""Failing pushes and fetches: a clear message, no lost data, and the next one succeeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repositories import Repo
 from teams import answers, clone, done, git, git_ctx, published, start
 
 
-def test_what_is_wrong_with_a_remote_is_said(ada: Repo, remote: Path, tmp_path: Path) -> None:
+def test_problems_of_a_remote_are_reported(ada: Repo, remote: Path, tmp_path: Path) -> None:
     """No such remote, nothing there, no permission, a server that refuses; the local index stays as it is."""
     assert git_ctx(ada.path, "index").status == 0
     for arguments, status, words in (
@@ -63,7 +63,7 @@ def test_a_script_can_tell_that_nothing_was_checked(ada: Repo, remote: Path, tmp
 
 
 def test_status_warns_of_a_remote_that_a_push_mirrors(ada: Repo, remote: Path) -> None:
-    """Git deletes what a mirroring push does not find here, the published index too."""
+    """A mirroring push deletes refs that are missing here, including the published index."""
     done(ada.path, "push")
     assert done(ada.path, "status")["message"] is None
     ada.git("config", "remote.origin.mirror", "true")
@@ -80,8 +80,8 @@ def test_status_warns_of_a_remote_that_a_push_mirrors(ada: Repo, remote: Path) -
     assert done(ada.path, "status")["message"] is None
 
 
-def test_a_damaged_repository_of_ours_is_made_anew(ada: Repo, remote: Path) -> None:
-    """Nothing in it cannot be had again."""
+def test_a_damaged_transport_repository_is_recreated(ada: Repo, remote: Path) -> None:
+    """Everything in it can be fetched or made again."""
     done(ada.path, "push")
     share = ada.path / ".git/ctx/share.git"
     (share / "HEAD").write_bytes(b"\0\0")
@@ -90,7 +90,7 @@ def test_a_damaged_repository_of_ours_is_made_anew(ada: Repo, remote: Path) -> N
 
 
 def packs(repository: Path) -> list[Path]:
-    """The packs of a repository, which may be written."""
+    """Return the packs of a repository, made writable."""
     found = list((repository / "objects/pack").glob("*.pack"))
     for pack in found:
         pack.chmod(0o644)
@@ -98,7 +98,7 @@ def packs(repository: Path) -> list[Path]:
 
 
 def test_packs_that_are_cut_short(ada: Repo, bob: Repo, remote: Path) -> None:
-    """On the remote: few words, and nothing changes here. In ours: it is begun anew."""
+    """On the remote: a short message and no change here. In the transport repository: it is recreated."""
     done(ada.path, "push", "--with-words")
     git(remote, "repack", "-a", "-d", "-f", "-q")
     assert git_ctx(bob.path, "index").status == 0
@@ -122,7 +122,7 @@ def test_packs_that_are_cut_short(ada: Repo, bob: Repo, remote: Path) -> None:
 
 
 def test_a_damaged_object_of_ours_is_got_again(ada: Repo, bob: Repo, remote: Path) -> None:
-    """The command fails, says so, and succeeds when it is run again."""
+    """The command fails with a message, and succeeds when it is run again."""
     done(ada.path, "push", "--with-words")
     fetched = done(bob.path, "fetch")
     share = bob.path / ".git/ctx/share.git"
@@ -144,7 +144,7 @@ def test_a_damaged_object_of_ours_is_got_again(ada: Repo, bob: Repo, remote: Pat
 
 
 def test_a_push_that_is_killed_is_taken_up_again(ada: Repo, bob: Repo, remote: Path) -> None:
-    """Wherever it was, the next one lands, and what is there is whole."""
+    """At any point; the next push succeeds, and the published index is complete."""
     assert git_ctx(ada.path, "index").status == 0
     for wait in (0.3, 0.6, 0.9):
         process = start(ada.path, "push", "--with-words", start_new_session=True)
@@ -157,7 +157,7 @@ def test_a_push_that_is_killed_is_taken_up_again(ada: Repo, bob: Repo, remote: P
     assert git_ctx(ada.path, "fsck").status == 0
 
 
-def test_a_server_that_takes_less_says_so(ada: Repo, remote: Path) -> None:
+def test_limits_of_a_server_are_reported(ada: Repo, remote: Path) -> None:
     """A limit on the size of a push, and a ref that is hidden."""
     git(remote, "config", "receive.maxInputSize", "1k")
     run = git_ctx(ada.path, "push")
@@ -171,7 +171,7 @@ def test_a_server_that_takes_less_says_so(ada: Repo, remote: Path) -> None:
 
 
 def test_our_repository_does_not_grow_for_ever(ada: Repo, remote: Path) -> None:
-    """What hundreds of pushes and fetches leave is thrown away; what is published and local stays."""
+    """The objects of hundreds of pushes and fetches are removed; published and local data stays."""
     done(ada.path, "push")
     before = published(remote)
     objects = ada.path / ".git/ctx/share.git/objects"

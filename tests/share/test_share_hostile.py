@@ -1,4 +1,4 @@
-"""What comes from a remote is not trusted."""
+"""Data from a remote is not trusted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def clusters(remote: Path) -> list[str]:
 
 
 def content(remote: Path, path: str) -> bytes:
-    """What is published under a path."""
+    """Return the published bytes at a path."""
     found = subprocess.run(["git", "show", f"{REF}:{path}"], cwd=remote, capture_output=True, check=True)
     return found.stdout
 
@@ -34,7 +34,7 @@ def name(path: str) -> str:
 
 
 def bomb(mine: str, data: bytes) -> bytes:
-    """A few bytes that say that they unpack to more than there is room for."""
+    """Return a few bytes that claim to decompress to more than the limit."""
     packed = zstandard.ZstdCompressor().compress(bytes(60 << 20))
     return data[:5] + b"\x01" + data[6:8] + struct.pack("<I", 60 << 20) + data[12:28] + packed
 
@@ -70,7 +70,7 @@ HOSTILE: list[Callable[[str, bytes], bytes]] = [
 def test_a_bad_cluster_is_refused_by_name(
     ada: Repo, bob: Repo, remote: Path, spoil: Callable[[str, bytes], bytes]
 ) -> None:
-    """The rest is used, and the answer is that of what is made here."""
+    """The rest is used, and the answer is that of a local index."""
     pushed = done(ada.path, "push")
     path = clusters(remote)[1]
     replace(remote, path, spoil(name(path), content(remote, path)))
@@ -88,8 +88,8 @@ def test_a_bad_cluster_is_refused_by_name(
     assert [one["results"] for one in mine] == [one["results"] for one in theirs]
 
 
-def test_what_is_refused_on_the_way_is_told(ada: Repo, bob: Repo, remote: Path, tmp_path: Path) -> None:
-    """By a search, by indexing and by `init --fetch`, which nobody has to ask for a fetch by its name."""
+def test_refused_clusters_are_reported(ada: Repo, bob: Repo, remote: Path, tmp_path: Path) -> None:
+    """By a search, by indexing and by `init --fetch`, which fetch implicitly."""
     done(ada.path, "push", "--with-words")
     bad = clusters(remote)[1]
     replace(remote, bad, content(remote, bad)[:-7])
@@ -109,7 +109,7 @@ def test_what_is_refused_on_the_way_is_told(ada: Repo, bob: Repo, remote: Path, 
 
 
 def test_swapped_clusters_are_refused(ada: Repo, bob: Repo, remote: Path) -> None:
-    """A sound cluster under the name of another one."""
+    """A valid cluster under the name of another one."""
     done(ada.path, "push")
     one, two, *_ = clusters(remote)
     replace(remote, one, content(remote, two))
@@ -117,7 +117,7 @@ def test_swapped_clusters_are_refused(ada: Repo, bob: Repo, remote: Path) -> Non
 
 
 def test_well_formed_lies_are_found_by_verify(ada: Repo, bob: Repo, remote: Path) -> None:
-    """A cluster with other vectors passes every check of its form; making it anew does not."""
+    """A cluster with other vectors passes every check of its form; only rebuilding detects it."""
     done(ada.path, "push")
     path = clusters(remote)[0]
     payload = decode_object(name(path), content(remote, path))
@@ -161,7 +161,7 @@ def test_other_bytes_of_the_same_payload_are_as_good(ada: Repo, bob: Repo, remot
 
 
 def test_two_descriptors_share_a_ref(ada: Repo, bob: Repo, remote: Path) -> None:
-    """What an older or newer program has published stays, and is not taken for ours."""
+    """Data published by an older or newer version stays, and is not used."""
     other = "CODE_BLOCKS-other-2560-bit-6"
     done(ada.path, "push")
     foreign = {
@@ -233,7 +233,7 @@ FORGED = {"names that are maps": put(NAMES, [{"a": 1}]), "a start before the blo
 
 @pytest.mark.parametrize("name_of", FORGED)
 def test_a_forged_record_is_refused(forge: Repo, remote: Path, name_of: str) -> None:
-    """A fetch says which cluster it did not take, and a search with ctx.autoFetch is right."""
+    """A fetch names the refused cluster, and a search with ctx.autoFetch is right."""
     (path,) = [
         one for one in clusters(remote) if b"renew_session" in decode_object(name(one), content(remote, one))
     ]
@@ -262,7 +262,7 @@ def forge(ada: Repo, remote: Path, tmp_path: Path) -> Repo:
 
 
 def test_a_ref_that_lists_itself_without_end_is_refused(ada: Repo, bob: Repo, remote: Path) -> None:
-    """Ten levels of ten equal subtrees, beside what was published."""
+    """Ten levels of ten equal subtrees beside the published files."""
     done(ada.path, "push")
     blob = subprocess.run(
         ["git", "rev-parse", f"{REF}:{clusters(remote)[0]}"], cwd=remote, capture_output=True
@@ -286,10 +286,8 @@ def test_a_ref_that_lists_itself_without_end_is_refused(ada: Repo, bob: Repo, re
 
 
 @pytest.mark.parametrize("broken", ["a lock that is a directory", "no server"])
-def test_a_fetch_that_nobody_asked_for_never_ends_a_search(
-    ada: Repo, bob: Repo, tmp_path: Path, broken: str
-) -> None:
-    """Whatever stands in its way is said in one line."""
+def test_an_automatic_fetch_never_ends_a_search(ada: Repo, bob: Repo, tmp_path: Path, broken: str) -> None:
+    """Any error is reported in one line."""
     done(ada.path, "push")
     bob.git("config", "ctx.autoFetch", "true")
     store = Path(bob.git("rev-parse", "--absolute-git-dir").decode()) / "ctx"

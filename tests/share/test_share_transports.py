@@ -1,4 +1,4 @@
-"""The ways by which an index travels, each with git's own server: docs/sharing.md has them as recipes."""
+"""Transports of an index, each with git's own server: the recipes of docs/sharing.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from teams import REF, clone, done, git, git_ctx, published, snapshots, tree
 
 
 def free_port() -> int:
-    """A port on loopback that nobody listens at."""
+    """Return a free port on loopback."""
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
         return server.server_port
 
@@ -91,7 +91,7 @@ class Backend(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Quietly."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def web(remote: Path) -> Iterator[str]:
 def test_a_build_machine_pushes_and_a_newcomer_fetches(
     remote: Path, tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
-    """Each commit of `main` is pushed as it comes; a clone made later finds the newest."""
+    """Each commit of `main` is pushed at once; a later clone finds the newest."""
     address = remote.as_uri() if kind == "file" else request.getfixturevalue(kind)
     builder = clone(address, tmp_path / "builder")
     for number in range(2):
@@ -128,7 +128,7 @@ def test_a_build_machine_pushes_and_a_newcomer_fetches(
 
 
 def test_a_fresh_checkout_for_each_merge(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """A build machine that keeps nothing makes only what changed, from a clone of one commit."""
+    """A stateless build machine with a clone of one commit embeds only the changes."""
     embedded = []
     for number in range(3):
         ada.commit({"src/f1.py": f"def renewed():\n    return {number}\n"})
@@ -161,14 +161,14 @@ def test_a_bundle_crosses_an_air_gap(ada: Repo, bob: Repo, tmp_path: Path) -> No
 
 
 def test_a_mirror_is_fetched_from(ada: Repo, bob: Repo, remote: Path, tmp_path: Path) -> None:
-    """`git clone --mirror` takes the ref along; nobody can push there, and fetching is enough."""
+    """`git clone --mirror` copies the ref; a fetch needs no permission to push."""
     done(ada.path, "push")
     git(tmp_path, "clone", "--quiet", "--mirror", str(remote), "mirror.git")
     assert done(bob.path, "fetch", str(tmp_path / "mirror.git"))["lacking"] == 0
 
 
 def test_a_fork_takes_from_upstream_and_gives_to_itself(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """Another remote by its name; what was taken there need not be made again to be pushed here."""
+    """Fetched data of one remote is pushed to another without being rebuilt."""
     done(ada.path, "push")
     git(tmp_path, "clone", "--quiet", "--bare", str(remote), "fork.git")
     mine = clone(tmp_path / "fork.git", tmp_path / "mine")
@@ -180,7 +180,7 @@ def test_a_fork_takes_from_upstream_and_gives_to_itself(ada: Repo, remote: Path,
 
 
 def test_equal_pushes_to_two_remotes_in_one_second(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """They are two commits: git refuses to pass on one that came without its history."""
+    """They are two commits, because git refuses to push one that it fetched without its history."""
     now = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
     done(ada.path, "push", **now)
     git(tmp_path, "init", "--quiet", "--bare", "other.git")
@@ -190,7 +190,7 @@ def test_equal_pushes_to_two_remotes_in_one_second(ada: Repo, remote: Path, tmp_
 
 
 def test_a_bare_repository_pushes(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """A server may index what it has, and publish it in itself."""
+    """A server can index its own repository and publish the index in it."""
     assert done(remote, "push", ".")["snapshots"] == 1
     assert snapshots(remote) == {tree(ada)}
     assert done(ada.path, "fetch")["lacking"] == 0

@@ -1,4 +1,4 @@
-"""Words travel only if somebody asks for it, are refused where they do not fit, and change no answer."""
+"""Words are published on request only, refused if they do not fit, and change no answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ctx.storage.store import decode_object, encode_object
 
 
 def paths(remote: Path, area: str = "words") -> list[str]:
-    """What is published in an area."""
+    """Return the published paths in an area."""
     return sorted(path for path in published(remote) if path.startswith(f"{area}/"))
 
 
@@ -33,18 +33,18 @@ def name(path: str) -> str:
 
 
 def content(remote: Path, path: str) -> bytes:
-    """What is published under a path."""
+    """Return the published bytes at a path."""
     found = subprocess.run(["git", "show", f"{REF}:{path}"], cwd=remote, capture_output=True, check=True)
     return found.stdout
 
 
 def results(path: Path, *arguments: str) -> list[Any]:
-    """What is found, with scores, and nothing that two runs may differ in."""
+    """Return the results with scores, without values that vary between runs."""
     return [answer["results"] for answer in answers(path, *arguments)]
 
 
 def scores(path: Path) -> list[Any]:
-    """Where hits are and what they score, without their texts."""
+    """Return locations and scores of hits, without their texts."""
     return [
         [(hit["citation"], hit["symbol"], hit["agreement"], hit["result"]) for hit in found]
         for found in results(path, "--revision", "HEAD")
@@ -52,7 +52,7 @@ def scores(path: Path) -> list[Any]:
 
 
 def test_words_go_along_only_if_asked_for(ada: Repo, remote: Path) -> None:
-    """The note before says what goes; a later push without them takes none away and adds none."""
+    """The notice names the words; a later push without them neither removes nor adds any."""
     first = git_ctx(ada.path, "push")
     assert "words of each chunk" not in first.err
     assert paths(remote) == []
@@ -69,8 +69,8 @@ def test_words_go_along_only_if_asked_for(ada: Repo, remote: Path) -> None:
     assert git_ctx(ada.path, "push", "--compact", "--with-words", "--keep-tags").status == 129
 
 
-def test_the_first_push_says_that_words_are_in_it(ada: Repo) -> None:
-    """In one sentence, with what can be made of hashes."""
+def test_the_first_push_with_words_announces_them(ada: Repo) -> None:
+    """In one sentence, with the risk of hashes."""
     run = git_ctx(ada.path, "push", "--with-words")
     assert len(run.err.splitlines()) == 1
     assert "as hashes" in run.err
@@ -80,7 +80,7 @@ def test_the_first_push_says_that_words_are_in_it(ada: Repo) -> None:
 def test_words_that_were_fetched_give_the_answer_of_those_that_were_counted(
     ada: Repo, bob: Repo, remote: Path, tmp_path: Path
 ) -> None:
-    """To the bit, and where no blob is here to be counted."""
+    """Bit for bit, and without blobs to count."""
     pushed = done(ada.path, "push", "--with-words")
     assert pushed["words"] == pushed["clusters"]
     report = done(bob.path, "fetch")
@@ -93,8 +93,8 @@ def test_words_that_were_fetched_give_the_answer_of_those_that_were_counted(
     assert b"blob" not in blobs
 
 
-def test_what_is_counted_here_is_not_taken_again(ada: Repo, bob: Repo) -> None:
-    """A fetch after one more commit brings the rows of the file that changed, and no others."""
+def test_documents_counted_here_are_not_fetched_again(ada: Repo, bob: Repo) -> None:
+    """A fetch after one more commit adds only the rows of the changed file."""
     done(ada.path, "push", "--with-words")
     done(bob.path, "fetch")
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
@@ -110,7 +110,7 @@ def test_what_is_counted_here_is_not_taken_again(ada: Repo, bob: Repo) -> None:
 
 
 def test_a_part_of_the_tree_takes_the_words_of_that_part(ada: Repo, bob: Repo) -> None:
-    """One file of words for each cluster, and nothing else comes."""
+    """One file of words for each cluster, and nothing else."""
     done(ada.path, "push", "--with-words")
     report = done(bob.path, "fetch", "-p", "src")
     assert report["words"]["clusters"] == report["clusters"] > 0
@@ -154,8 +154,8 @@ HOSTILE: dict[str, Callable[[str, bytes], bytes]] = {
 }
 
 
-def test_whatever_does_not_fit_is_refused(ada: Repo, remote: Path) -> None:
-    """Every field of them, and what is around them."""
+def test_words_that_do_not_fit_are_refused(ada: Repo, remote: Path) -> None:
+    """For every field of the words, and of their file."""
     done(ada.path, "push", "--with-words")
     path = paths(remote)[1]
     good = content(remote, path)
@@ -172,7 +172,7 @@ def test_whatever_does_not_fit_is_refused(ada: Repo, remote: Path) -> None:
 
 
 def test_bad_words_are_refused_by_name(ada: Repo, bob: Repo, remote: Path) -> None:
-    """Their cluster is taken, they are counted here, and the answer is what it would have been."""
+    """Their cluster is fetched, the words are counted here, and the answer is unchanged."""
     done(ada.path, "push", "--with-words")
     bad = dict(zip(paths(remote), ("cut short", "a bomb", "another version"), strict=False))
     for path, what in bad.items():
@@ -190,7 +190,7 @@ def test_bad_words_are_refused_by_name(ada: Repo, bob: Repo, remote: Path) -> No
 
 
 def test_words_of_another_cluster_are_refused(ada: Repo, bob: Repo, remote: Path) -> None:
-    """Sound words under the name of a cluster that they are not of; a cluster where words should be."""
+    """Valid words under the name of another cluster; a cluster in place of words."""
     done(ada.path, "push", "--with-words")
     one, two, three, *_ = paths(remote)
     replace(remote, one, content(remote, two))
@@ -202,7 +202,7 @@ def test_words_of_another_cluster_are_refused(ada: Repo, bob: Repo, remote: Path
 
 
 def lie(remote: Path) -> str:
-    """Say of a chunk that it is twice as long; the path of these words."""
+    """Publish words with a doubled chunk length; return their path."""
     path = paths(remote)[0]
 
     def longer(lengths: bytes) -> bytes:
@@ -213,7 +213,7 @@ def lie(remote: Path) -> str:
 
 
 def test_lies_about_words_are_found_by_verify(ada: Repo, bob: Repo, remote: Path) -> None:
-    """They pass every check of their form; counting them anew does not."""
+    """They pass every check of their form; only recounting detects them."""
     done(ada.path, "push", "--with-words")
     path = lie(remote)
     assert done(bob.path, "fetch")["words"]["refused"] == []
@@ -228,7 +228,7 @@ def test_lies_about_words_are_found_by_verify(ada: Repo, bob: Repo, remote: Path
 
 @pytest.mark.parametrize("length", [b"\0\0", b"\xff\xff"], ids=["no words", "no end of words"])
 def test_absurd_words_are_survived(ada: Repo, bob: Repo, remote: Path, length: bytes) -> None:
-    """Chunks without a word, or all as long as can be: there is an answer, and it is one of the tree."""
+    """Chunks without words or with maximum lengths: the answer is still one of the tree."""
     done(ada.path, "push", "--with-words")
     for path in paths(remote):
         fields = msgpack.unpackb(decode_object(name(path), content(remote, path)))
@@ -245,7 +245,7 @@ def test_absurd_words_are_survived(ada: Repo, bob: Repo, remote: Path, length: b
 
 
 def test_who_has_the_files_puts_lies_right(ada: Repo, bob: Repo, remote: Path) -> None:
-    """Of two different ones those stay that the files have, also where the liar's are what is here."""
+    """Of two different ones the correct words stay, even if the forged ones are stored here."""
     done(ada.path, "push", "--with-words")
     path = paths(remote)[0]
     good = content(remote, path)
@@ -260,7 +260,7 @@ def test_who_has_the_files_puts_lies_right(ada: Repo, bob: Repo, remote: Path) -
 
 
 def test_words_of_another_version_are_left_alone(ada: Repo, bob: Repo, remote: Path) -> None:
-    """They are not taken for ours, and stay as long as their clusters."""
+    """They are not used, and stay as long as their clusters."""
     done(ada.path, "push", "--with-words")
     kept = paths(remote)
     other = [path.replace(f"-w{words.VERSION}/", f"-w{words.VERSION + 1}/") for path in kept]
@@ -273,7 +273,7 @@ def test_words_of_another_version_are_left_alone(ada: Repo, bob: Repo, remote: P
 
 
 def test_compaction_drops_words_with_their_clusters(ada: Repo, remote: Path) -> None:
-    """Of all versions; those of a program that is not known stay, and so do those of clusters that stay."""
+    """Of all versions; words of unknown programs and of kept clusters stay."""
     done(ada.path, "push", "--with-words")
     gone = next(path for path in paths(remote) if name(path) not in _after_a_change(ada))
     newer = gone.replace(f"-w{words.VERSION}/", f"-w{words.VERSION + 1}/")
@@ -294,7 +294,7 @@ def test_compaction_drops_words_with_their_clusters(ada: Repo, remote: Path) -> 
 
 
 def _after_a_change(ada: Repo) -> set[str]:
-    """The keys of the clusters of the next commit, which is made here."""
+    """Commit once more; return the keys of its clusters."""
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     with ctx.open(ada.path) as index:
         root = index.session.indexer.trees.root(index.resolve().tree)
@@ -337,7 +337,7 @@ def test_all_kinds_of_texts(make_repo: Callable[..., Repo], tmp_path: Path) -> N
 
 
 def test_clusters_without_words_and_files(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """A partial clone that has fetched no words says what it searches without them, and what brings them."""
+    """A partial clone without words reports the limitation and the command that removes it."""
     done(ada.path, "push")
     bare = clone(remote.as_uri(), tmp_path / "bare", "--filter=blob:none", "--no-checkout")
     assert git_ctx(bare.path, "fetch").status == 0
@@ -364,7 +364,7 @@ def test_words_that_the_remote_has_are_not_missed(ada: Repo, remote: Path, tmp_p
 
 
 def test_a_partial_clone_with_path_rules(ada: Repo, remote: Path, tmp_path: Path) -> None:
-    """The rules decide what the clusters are, so their files come with the fetch, and nothing else does."""
+    """Path rules determine the clusters, so a fetch brings their files and no others."""
     rules = {"src/.ctxignore": "f1.py\n", ".gitattributes": "lib/deep/f2.py linguist-generated\n"}
     ada.commit(rules)
     ada.git("push", "--quiet", "origin", "HEAD")

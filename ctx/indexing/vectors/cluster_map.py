@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 
 
 class ClusterMap:
-    """Map of clusters of the local descriptor to those of a remote model."""
+    """Map of clusters of the local descriptor to those of a model service."""
 
     def __init__(self, session: Session, model: EmbeddingModel) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""Covering a tree with vectors of a remote model, on top of its index by the model of the package.
+"""Covering a tree with vectors of a model service, on top of its index by the model of the package.
 
 That index has chunked the files already. Missing texts are embedded (`ctx.indexing.vectors.embedding`), then
 the nodes and the snapshot of the tree are written, and its vectors are collected in vector files.
@@ -70,7 +70,7 @@ def exclusive(store: Store) -> Iterator[bool]:
 
 
 class VectorIndexer:
-    """Indexer of the trees of one repository with one remote model."""
+    """Indexer of the trees of one repository with one model service."""
 
     def __init__(self, session: Session, model: EmbeddingModel) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""Reuse of stored vectors of a remote model for equal texts: of earlier versions of a file, or of its blob.
+"""Reuse of stored vectors of a model service for equal texts: of earlier versions of a file, or of its blob.
 
 Embedding a text costs money, so stored vectors are searched first.
 """

@@ -1,4 +1,4 @@
-"""Choosing the remote model of an answer: the configured one, else one that was configured before.
+"""Choosing the model service of an answer: the configured one, else one that was configured before.
 
 A model is used only if it has the vectors of everything that is searched. A few missing vectors are embedded
 at once; an answer does not wait for more.

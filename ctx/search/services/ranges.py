@@ -1,4 +1,4 @@
-"""A search of the differences between two trees with remote models.
+"""A search of the differences between two trees with model services.
 
 Vectors of one model compare between trees, so the chunks of both form one list by similarity. The local
 ranking gives another list, and both are fused.

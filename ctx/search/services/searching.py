@@ -1,4 +1,4 @@
-"""A search with remote models: vectors, query expansion and a reranker, each only if configured.
+"""A search with model services: vectors, query expansion and a reranker, each only if configured.
 
 If a model fails, the built-in model is used instead, and the answer says so.
 """

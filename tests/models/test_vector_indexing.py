@@ -1,4 +1,4 @@
-"""A remote model beside the one of the package: indexing, searching, and what is sent for it."""
+"""A model service beside the embedded model: indexing, searching, and the data sent."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from remote_project import configure, git_ctx, source, started
 from repositories import Repo
 from service import Handler, Service, embeddings, status, vector
+from service_project import configure, git_ctx, source, started
 
 from ctx.models.centre import TEXTS
 from ctx.models.embedder import PROBE
@@ -21,23 +21,23 @@ from ctx.storage.arrays import decode, encode
 
 
 def turned(request: Handler) -> bool:
-    """Another model answers: all of its vectors point elsewhere."""
+    """Answer as another model, with all vectors turned."""
     rows = [[-value for value in vector(text)] for text in request.body["input"]]
     return embeddings(rows)(request)
 
 
 def documents(service: Service) -> list[str]:
-    """The texts of files that were sent."""
+    """Return the texts of files that were sent."""
     return [text for text in service.texts() if text.startswith("Filepath: ")]
 
 
 def modes(folder: Path) -> set[str]:
-    """The kinds and permissions of a directory and of all in it."""
+    """Return types and permissions of a directory and everything below it."""
     return {stat.filemode(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
 
 
 def test_both_models_answer_side_by_side(project: Repo, service: Service) -> None:
-    """The model of the package until the other one has its vectors, then both; each named in the answer."""
+    """The embedded model alone until all vectors are stored, then both; the answer names them."""
     project.git("config", "ctx.catchUp", "never")
     before = git_ctx(project.path, "search", "invoice of a candle", "--json-output")
     assert before.status == 0
@@ -75,7 +75,7 @@ def test_an_agreement_is_never_negative(project: Repo, service: Service, within:
         assert 0 <= hit["result"]["scoredText"]["similarity"] <= 1
 
 
-def test_programs_are_told_what_the_model_did(project: Repo, service: Service) -> None:
+def test_json_reports_the_work_of_the_model(project: Repo, service: Service) -> None:
     run = git_ctx(project.path, "index", "--json-output")
     assert run.json["remote"] == {"model": "bag-of-words", "embedded": 8, "reused": 0, "cut": 0}
     project.git("config", "--unset", "ctx.embedder.url")
@@ -84,7 +84,7 @@ def test_programs_are_told_what_the_model_did(project: Repo, service: Service) -
 
 
 def test_nothing_is_embedded_twice(project: Repo, service: Service) -> None:
-    """An edit sends the chunk that changed; an index that is there sends nothing; another branch shares."""
+    """An edit sends only the changed chunk, a complete index sends nothing, and branches share vectors."""
     git_ctx(project.path, "index")
     git_ctx(project.path, "index")
     assert len(documents(service)) == 8
@@ -98,7 +98,7 @@ def test_nothing_is_embedded_twice(project: Repo, service: Service) -> None:
 
 
 def test_a_file_that_comes_back_is_not_paid_for_again(project: Repo, service: Service) -> None:
-    """Though no tree that is at hand has had it for long, and its neighbours are others now."""
+    """Although no recent tree has the file, and its cluster has other members now."""
     git_ctx(project.path, "index")
     project.commit({"src/session.py": None}, "Take it away")
     for number in range(6):
@@ -110,7 +110,7 @@ def test_a_file_that_comes_back_is_not_paid_for_again(project: Repo, service: Se
 
 
 @pytest.mark.parametrize(("header", "again"), [("true", 4), ("false", 0)])
-def test_a_rename_is_embedded_anew_only_under_a_path_header(
+def test_a_rename_is_embedded_again_only_with_a_path_header(
     project: Repo, service: Service, header: str, again: int
 ) -> None:
     project.git("config", "ctx.embedder.pathHeader", header)
@@ -123,7 +123,7 @@ def test_a_rename_is_embedded_anew_only_under_a_path_header(
 
 
 def test_a_run_that_fails_goes_on_where_it_was(project: Repo, service: Service) -> None:
-    """What came back is kept, also of clusters that are not whole, and not asked for again."""
+    """Received vectors are kept, also of incomplete clusters, and not requested again."""
     project.commit({f"lib{n}/f{m}.py": source(f"x{n}_{m}", 2) for n in range(3) for m in range(17)})
     configure(project, service, batch="4", concurrency="1")
     service.faults = {number: status(401, "no more") for number in range(14, 100)}
@@ -140,8 +140,8 @@ def test_a_run_that_fails_goes_on_where_it_was(project: Repo, service: Service) 
     assert len(set(every)) == 8 + 3 * 17 * 2
 
 
-def test_a_search_leaves_what_an_ended_run_has_kept(project: Repo, service: Service) -> None:
-    """It embeds a few texts of another tree; the run that comes next goes on where the first one was."""
+def test_a_search_keeps_the_journal_of_an_interrupted_run(project: Repo, service: Service) -> None:
+    """A search embeds a few texts of another tree; the next run continues the first one."""
     before = project.id().hex()
     project.commit({"src/session.py": None, "src/deep/invoice.py": None, "other.py": source("other", 4)})
     configure(project, service, batch="1", concurrency="1")
@@ -164,10 +164,10 @@ def test_a_search_leaves_what_an_ended_run_has_kept(project: Repo, service: Serv
 
 
 @pytest.mark.parametrize("spoilt", [lambda data: data[:-3], lambda data: data[:50] + b"x" + data[51:]])
-def test_what_is_left_of_a_killed_run_may_be_damaged(
+def test_the_journal_of_a_killed_run_may_be_damaged(
     project: Repo, service: Service, spoilt: Callable[[bytes], bytes]
 ) -> None:
-    """What is not whole is asked for again; nothing of it is left in the end."""
+    """Damaged records are requested again, and no journal is left at the end."""
     configure(project, service, batch="2", concurrency="1")
     service.faults = {number: status(401, "no more") for number in range(4, 100)}
     assert git_ctx(project.path, "index").status == 128
@@ -187,7 +187,7 @@ def test_what_is_left_of_a_killed_run_may_be_damaged(
 def test_everything_of_a_model_is_shared_as_the_repository_is(
     project: Repo, service: Service, value: str
 ) -> None:
-    """The lock too, or whoever comes second could not have anything embedded."""
+    """Also the lock, otherwise a second user could not embed anything."""
     project.git("config", "core.sharedRepository", value)
     configure(project, service, batch="2", concurrency="1")
     before = os.umask(0o077)
@@ -208,7 +208,7 @@ def test_everything_of_a_model_is_shared_as_the_repository_is(
 
 
 def test_vector_files_do_not_pile_up(project: Repo, service: Service) -> None:
-    """A commit adds a small one; from time to time they are put together."""
+    """Each commit adds a small file; they are merged from time to time."""
     for number in range(12):
         project.commit({"src/more.py": source(f"more{number}", 1)})
         assert git_ctx(project.path, "index").status == 0
@@ -218,7 +218,7 @@ def test_vector_files_do_not_pile_up(project: Repo, service: Service) -> None:
 
 
 def test_uncommitted_files_are_embedded_when_they_are_few(project: Repo, service: Service) -> None:
-    """A search of the work tree asks for the chunk that changed, and for no more."""
+    """A search of the work tree embeds only the changed chunk."""
     git_ctx(project.path, "index")
     before = len(documents(service))
     project.write(
@@ -246,7 +246,7 @@ def test_a_model_that_is_away_does_not_stop_a_search(project: Repo, service: Ser
 
 
 def test_vectors_that_lost_their_search_ready_form_are_restored(project: Repo, service: Service) -> None:
-    """From the clusters, without asking the model."""
+    """From the clusters, without a request."""
     git_ctx(project.path, "index")
     first = git_ctx(project.path, "search", "invoice of a candle", "--json-output").json
     for file in (project.path / ".git/ctx/views").glob("*/vectors-*"):
@@ -274,7 +274,7 @@ def test_precisions(project: Repo, service: Service, precision: str) -> None:
 
 
 def test_filters_and_a_scope(project: Repo, service: Service) -> None:
-    """A directory restricts the answer exactly, and is rendered into the query."""
+    """A directory restricts the answer exactly, and is part of the query."""
     git_ctx(project.path, "index")
     run = git_ctx(project.path, "search", "of a candle", "-p", "src/deep", "--json-output")
     paths = {hit["result"]["sourcePosition"]["relativePath"] for hit in run.json["results"]}
@@ -295,7 +295,7 @@ def test_queries_may_go_elsewhere(project: Repo, service: Service) -> None:
 
 
 def test_two_processes_do_not_pay_twice(project: Repo, service: Service) -> None:
-    """Who finds another one at it leaves it to that one."""
+    """A second process leaves the work to the first one."""
     go_on = threading.Event()
 
     def hold(_: Handler) -> bool:
@@ -330,7 +330,7 @@ def test_two_processes_do_not_pay_twice(project: Repo, service: Service) -> None
 
 
 def test_progress_rises_while_a_model_embeds(project: Repo, service: Service) -> None:
-    """For the first time, and where only the model has something to do."""
+    """For the first index, and if only vectors are missing."""
     configure(project, service, batch="1", concurrency="1")
     for _ in range(2):
         run = git_ctx(project.path, "index", "--json-output")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Run(NamedTuple):
-    """What a process left."""
+    """Result of a process."""
 
     status: int
     out: str
@@ -27,7 +27,7 @@ class Run(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """The object that was printed last."""
+        """Return the object that was printed last."""
         return json.loads(self.out.splitlines()[-1])
 
 
@@ -36,7 +36,7 @@ def _heeds_interrupts() -> None:
 
 
 def started(path: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start the program and do not wait; what it says on stderr can be read.
+    """Start the program without waiting; its stderr can be read.
 
     It is started as by a terminal: a shell has SIGINT ignored in what it runs in the background.
     """
@@ -58,7 +58,7 @@ def git_ctx(path: Path, *arguments: str, stdin: str = "", **variables: str) -> R
 
 
 def source(name: str, many: int) -> str:
-    """A file of so many functions, each a chunk of its own."""
+    """Return a file of `count` functions, each a separate chunk."""
     body = "\n".join(f"    total += value * {line}  # step {line} of the sum" for line in range(24))
     return "\n\n".join(
         f'def {name}_{word}(value):\n    """Compute the {name} of a {word}."""\n    total = 0\n{body}\n'

@@ -1,4 +1,4 @@
-"""More than one tree searched with a remote model: the two ends of a range, and submodules."""
+"""Several trees searched with a model service: the two ends of a range, and submodules."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from remote_project import configure, source
 from repositories import Repo
 from service import Service, status
+from service_project import configure, source
 
 import ctx
 from ctx.errors import CtxError
@@ -34,7 +34,7 @@ def index(repo: Repo) -> None:
 
 
 def documents(service: Service) -> list[str]:
-    """The texts of files that were sent."""
+    """Return the texts of files that were sent."""
     return [text for text in service.texts() if text.startswith("Filepath: ")]
 
 
@@ -44,7 +44,7 @@ def symbols(answer: Answer) -> list[str]:
 
 @pytest.fixture
 def history(project: Repo, service: Service) -> Repo:
-    """Two commits: in the second one a function is new, one is gone, one says something else."""
+    """Two commits; the second adds, removes and changes a function."""
     configure(project, service, precision="int8")
     changed = source("session", 4).replace("session of a bridge", "lighthouse keeper")
     project.commit(
@@ -57,8 +57,8 @@ def history(project: Repo, service: Service) -> Repo:
     return project
 
 
-def test_what_differs_is_ranked_by_vectors_too(history: Repo, service: Service) -> None:
-    """Chunks of both trees in one order; only clusters in which something differs need vectors."""
+def test_differences_are_also_ranked_by_vectors(history: Repo, service: Service) -> None:
+    """Chunks of both trees form one ranking; only clusters with a difference need vectors."""
     answer = search(history, "the lighthouse keeper", within="HEAD~1..HEAD")
     assert answer.ranked_with == ("bag-of-words",)
     assert answer.message is None
@@ -74,8 +74,8 @@ def test_what_differs_is_ranked_by_vectors_too(history: Repo, service: Service) 
     assert len(documents(service)) == len(set(documents(service))) == 10
 
 
-def test_a_threshold_applies_to_what_differs(history: Repo, service: Service) -> None:
-    """Scores of whole vectors mean something, whichever tree a chunk is of."""
+def test_a_threshold_applies_to_differences(history: Repo, service: Service) -> None:
+    """Scores of full-precision vectors are comparable between trees."""
     text = "Filepath: src/more.py\n---\n" + source("voucher", 1)
     found = search(history, text, within="HEAD~1..HEAD", models=ModelOptions(min_score=0.95))
     assert symbols(found) == ["voucher_apple"]
@@ -84,7 +84,7 @@ def test_a_threshold_applies_to_what_differs(history: Repo, service: Service) ->
         search(history, text, within="HEAD~1..HEAD", models=ModelOptions(min_score=0.95))
 
 
-def test_a_range_that_has_no_vectors_says_so(history: Repo, service: Service) -> None:
+def test_a_range_without_vectors_is_reported(history: Repo, service: Service) -> None:
     history.git("config", "ctx.catchUp", "never")
     answer = search(history, "the lighthouse keeper", within="HEAD~1..HEAD")
     assert answer.ranked_with == ()
@@ -92,7 +92,7 @@ def test_a_range_that_has_no_vectors_says_so(history: Repo, service: Service) ->
     assert service.requests == []
 
 
-def test_what_is_uncommitted_is_a_range_too(project: Repo, service: Service) -> None:
+def test_uncommitted_changes_are_a_range(project: Repo, service: Service) -> None:
     index(project)
     before = len(documents(service))
     project.write(
@@ -103,7 +103,7 @@ def test_what_is_uncommitted_is_a_range_too(project: Repo, service: Service) -> 
     assert len(documents(service)) == before + 1
 
 
-def test_what_differs_is_reranked(history: Repo, service: Service) -> None:
+def test_differences_are_reranked(history: Repo, service: Service) -> None:
     history.git("config", "ctx.reranker.url", service.url)
     history.git("config", "ctx.reranker.model", "judge")
     answer = search(history, "compute", within="HEAD~1..HEAD")
@@ -114,7 +114,7 @@ def test_what_differs_is_reranked(history: Repo, service: Service) -> None:
 
 @pytest.fixture
 def joined(make_repo: Callable[..., Repo], service: Service) -> tuple[Repo, Repo]:
-    """A repository with a submodule that is checked out: both of them."""
+    """A repository and its checked-out submodule."""
     origin = make_repo("origin")
     origin.commit({"rope.py": source("rope", 4)})
     top = make_repo("top")
@@ -128,7 +128,7 @@ def joined(make_repo: Callable[..., Repo], service: Service) -> tuple[Repo, Repo
 def test_submodules_are_ranked_by_vectors_where_they_have_the_same_model(
     joined: tuple[Repo, Repo], service: Service
 ) -> None:
-    """Each from its own store and by its own settings; nothing of one that is not configured is sent."""
+    """Each from its own store and with its own settings; an unconfigured one sends nothing."""
     top, lib = joined
     query = "compute the rope of a candle"
     answer = search(top, query, recurse_submodules=True)
