@@ -1,4 +1,4 @@
-"""A repository with the shop in it, and its index."""
+"""Fixtures: the repository of the shop, and its index."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctx.index import Index
 
 @pytest.fixture
 def shop(make_repo: Callable[..., Any]) -> Any:
-    """A repository with FILES in one commit."""
+    """Return a repository with FILES in one commit."""
     made = make_repo("shop")
     made.commit(dict(FILES))
     return made
@@ -22,6 +22,6 @@ def shop(make_repo: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def index(shop: Any) -> Iterator[Index]:
-    """The index of the shop."""
+    """Open the index of the shop."""
     with ctx.open(shop.path) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""What chosen code needs beside it: what an edge says, not what has the same name."""
+"""Tests of neighbours of selected code, which follow edges rather than equal names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FILES = {
 }
 
 
-def test_edges_decide_where_they_are_known(make_repo):
+def test_edges_decide_if_they_are_known(make_repo):
     repo = make_repo("shop")
     repo.commit(FILES)
     with ctx.open(repo.path) as index:
@@ -48,7 +48,7 @@ def test_edges_decide_where_they_are_known(make_repo):
         proposed = users(ranking.records, ranking.query, chosen, 100)
         paths = {one: opened.view.path(one.file).decode() for one in proposed}
         kept = {(one.relation, path) for one, path in paths.items() if is_user(ranking.records, links, one)}
-        # A file in a language without edges is taken at its word.
+        # In a language without edges an equal name is enough.
         callers = {(CALLER_OF, "shop/checkout.py"), (CALLER_OF, "games/console.rb")}
         assert kept == {*callers, (TEST_OF, "tests/test_payments.py")}
         assert set(paths.values()) - {path for _, path in kept} == {"games/words.py", "tests/test_words.py"}
@@ -57,7 +57,7 @@ def test_edges_decide_where_they_are_known(make_repo):
         assert [(one.symbol, opened.view.path(one.file)) for one in used] == [
             ("round_amount", b"shop/rounding.py")
         ]
-        # Without edges three places of one name are none.
+        # Without edges a name with three definitions is ignored.
         blind = Links(ranking.dependencies(), most=0)
         assert definitions_used(ranking.records, blind, chosen, texts, 60) == []
 
@@ -66,7 +66,7 @@ def unreadable(oid):
     raise AssertionError(f"{oid.hex()} was read")
 
 
-def test_no_more_is_read_than_the_bound(make_repo):
+def test_reading_stops_at_the_limit(make_repo):
     repo = make_repo("shop")
     repo.commit(FILES)
     with ctx.open(repo.path) as index:

@@ -1,4 +1,4 @@
-"""A pack has what a task needs, keeps to its budget, and is the same for the same tree, task and options."""
+"""Tests of packs: contents, budget, and determinism for the same tree, task and options."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def paths(made):
     return [file.path for file in made.pack.files]
 
 
-def test_pack_is_as_it_was(index):
-    """The whole text, so that a change of it is seen. The file was read through by a person."""
+def test_pack_matches_the_golden_text(index):
+    """The whole text is compared, so that every change of it is seen."""
     made = index.pack(TASK)
     assert made.prompt == (GOLDEN / "PACK.md").read_text(encoding="utf-8")
 
 
-def test_what_the_task_names_comes_first_with_what_it_needs(index):
+def test_named_code_comes_first_with_its_neighbours(index):
     made = index.pack(TASK)
     assert paths(made)[0] == "shop/session.py"
     assert "def renew_session(self, token: str)" in made.prompt
@@ -49,7 +49,7 @@ def test_what_the_task_names_comes_first_with_what_it_needs(index):
     assert "def monotonic_seconds() -> float:" in made.prompt
 
 
-def test_a_test_brings_its_setup_and_not_its_siblings(index):
+def test_excerpt_of_a_test_has_its_setup_but_no_other_tests(index):
     made = index.pack("test that renew_session pushes the expiry of sessions")
     assert "test_renew_session_pushes_expiry" in made.prompt
     assert "self.store = SessionStore(lifetime=60)" in made.prompt
@@ -76,7 +76,7 @@ def test_excerpts_are_the_lines_that_they_cite(index):
                 assert cited.text == text
 
 
-def test_contributions_add_up_and_files_say_what_they_were(index, shop):
+def test_contributions_add_up_and_hashes_match(index, shop):
     made = index.pack(TASK)
     for file in made.pack.files:
         assert sum(file.contributions.values()) == pytest.approx(file.score, abs=1e-4)
@@ -92,7 +92,7 @@ def test_contributions_add_up_and_files_say_what_they_were(index, shop):
     tokenizer=st.sampled_from(TOKENIZERS),
     task=st.sampled_from([TASK, "how are invoices rendered", "éclair 会话 basket", "sum `a` <b> & ]]> ```c"]),
 )
-def test_text_never_has_more_tokens_than_its_budget(index, budget, files, form, tokenizer, task):
+def test_text_stays_within_the_budget(index, budget, files, form, tokenizer, task):
     count = counter(tokenizer)
     try:
         made = index.pack(task, PackOptions(budget, files, tokenizer, form))
@@ -114,14 +114,14 @@ def test_each_format_can_be_read(index):
     assert {one.get("path") for one in root.iter("file")} >= {"shop/session.py"}
 
 
-def test_what_became_of_the_others(index):
+def test_considered_files_have_a_status(index):
     made = index.pack(TASK, PackOptions(max_files=1))
     status = {one.path: one.status for one in made.pack.considered}
     assert status["shop/session.py"] == SELECTED
     assert BELOW_LIMIT in status.values()
 
 
-def test_a_file_without_room_says_so(index):
+def test_file_without_room_has_an_omission_reason(index):
     made = index.pack(TASK, PackOptions(budget=200))
     left_out = [file for file in made.pack.files if not file.excerpts]
     assert "shop/login.py" in {file.path for file in left_out}
@@ -148,7 +148,7 @@ def test_a_full_pack_reads_no_further_file(index):
     assert {status for status, _ in selection.status.values()} == {NO_ROOM}
 
 
-def test_a_line_that_nobody_can_read_is_left_out(make_repo):
+def test_oversized_line_is_omitted(make_repo):
     repo = make_repo("long")
     letters = " ".join(f"renew{n}" for n in range(900))
     repo.commit(
@@ -178,7 +178,7 @@ OverflowError: no
     assert said["origin"] == "error_log"
 
 
-def test_what_a_range_changed_comes_first(index, shop):
+def test_changes_of_a_range_come_first(index, shop):
     text = str(FILES["shop/basket.ts"]).replace("+ 1", "+ 2")
     shop.commit({"shop/basket.ts": text})
     made = index.pack("review what happens to customers", PackOptions(within="HEAD~1..HEAD"))
@@ -192,18 +192,18 @@ def test_a_revision_is_packed_as_it_was(index, shop):
     assert "def renew_session(self" not in index.pack(TASK).prompt
 
 
-def test_what_is_not_committed_is_packed(index, shop):
+def test_uncommitted_code_is_packed(index, shop):
     shop.write({"shop/fresh.py": "def renew_session_twice():\n    return 'never committed'\n"})
     assert "never committed" in index.pack("renew_session_twice").prompt
 
 
 @pytest.mark.parametrize("task", ["", "   ", "the", "of the"])
-def test_a_task_without_a_word_is_refused(index, task):
+def test_task_without_content_is_refused(index, task):
     with pytest.raises(UsageError, match="task"):
         index.pack(task)
 
 
-def test_a_file_that_is_not_in_the_tree_is_told(index):
+def test_named_file_that_is_not_in_the_tree_is_reported(index):
     message = index.pack("fix shop/sesion.py where sessions end").pack.message
     assert message is not None
     assert "shop/sesion.py" in message
@@ -223,12 +223,12 @@ def test_a_file_that_is_not_in_the_tree_is_told(index):
         PackOptions(budget=20),
     ],
 )
-def test_options_that_cannot_be_are_refused(index, options):
+def test_invalid_options_are_refused(index, options):
     with pytest.raises(UsageError):
         index.pack(TASK, options)
 
 
-def test_names_that_are_no_plain_words_are_no_trouble(make_repo):
+def test_names_that_are_not_plain_words(make_repo):
     repo = make_repo("odd names")
     repo.commit({
         "a.kt": "fun `adds twoThings to fooBar`(): Int {\n  return renew()\n}\n",

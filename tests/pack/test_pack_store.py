@@ -1,4 +1,4 @@
-"""Packs are kept for the user alone, whole or not at all, and a slug leads to no other place."""
+"""Tests of the store of packs: private, atomic, and slugs that cannot name other paths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def made(index):
     return made
 
 
-def test_a_pack_comes_back_as_it_was(index, made):
+def test_stored_pack_is_read_back_unchanged(index, made):
     slug = made.pack.slug
     for name in (slug, slug[:12], "latest"):
         assert index.packs.find(name) == slug
@@ -35,7 +35,7 @@ def test_a_pack_comes_back_as_it_was(index, made):
     assert decode(encode(pack)) == pack
 
 
-def test_nobody_else_may_read_it(index, made, shop):
+def test_pack_is_readable_only_by_its_user(index, made, shop):
     packs = shop.path / ".git/ctx/packs"
     for path in (packs, packs / made.pack.slug):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
@@ -44,7 +44,7 @@ def test_nobody_else_may_read_it(index, made, shop):
     assert shop.git("status", "--porcelain") == b""
 
 
-def test_in_a_shared_repository_it_is_still_for_the_user(shop):
+def test_pack_in_a_shared_repository_is_readable_only_by_its_user(shop):
     import ctx
 
     shop.git("config", "core.sharedRepository", "group")
@@ -56,7 +56,7 @@ def test_in_a_shared_repository_it_is_still_for_the_user(shop):
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in folder.iterdir())
 
 
-def test_writing_it_again_leaves_one(index, made):
+def test_writing_a_pack_again_replaces_it(index, made):
     index.packs.write(made.pack, made.prompt)
     assert [one.slug for one in index.packs.list()] == [made.pack.slug]
     assert os.listdir(os.path.join(index.session.store.path, "tmp")) == []
@@ -69,7 +69,7 @@ def test_the_newest_is_the_latest(index, made):
     assert index.packs.find("latest") == other.pack.slug
 
 
-def test_an_ambiguous_beginning_names_those_that_are_meant(index, made):
+def test_ambiguous_prefix_lists_the_matches(index, made):
     other = index.pack(TASK + " and more")
     index.packs.write(other.pack, other.prompt)
     with pytest.raises(CtxError, match="several packs begin with 'renew'") as error:
@@ -77,7 +77,7 @@ def test_an_ambiguous_beginning_names_those_that_are_meant(index, made):
     assert made.pack.slug in str(error.value)
 
 
-def test_nothing_there_is_said(index):
+def test_missing_pack_is_reported(index):
     for name, words in (("latest", "no pack yet"), ("abc", "there is no pack 'abc'")):
         with pytest.raises(CtxError, match=words):
             index.packs.find(name)
@@ -85,7 +85,7 @@ def test_nothing_there_is_said(index):
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.one_of(st.text(max_size=80), st.from_regex(r"(\.\./|/|[a-z]-?|\x00|%2e|\\){1,12}")))
-def test_no_name_leads_elsewhere(index, name):
+def test_names_cannot_lead_out_of_the_store(index, name):
     shelf = index.packs
     for ask in (shelf.find, shelf.read):
         with pytest.raises(CtxError):
@@ -104,11 +104,11 @@ def test_every_task_has_a_slug_that_is_a_name(task, identity):
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_damaged_manifest_is_said_to_be_one(index, data):
-    whole = getattr(test_a_damaged_manifest_is_said_to_be_one, "whole", None)
+def test_damaged_manifest_is_reported(index, data):
+    whole = getattr(test_damaged_manifest_is_reported, "whole", None)
     if whole is None:
         whole = encode(index.pack(TASK).pack)
-        test_a_damaged_manifest_is_said_to_be_one.whole = whole
+        test_damaged_manifest_is_reported.whole = whole
     value = json.loads(whole)
     key = data.draw(st.sampled_from(sorted(value)))
     value[key] = data.draw(
@@ -121,7 +121,7 @@ def test_a_damaged_manifest_is_said_to_be_one(index, data):
             pass
 
 
-def test_a_damaged_pack_is_told(index, made, shop):
+def test_damaged_pack_is_reported(index, made, shop):
     file = shop.path / ".git/ctx/packs" / made.pack.slug / MANIFEST
     file.write_bytes(b"{}")
     with pytest.raises(CtxError, match="damaged"):
@@ -134,7 +134,7 @@ def test_a_damaged_pack_is_told(index, made, shop):
     assert index.packs.list() == []
 
 
-def test_status_lists_it_and_fsck_leaves_it(index, made):
+def test_status_lists_packs_and_fsck_keeps_them(index, made):
     (kept,) = index.status().packs
     assert kept.slug == made.pack.slug
     report = fsck.check(index.session)
@@ -142,7 +142,7 @@ def test_status_lists_it_and_fsck_leaves_it(index, made):
     assert index.packs.has(made.pack.slug)
 
 
-def test_a_collection_takes_the_old_ones(index, made, shop):
+def test_collection_removes_old_packs(index, made, shop):
     fresh = index.pack("how is an invoice rendered")
     index.packs.write(fresh.pack, fresh.prompt)
     folder = shop.path / ".git/ctx/packs" / made.pack.slug
@@ -155,7 +155,7 @@ def test_a_collection_takes_the_old_ones(index, made, shop):
     assert [one.slug for one in index.packs.list()] == [fresh.pack.slug]
 
 
-def test_where_nothing_may_be_written_nothing_is_half_written(index, monkeypatch):
+def test_read_only_store_keeps_no_partial_pack(index, monkeypatch):
     made = index.pack(TASK)
 
     def refuse(*_):

@@ -1,4 +1,4 @@
-"""Excerpts follow syntax, in each of the first languages."""
+"""Tests of excerpts, which follow the syntax of a language."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_signature_and_documentation_come_first(language):
     assert signature(made, Lines(1, len(lines)), item.name.rpartition(".")[2])[-1].last == item.head.last
 
 
-def test_only_the_tests_that_answer_with_their_setup():
+def test_matching_tests_are_shown_with_their_setup():
     source = (
         "describe('basket', () => {\n  beforeEach(() => { basket = make(); });\n\n"
         "  it('adds a thing', () => {\n    expect(add(1)).toBe(1);\n  });\n\n"

@@ -1,4 +1,4 @@
-"""Stack traces of the usual languages, and what a task names."""
+"""Tests of hints: stack traces of common languages, and names in a task."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def test_a_task_names_files_and_symbols():
     assert not [hint for hint in read_task("make the page load faster when many people wait") if hint.symbol]
 
 
-def test_the_longest_common_end_is_meant():
+def test_longest_common_suffix_of_a_path_wins():
     paths = [b"a/x/util.py", b"b/x/util.py", b"util.py", b"x/other.py"]
     found = find_paths(read_log('File "/home/me/b/x/util.py", line 2, in f\n'), paths)
     assert list(found) == [1]
     assert list(find_paths(read_log("util.py:3\n"), paths)) == [0, 1, 2]
 
 
-def test_nobody_is_held_up_by_a_strange_log():
+def test_hostile_log_is_read_in_linear_time():
     for text in ("a" * 100_000, "/" * 50_000, "." * 50_000, "at (" * 20_000, "x.y:" * 20_000, "A_" * 30_000):
         read_log(text)
         read_task(text)

@@ -1,4 +1,4 @@
-"""What a task says, and what it only shows."""
+"""Tests of reports: prose and code of a task."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ See also CacheEntry.
 """
 
 
-def test_a_report_is_taken_apart():
+def test_report_is_split_into_title_prose_and_code():
     found = read_report(REPORT)
     assert found.title == "Renewing a session twice ends it"
     assert [line for line in found.prose.split("\n") if line] == [
@@ -55,7 +55,7 @@ def test_a_report_is_taken_apart():
     ]
 
 
-def test_what_is_said_and_what_is_shown_are_told_apart():
+def test_names_in_prose_and_in_code_have_different_origins():
     origins = {hint.symbol: hint.origin for hint in read_task(REPORT) if hint.symbol}
     assert {name for name, origin in origins.items() if origin == TASK} == {
         "SessionStore",
@@ -77,14 +77,14 @@ def test_a_trace_in_a_report_is_a_trace():
     assert ("lookUp", EXAMPLE) in {(hint.symbol, hint.origin) for hint in hints}
 
 
-def test_where_nothing_is_said_what_is_shown_counts():
+def test_code_is_searched_if_there_is_no_prose():
     shown = "```\nbasket.empty()\n```"
     assert "basket" in {term.word for term in query_of_task(f"Bug\n\n{shown}").terms}
     assert "basket" in {term.word for term in query_of_task(shown).terms}
     assert read_report("").question.strip() == ""
 
 
-def test_headings_in_other_languages_are_no_form():
+def test_headings_in_other_languages_are_prose():
     assert "Корзина" in read_report("Ошибка\n\n## Корзина пуста\n").prose
 
 
@@ -101,6 +101,6 @@ def test_links_to_lines_and_quoted_paths_are_hints():
     assert "new\nline.py" in {hint.path for hint in read_task('fix "new\\nline.py" please')}
 
 
-def test_nobody_is_held_up_by_a_strange_report():
+def test_hostile_report_is_read_in_linear_time():
     for text in ("# " + " " * 50_000 + "x", "**a" * 30_000, "```\n" * 20_000, '"\\' * 40_000, "a:" * 40_000):
         read_task(f"{text}\n{text}\n\n    {text}")

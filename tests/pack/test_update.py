@@ -1,4 +1,4 @@
-"""An update sends what was touched, refers to what was not, and says what to discard."""
+"""Tests of updates: edited files are sent, unchanged ones are referred to, old excerpts are discarded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def states(made):
     return {file.path: file.state for file in made.pack.files}
 
 
-def test_nothing_touched_sends_nothing(index, parent):
+def test_update_without_edits_sends_no_excerpts(index, parent):
     made = index.update_pack(parent)
     assert set(states(made).values()) == {"unchanged"}
     assert "def renew_session" not in made.prompt
@@ -37,7 +37,7 @@ def test_nothing_touched_sends_nothing(index, parent):
     assert (made.pack.delta.removed, made.pack.delta.stale) == ((), ())
 
 
-def test_an_edit_sends_its_file_alone(index, parent, shop):
+def test_update_sends_only_the_edited_file(index, parent, shop):
     shop.write({"shop/session.py": SESSION.replace("raise UnknownSession(token)", "raise UnknownSession()")})
     made = index.update_pack(parent)
     assert states(made) == {
@@ -52,7 +52,7 @@ def test_an_edit_sends_its_file_alone(index, parent, shop):
     assert manifest(made.pack)["changes"]["changed"] == ["shop/session.py"]
 
 
-def test_what_is_gone_and_what_is_new(index, parent, shop):
+def test_update_with_deleted_and_new_files(index, parent, shop):
     shop.write({
         "shop/login.py": None,
         "shop/again.py": "def renew_session_again(token):\n    raise UnknownSession(token)\n",
@@ -72,13 +72,13 @@ def test_what_is_gone_and_what_is_new(index, parent, shop):
     )
 
 
-def test_edges_of_the_selection_that_are_gone_are_told(index, parent, shop):
+def test_lost_edges_are_stale_references(index, parent, shop):
     recorded = {(one.source_path, one.target_path, one.symbol) for one in parent.edges}
     used = (b"shop/session.py", b"shop/clock.py", "monotonic_seconds")
     kept = (b"shop/login.py", b"shop/session.py", "SessionStore")
     assert recorded >= {used, kept}
     assert decode(encode(parent)) == parent
-    # The text of both files changes; only what is used no more is told.
+    # The text of both files changes; only the use that was removed is reported.
     changed = SESSION.replace("from shop.clock import monotonic_seconds\n", "").replace(
         "monotonic_seconds()", "0.0"
     )
@@ -89,7 +89,7 @@ def test_edges_of_the_selection_that_are_gone_are_told(index, parent, shop):
     assert (stale["sourcePath"], stale["targetPath"]) == ("shop/session.py", "shop/clock.py")
     assert (stale["relation"], stale["symbol"]) == ("imports", "monotonic_seconds")
     assert decode(encode(made.pack)) == made.pack
-    # The next update compares with this one, which has the edge no more.
+    # The next update compares with this one, which no longer has the edge.
     index.packs.write(made.pack, made.prompt)
     assert index.update_pack(made.pack).pack.delta.lost == ()
 
@@ -109,7 +109,7 @@ def test_a_comment_makes_no_reference_stale(index, parent, shop):
 
 
 def test_an_older_manifest_is_read(index, parent, shop):
-    """As 0.1.0 wrote them: a name in `revision`, no terms, no edges, citations as stale references."""
+    """Manifests of 0.1.0 have a name in `revision`, no terms, no edges, and citations as stale references."""
     shop.write({"shop/login.py": None})
     made = index.update_pack(parent)
     value = json.loads(encode(made.pack))
@@ -136,7 +136,7 @@ def test_a_file_is_compared_by_hash_when_size_and_time_are_equal(index, parent, 
     assert states(index.update_pack(parent))["shop/clock.py"] == "changed"
 
 
-def test_unset_options_are_those_before(index, shop):
+def test_unset_options_are_inherited(index, shop):
     options = PackOptions(700, 3, "cl100k_base", "xml")
     first = index.pack(TASK, options, log='  File "shop/clock.py", line 8, in monotonic_seconds\n')
     index.packs.write(first.pack, first.prompt)
@@ -146,7 +146,7 @@ def test_unset_options_are_those_before(index, shop):
     assert made.pack.options == options._replace(budget=900)
 
 
-def test_another_task_chooses_anew_and_still_refers_to_what_is_the_same(index, parent):
+def test_another_task_selects_again_and_refers_to_unchanged_excerpts(index, parent):
     made = index.update_pack(parent, UpdateOptions(task=TASK + ", and how is the Invoice rendered"))
     assert states(made)["shop/session.py"] == "unchanged"
     assert states(made)["shop/invoice.go"] == "added"
@@ -157,7 +157,7 @@ def test_another_task_chooses_anew_and_still_refers_to_what_is_the_same(index, p
     assert ("shop/login.py", "not selected") in gone
 
 
-def test_another_tokenizer_counts_with_it(index, parent):
+def test_another_tokenizer_is_used_for_counting(index, parent):
     made = index.update_pack(parent, UpdateOptions(tokenizer="cl100k_base"))
     assert made.pack.options.tokenizer == "cl100k_base"
     assert set(states(made).values()) == {"unchanged"}
@@ -171,7 +171,7 @@ def test_another_tokenizer_counts_with_it(index, parent):
         ({}, "what its sources were"),
     ],
 )
-def test_what_cannot_be_compared_is_sent_again_once(index, parent, change, words):
+def test_incomparable_parent_causes_one_complete_refresh(index, parent, change, words):
     value = json.loads(encode(parent)) | change
     if not change:
         for file in value["files"]:
@@ -187,7 +187,7 @@ def test_what_cannot_be_compared_is_sent_again_once(index, parent, change, words
     assert set(states(again).values()) == {"unchanged"}
 
 
-def test_an_update_of_an_update_whose_parent_is_gone_is_whole(index, parent, shop):
+def test_missing_grandparent_causes_a_complete_refresh(index, parent, shop):
     made = index.update_pack(parent)
     index.packs.write(made.pack, made.prompt)
     assert index.update_pack(made.pack).pack.delta.complete is None
@@ -199,8 +199,8 @@ def test_an_update_of_an_update_whose_parent_is_gone_is_whole(index, parent, sho
     assert "def renew_session" in again.prompt
 
 
-def test_what_is_sent_again_as_a_whole_says_what_has_changed(index, parent, shop):
-    """By the content of each file; the reader gets the unchanged ones too, whose citations still hold."""
+def test_complete_refresh_states_what_has_changed(index, parent, shop):
+    """States follow the contents; unchanged files are sent too, and their citations stay valid."""
     shop.write({"shop/session.py": SESSION.replace("raise UnknownSession(token)", "raise UnknownSession()")})
     made = index.update_pack(parent._replace(strategy=0))
     assert made.pack.delta.complete is not None
@@ -223,7 +223,7 @@ EDITS = {
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.sets(st.sampled_from(sorted(EDITS))), budget=st.sampled_from([400, 700, 8_000]))
-def test_only_what_was_touched_is_sent(index, shop, edits, budget):
+def test_only_edited_files_are_sent(index, shop, edits, budget):
     shop.write(dict(FILES))
     first = index.pack(TASK, PackOptions(budget))
     shop.write({name: str(FILES[name]).replace(*EDITS[name]) for name in edits})

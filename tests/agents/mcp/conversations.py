@@ -1,4 +1,4 @@
-"""Talking to the server for agents: the SDK's own client, or bare lines to the process."""
+"""Clients of the MCP server for tests: the SDK's client, or lines written to the process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Talk = Callable[[ClientSession], Awaitable[Any]]
 
 
 def talk(path: Path, conversation: Talk) -> Any:
-    """Start the server in a directory, shake hands, have a conversation."""
+    """Start the server in a directory, initialize a session, and run a conversation."""
     parameters = StdioServerParameters(
         command=sys.executable,
         args=["-m", "ctx", "mcp"],
@@ -61,7 +61,7 @@ def talk(path: Path, conversation: Talk) -> Any:
 
 
 def talk_here(path: Path, conversation: Talk) -> Any:
-    """The same with a server in this process: for what the tools say, and not how a server lives."""
+    """Run a conversation with a server in this process, to test the tools but not the process."""
 
     async def run() -> Any:
         project = Project(str(path))
@@ -85,14 +85,14 @@ def talk_here(path: Path, conversation: Talk) -> Any:
 
 
 def text(result: Any) -> str:
-    """The text of a reply."""
+    """Return the text of a reply."""
     (block,) = result.content
     said: str = block.text
     return said
 
 
 def start(path: Path, *options: str) -> subprocess.Popen[bytes]:
-    """The server as a process."""
+    """Start the server as a process."""
     return subprocess.Popen(
         [sys.executable, "-m", "ctx", "mcp", *options],
         cwd=path,
@@ -108,7 +108,7 @@ def call(
     *calls: tuple[str, dict[str, Any]] | Callable[[], None],
     talk: Callable[[Path, Talk], Any] = talk,
 ) -> list[Any]:
-    """The results of some calls of tools, one after the other in one conversation; what is no call is run."""
+    """Return the results of tool calls of one conversation; functions among them are called."""
 
     async def conversation(session: ClientSession) -> list[Any]:
         results = []
@@ -124,12 +124,12 @@ def call(
 
 
 def call_here(path: Path, *calls: tuple[str, dict[str, Any]] | Callable[[], None]) -> list[Any]:
-    """The same with a server in this process."""
+    """Return the results of tool calls of a server in this process."""
     return call(path, *calls, talk=talk_here)
 
 
 def lines(*messages: dict[str, Any] | bytes) -> bytes:
-    """Messages as they go over stdin; bytes go as they are."""
+    """Encode messages for stdin; bytes are passed unchanged."""
     return b"".join(
         (one if isinstance(one, bytes) else json.dumps({"jsonrpc": "2.0", **one}).encode()) + b"\n"
         for one in messages

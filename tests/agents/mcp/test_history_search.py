@@ -1,4 +1,4 @@
-"""`history_search` over the protocol: which commits did it, which began it, which ended it."""
+"""Tests of the tool `history_search`: best, first and last commits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CACHE = "def cached(key):\n    entry = cache_lookup(key)\n    return entry\n"
 
 @pytest.fixture
 def told(repo: Repo) -> dict[str, str]:
-    """A small history in which a cache comes, is changed, and goes; short ids of commits by name."""
+    """Create a history in which a cache is added, changed and removed; return short commit ids by name."""
     commits = {
         "start": repo.commit({"readme.md": "# A parser\n"}, "Start a parser of invoices"),
         "come": repo.commit({"src/store.py": CACHE}, "Keep answers for a while"),
@@ -33,7 +33,7 @@ def commits(result: Any) -> list[str]:
 
 
 def test_best_first_and_last(repo: Repo, told: dict[str, str]) -> None:
-    """The three questions, and what a hit says."""
+    """The three values of `which`, and the fields of a hit."""
     best, first, last = call_here(
         repo.path,
         ("history_search", {"text": "retry_request"}),
@@ -55,7 +55,7 @@ def test_best_first_and_last(repo: Repo, told: dict[str, str]) -> None:
 
 
 def test_filters(repo: Repo, told: dict[str, str]) -> None:
-    """Dates, authors, paths, branches and revisions, alone and such that nothing is left."""
+    """Filters by date, author, path, branch and revision, also with an empty result."""
     repo.git("branch", "side", told["come"])
     asked = {"text": "keep answers, retry requests, start a parser"}
     of_path, of_branch, of_revision, later, nobody = call_here(
@@ -75,7 +75,7 @@ def test_filters(repo: Repo, told: dict[str, str]) -> None:
     assert later.structured_content["passedFilters"] == 0
 
 
-def test_the_second_question_sees_a_commit_that_came_in_between(repo: Repo, told: dict[str, str]) -> None:
+def test_new_commit_is_found_by_the_next_question(repo: Repo, told: dict[str, str]) -> None:
     new: list[str] = []
 
     def between() -> None:
@@ -88,8 +88,8 @@ def test_the_second_question_sees_a_commit_that_came_in_between(repo: Repo, told
 
 
 @pytest.mark.parametrize("most", [200, 400, 2000])
-def test_budgets_are_kept(repo: Repo, most: int) -> None:
-    """Text and values together; what does not fit is shortened before it is left out."""
+def test_answers_stay_within_max_tokens(repo: Repo, most: int) -> None:
+    """Text and values together stay within the limit; hits are shortened before they are omitted."""
     for n in range(6):
         body = "\n".join(
             f"    total = total + session * {line}  # näher am Ziel {line}" for line in range(40)
@@ -102,7 +102,7 @@ def test_budgets_are_kept(repo: Repo, most: int) -> None:
     assert result.structured_content["hits"]
 
 
-def test_what_cannot_be(repo: Repo, told: dict[str, str]) -> None:
+def test_invalid_calls_are_tool_errors(repo: Repo, told: dict[str, str]) -> None:
     bad = [
         ({"text": "x", "branch": "nowhere"}, "there is no branch 'nowhere'"),
         ({"text": "x", "branch": "main", "revision": "HEAD"}, "exclude each other"),

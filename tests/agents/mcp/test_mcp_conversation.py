@@ -1,4 +1,4 @@
-"""A recorded conversation: what goes over the wire changes only where somebody means it to.
+"""A recorded conversation, so that changes of the protocol are intended.
 
 Lines with `>` are sent and lines with `<` come back; running this file as a program records
 them again. Scores are left out, the ranking has tests of its own.
@@ -25,7 +25,7 @@ RECORDED = Path(__file__).with_name("conversation.jsonl")
 
 
 def spoken(path: Path) -> str:
-    """The conversation with a server, with the same questions as the recorded one."""
+    """Return the conversation with a server, with the questions of the recorded one."""
     process = start(path)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -46,7 +46,7 @@ def spoken(path: Path) -> str:
 
 
 def settled(answer: object) -> object:
-    """An answer without what a release or a newly trained ranker changes."""
+    """Return an answer without version and scores."""
     text = json.dumps(answer, ensure_ascii=False).replace(f'"{__version__}"', '"<version>"')
     return json.loads(re.sub(r'"score": [\d.e-]+', '"score": 0', text))
 
@@ -59,7 +59,7 @@ def project(path: Path) -> Repo:
     return repo
 
 
-def test_the_conversation_is_the_recorded_one(tmp_path: Path) -> None:
+def test_conversation_matches_the_recorded_one(tmp_path: Path) -> None:
     found, recorded = spoken(project(tmp_path).path), RECORDED.read_text(encoding="utf-8")
     for said, expected in zip(found.splitlines(), recorded.splitlines(), strict=True):
         assert said == expected

@@ -1,4 +1,4 @@
-"""The server over streamable HTTP: the SDK's own client, and those who must not get in."""
+"""Tests of the server over streamable HTTP: the SDK's client, and unauthorized requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPES = {"content-type": "application/json", "accept": "application/json, text/e
 
 @contextmanager
 def serving(path: Path, *more: str) -> Iterator[tuple[subprocess.Popen[bytes], str, str]]:
-    """A server over HTTP, its address, and what it said on stderr."""
+    """Start a server over HTTP; yield its address and its output on stderr."""
     process = start(path, "--http", *more)
     try:
         assert process.stdout is not None
@@ -40,7 +40,7 @@ def serving(path: Path, *more: str) -> Iterator[tuple[subprocess.Popen[bytes], s
 
 
 def token_of(said: str) -> tuple[Path, str]:
-    """The file that the server named, and the token in it."""
+    """Return the file that the server named, and the token in it."""
     path = Path(said.rpartition("the token is in ")[2])
     token: str = json.loads(path.read_text())["token"]
     return path, token
@@ -53,7 +53,7 @@ def project(repo: Repo) -> Repo:
 
 
 def test_the_sdks_own_client_finds_the_function(project: Repo) -> None:
-    """Two clients of one server, each with its own session; progress comes over HTTP too."""
+    """Two clients of one server have separate sessions; progress is sent over HTTP too."""
     seen: list[float] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -80,8 +80,8 @@ def test_the_sdks_own_client_finds_the_function(project: Repo) -> None:
     assert seen
 
 
-def test_who_must_not_get_in(project: Repo) -> None:
-    """A wrong token, none, another origin, another host; and no request is written down with the token."""
+def test_unauthorized_requests_are_rejected(project: Repo) -> None:
+    """Reject a wrong or missing token, another origin and another host; log no token."""
     with serving(project.path) as (process, url, said):
         _, token = token_of(said)
         good = TYPES | {"authorization": f"Bearer {token}"}
@@ -114,8 +114,8 @@ def test_who_must_not_get_in(project: Repo) -> None:
     assert process.returncode == 0
 
 
-def test_the_token_lies_where_only_the_user_can_read_it_and_goes_with_the_server(project: Repo) -> None:
-    """It is not printed, and the file of a server that was killed goes when the next one starts."""
+def test_token_file_is_private_and_removed_with_the_server(project: Repo) -> None:
+    """The token is not printed, and the file of a killed server is removed at the next start."""
     with serving(project.path) as (process, url, said):
         path, token = token_of(said)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -135,7 +135,7 @@ def test_the_token_lies_where_only_the_user_can_read_it_and_goes_with_the_server
         assert not left.exists() or left == token_of(said)[0]
 
 
-def test_a_token_and_a_port_of_the_users_choice(project: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_and_port_can_be_chosen(project: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CTX_MCP_TOKEN", "a-token-that-i-chose")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -157,8 +157,8 @@ def test_a_token_and_a_port_of_the_users_choice(project: Repo, monkeypatch: pyte
     assert b"at least 16" in err
 
 
-def test_it_is_reached_from_this_machine_alone(project: Repo) -> None:
-    """Bound to the loopback interface: another address of this machine leads nowhere."""
+def test_server_listens_on_the_loopback_interface_only(project: Repo) -> None:
+    """Another address of this machine is refused."""
     with serving(project.path) as (process, url, _):
         port = httpx.URL(url).port
         listening = [

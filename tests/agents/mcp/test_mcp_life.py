@@ -1,4 +1,4 @@
-"""How a server lives and ends: with its client, its parent and its project, and stdout is protocol alone."""
+"""Tests of start and end of the server: with its client, parent and project; stdout has only protocol."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def project(repo: Repo) -> Repo:
 
 @pytest.fixture
 def large(repo: Repo) -> Repo:
-    """A project whose first search takes several batches."""
+    """Create a project whose first search takes several batches."""
     body = "".join(f"def step_{n}(a):\n    return a + {n}\n\n\n" for n in range(40))
     repo.commit({f"src/part{n % 30}/file{n}.py": f"# {n}\n{body}" for n in range(600)})
     return repo
 
 
 def reply(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """The next message of the server."""
+    """Return the next message of the server."""
     assert process.stdout is not None
     message: dict[str, Any] = json.loads(process.stdout.readline())
     assert message["jsonrpc"] == "2.0"
@@ -50,15 +50,15 @@ def say(process: subprocess.Popen[bytes], *messages: dict[str, Any] | bytes) -> 
 
 
 def searching(process: subprocess.Popen[bytes]) -> None:
-    """Start the first search of a project, and come back when it reports how far it is."""
+    """Start the first search of a project, and return when it reports progress."""
     asked = SEARCH | {"_meta": {"progressToken": 7}}
     say(process, HELLO, READY, {"id": 2, "method": "tools/call", "params": asked})
     assert reply(process)["id"] == 1
     assert reply(process)["method"] == "notifications/progress"
 
 
-def test_it_ends_when_its_client_goes_away_and_prints_nothing_else(project: Repo) -> None:
-    """Malformed lines are answered or left, and every line on stdout is JSON-RPC."""
+def test_server_ends_quietly_when_its_client_disconnects(project: Repo) -> None:
+    """Malformed lines are answered or ignored, and every line on stdout is JSON-RPC."""
     process = start(project.path)
     say(
         process, b"this is no JSON", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b"[]", b"{" * 100_000, HELLO, READY,
@@ -76,7 +76,7 @@ def test_it_ends_when_its_client_goes_away_and_prints_nothing_else(project: Repo
 
 
 def test_a_client_that_is_killed_in_the_middle_of_the_first_search(large: Repo) -> None:
-    """The server ends by itself, quietly, and what it had made is not lost."""
+    """The server ends without output, and its work is not lost."""
     process = start(large.path)
     searching(process)
     assert process.stdin is not None
@@ -93,7 +93,7 @@ def test_a_client_that_is_killed_in_the_middle_of_the_first_search(large: Repo) 
     assert not again.is_error
 
 
-def test_a_call_that_is_cancelled_leaves_the_server_at_work(large: Repo) -> None:
+def test_server_keeps_running_after_a_cancelled_call(large: Repo) -> None:
     process = start(large.path)
     searching(process)
     say(process, {"method": "notifications/cancelled", "params": {"requestId": 2}})
@@ -105,9 +105,7 @@ def test_a_call_that_is_cancelled_leaves_the_server_at_work(large: Repo) -> None
     assert process.returncode == 0
 
 
-def test_it_ends_with_its_parent_though_another_process_holds_stdin_open(
-    project: Repo, tmp_path: Path
-) -> None:
+def test_server_ends_with_its_parent_although_stdin_stays_open(project: Repo, tmp_path: Path) -> None:
     keep, held = os.pipe()
     script = (
         "import subprocess, sys, time\n"
@@ -127,7 +125,7 @@ def test_it_ends_with_its_parent_though_another_process_holds_stdin_open(
     assert b'"serverInfo"' in parent.stdout.readline()
     parent.kill()
     parent.wait()
-    # The server has its parent's stdout: that ends when the server does.
+    # The server inherits its parent's stdout, which closes when the server ends.
     ended, _, _ = select.select([parent.stdout], [], [], 120)
     assert ended
     assert parent.stdout.read() == b""
@@ -135,7 +133,7 @@ def test_it_ends_with_its_parent_though_another_process_holds_stdin_open(
     parent.stdout.close()
 
 
-def test_an_interrupt_ends_it(project: Repo) -> None:
+def test_interrupt_ends_the_server(project: Repo) -> None:
     process = start(project.path)
     say(process, HELLO)
     reply(process)
@@ -145,7 +143,7 @@ def test_an_interrupt_ends_it(project: Repo) -> None:
 
 
 def test_progress_of_the_first_search(large: Repo) -> None:
-    """It rises to the number of files, with words beside it; the second search has none."""
+    """Progress rises to the number of files, with a message; the second search reports none."""
     process = start(large.path)
     asked = SEARCH | {"_meta": {"progressToken": "p"}}
     say(process, HELLO, READY, {"id": 2, "method": "tools/call", "params": asked})
@@ -180,8 +178,8 @@ def test_a_project_that_disappears_and_comes_back(project: Repo, tmp_path: Path)
     assert not back.is_error
 
 
-def test_another_repository_in_its_place_is_read_anew(project: Repo, tmp_path: Path) -> None:
-    """The git that was open would go on answering from the directory that was moved away."""
+def test_repository_that_replaces_the_project_is_opened(project: Repo, tmp_path: Path) -> None:
+    """The open git process would keep reading the directory that was moved."""
 
     def replace() -> None:
         project.path.rename(tmp_path / "moved")
@@ -195,7 +193,7 @@ def test_another_repository_in_its_place_is_read_anew(project: Repo, tmp_path: P
     assert [hit["path"] for hit in after.structured_content["hits"]] == ["paint.py"]
 
 
-def test_no_repository_around_it_answers_in_its_place(project: Repo) -> None:
+def test_repository_around_the_project_is_not_used_instead(project: Repo) -> None:
     inner = Repo(project.path / "inner")
     inner.path.mkdir()
     inner.git("init", "--quiet")
@@ -208,7 +206,7 @@ def test_no_repository_around_it_answers_in_its_place(project: Repo) -> None:
 
 
 @pytest.mark.parametrize("options", [["--root", "repo/src"], ["-C", "repo"], ["-C", "bare.git"]])
-def test_the_root_is_the_project_around_a_directory_that_is_named(
+def test_root_may_be_a_directory_inside_the_project(
     project: Repo, tmp_path: Path, options: list[str]
 ) -> None:
     project.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare.git"))
@@ -247,13 +245,13 @@ def test_outside_of_a_repository_it_starts_and_finds_one_that_appears(tmp_path: 
 
 
 def asked(process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:
-    """The reply to one line."""
+    """Return the reply to one line."""
     say(process, line)
     return reply(process)
 
 
 def request(arguments: str, given: str = "7", name: str = '"code_search"') -> bytes:
-    """A call of a tool, with arguments as JSON text."""
+    """Return a tool call with arguments given as JSON text."""
     params = f'{{"name":{name},"arguments":{arguments}}}'
     return f'{{"jsonrpc":"2.0","id":{given},"method":"tools/call","params":{params}}}'.encode()
 
@@ -292,7 +290,7 @@ def test_each_malformed_request_is_answered(project: Repo) -> None:
         answer = asked(process, line)
         assert (answer["id"], answer["error"]["code"]) == (given, code), (line[:80], answer)
         assert words in answer["error"]["message"], (line[:80], answer)
-    # What nobody waits for is not answered: blank lines, bad notifications, bad responses.
+    # Blank lines, bad notifications and bad responses are not answered.
     say(process, b"", b'{"jsonrpc":"2.0","method":5}', b'{"jsonrpc":"2.0","id":3,"result":"\\ud800"}')
     answer = asked(process, request('{"text":"x","colour":1,"limit":2}', "8"))
     assert answer["id"] == 8

@@ -1,4 +1,4 @@
-"""Packs over the protocol: made, updated, listed and read, as tools and as resources."""
+"""Tests of packs as tools and as resources: made, updated, listed and read."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def project(repo: Repo) -> Repo:
     return repo
 
 
-def test_a_pack_is_made_kept_listed_and_read(project: Repo) -> None:
-    """The text within its budget, its slug in the list, the same text from both ways of reading."""
+def test_pack_is_made_stored_listed_and_read(project: Repo) -> None:
+    """The text stays within its budget, its slug is listed, and both ways of reading return the text."""
 
     async def conversation(session: ClientSession) -> Any:
         made = await session.call_tool("pack", {"task": TASK, "budgetTokens": 600})
@@ -57,8 +57,8 @@ def test_a_pack_is_made_kept_listed_and_read(project: Repo) -> None:
     assert project.git("status", "--porcelain") == b""
 
 
-def test_explain_says_what_became_of_a_file(project: Repo) -> None:
-    """A file that answers, one that does not, one that is not indexed, and one that is not there."""
+def test_explain_reports_the_status_of_a_file(project: Repo) -> None:
+    """A matching file, one that does not match, one that is not indexed, and a missing one."""
     project.commit({"logo.png": b"\x89PNG\0\0"})
     found, other, skipped, absent = call_here(
         project.path,
@@ -81,7 +81,7 @@ def test_explain_says_what_became_of_a_file(project: Repo) -> None:
     assert "not in the tree" in text(absent)
 
 
-def test_an_update_sends_what_the_edit_touched(project: Repo) -> None:
+def test_update_sends_the_edited_file(project: Repo) -> None:
     def edit() -> None:
         source = str(FILES["src/session.py"])
         project.write({"src/session.py": source.replace("store(token)", "store(token, later=True)")})
@@ -96,8 +96,8 @@ def test_an_update_sends_what_the_edit_touched(project: Repo) -> None:
     assert "Backoff" not in text(after).replace(TASK, "")
 
 
-def test_calls_that_write_take_turns(project: Repo) -> None:
-    """Twenty at once are twenty packs, each of them whole."""
+def test_calls_that_write_run_one_after_the_other(project: Repo) -> None:
+    """Twenty concurrent calls make twenty complete packs."""
 
     async def conversation(session: ClientSession) -> Any:
         made: list[Any] = []
@@ -137,7 +137,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_what_cannot_be(project: Repo) -> None:
+def test_invalid_calls_are_tool_errors(project: Repo) -> None:
     results = call_here(project.path, *[(name, arguments) for name, arguments, _ in BAD])
     for result, (name, arguments, words) in zip(results, BAD, strict=True):
         assert result.is_error, (name, arguments, text(result))
@@ -158,8 +158,8 @@ def test_former_names_of_arguments_are_accepted(project: Repo) -> None:
     assert "has no argument 'max_files'" in text(twice)
 
 
-def test_resources_lead_nowhere_else(project: Repo) -> None:
-    """Neither out of the store of packs, nor into a pack's folder, nor to another kind of address."""
+def test_resources_cannot_name_other_files(project: Repo) -> None:
+    """URIs lead neither out of the store, nor into the directory of a pack, nor to another scheme."""
 
     async def conversation(session: ClientSession) -> Any:
         made = await session.call_tool("pack", {"task": TASK})
@@ -192,8 +192,8 @@ def test_resources_lead_nowhere_else(project: Repo) -> None:
     ]
 
 
-def test_resources_have_their_true_sizes_and_kinds(project: Repo) -> None:
-    """Each as it is read, in bytes, whatever the format; the task has letters of several bytes."""
+def test_resources_have_correct_sizes_and_mime_types(project: Repo) -> None:
+    """Sizes are those of the text read, in bytes, for each format; the task has multi-byte letters."""
     with ctx.open(project.path) as index:
         for form in FORMATS:
             made = index.pack(f"{TASK} – größer, {form}", PackOptions(format=form))
@@ -215,7 +215,7 @@ STORE = (
 )
 
 
-def test_answers_carry_the_manifest_and_what_became_of_the_pack_before(project: Repo) -> None:
+def test_answers_include_the_manifest_and_the_changes(project: Repo) -> None:
     project.commit({"src/store.py": STORE})
     source = str(FILES["src/session.py"])
 
@@ -249,7 +249,7 @@ def test_answers_carry_the_manifest_and_what_became_of_the_pack_before(project: 
     assert whole["considered"]
 
 
-def test_the_manifest_of_an_answer_keeps_to_its_tokens(repo: Repo) -> None:
+def test_manifest_in_an_answer_stays_within_its_tokens(repo: Repo) -> None:
     repo.commit(
         {
             f"src/{'very_' * 8}long_name_{n}.py": f"def renew_session_{n}(token):\n    return token + {n}\n"

@@ -1,4 +1,4 @@
-"""The server for agents, spoken to by the SDK's own client over stdin and stdout."""
+"""Tests of the MCP server with the SDK's client over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def project(repo: Repo) -> Repo:
 
 
 def test_the_first_call_in_an_unknown_project_finds_the_function(project: Repo) -> None:
-    """Nothing was indexed before; progress is told, and the answer has path, lines, text and a citation."""
+    """The first call indexes and reports progress; the answer has path, lines, text and a citation."""
     seen: list[float] = []
 
     async def conversation(session: ClientSession) -> Any:
@@ -56,15 +56,15 @@ def test_the_first_call_in_an_unknown_project_finds_the_function(project: Repo) 
     ],
 )
 def test_the_first_call_in_a_foreign_project_shows_the_function(repo: Repo, question: str, name: str) -> None:
-    """The source of click, which is none of ours and not indexed: one call with nothing but a text."""
+    """Search the source of click, which is not indexed, with nothing but a text."""
     folder = Path(click.__file__).parent
     repo.commit({f"src/click/{file.name}": file.read_bytes() for file in folder.glob("*.py")})
     (result,) = call_here(repo.path, ("code_search", {"text": question}))
     assert re.search(rf"^\d+\t *def {name}\(", text(result), re.MULTILINE), text(result)
 
 
-def test_tools_are_flat_and_say_when_to_use_them(project: Repo) -> None:
-    """No unions, no other properties, and what is listed is what runs."""
+def test_schemas_are_flat_and_descriptions_say_when_to_use_a_tool(project: Repo) -> None:
+    """No unions, no additional properties, and the listed tools are the defined ones."""
 
     async def conversation(session: ClientSession) -> Any:
         return (await session.list_tools()).tools
@@ -82,8 +82,8 @@ def test_tools_are_flat_and_say_when_to_use_them(project: Repo) -> None:
         assert tool.annotations.read_only_hint is (tool.name != "pack")
 
 
-def test_each_call_sees_the_files_as_they_are(project: Repo) -> None:
-    """Edits, commits, other revisions, and what differs."""
+def test_each_call_sees_the_current_files(project: Repo) -> None:
+    """Edits, commits, other revisions, and `changedIn`."""
 
     async def conversation(session: ClientSession) -> Any:
         async def first(arguments: dict[str, Any]) -> Any:
@@ -107,8 +107,8 @@ def test_each_call_sees_the_files_as_they_are(project: Repo) -> None:
 
 
 @pytest.mark.parametrize("most", [200, 400, 1500])
-def test_budgets_are_kept(repo: Repo, most: int) -> None:
-    """Text and values together, whatever the hits."""
+def test_answers_stay_within_max_tokens(repo: Repo, most: int) -> None:
+    """Text and values together stay within the limit for any hits."""
     body = "\n".join(f"    total = total + session * {line}  # näher am Ziel {line}" for line in range(30))
     repo.commit(
         {f"src/f{n}.py": f"def session_{n}(session, total):\n{body}\n    return total\n" for n in range(9)}
@@ -163,8 +163,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def test_what_cannot_be_is_a_tool_error_with_the_way_out(project: Repo, tmp_path: Path) -> None:
-    """And the server goes on."""
+def test_invalid_calls_are_tool_errors_with_advice(project: Repo, tmp_path: Path) -> None:
+    """The server keeps running."""
     (tmp_path / "outside").write_text("secret")
     os.symlink(tmp_path / "outside", project.path / "link")
     os.mkfifo(project.path / "pipe")

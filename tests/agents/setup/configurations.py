@@ -106,7 +106,7 @@ def lay(root: Path, names: list[str] | None = None) -> None:
 
 
 def tree(root: Path) -> dict[str, object]:
-    """Everything below a directory but .git: bytes and mode of files, targets of links, directories."""
+    """Return all entries below a directory except .git: bytes and modes, link targets, directories."""
     found: dict[str, object] = {}
     for path in sorted(root.rglob("*")):
         name = str(path.relative_to(root))

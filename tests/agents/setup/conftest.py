@@ -1,4 +1,4 @@
-"""Agents for the tests: a home without any, and the command line that sets them up."""
+"""Fixtures: a home without agents, and the program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from configurations import SCRIPT
 
 
 class Done(NamedTuple):
-    """What a command printed and ended with."""
+    """Output and exit status of a command."""
 
     status: int
     out: str
@@ -28,7 +28,7 @@ class Done(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def no_agents(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No agent of this machine is found, and nothing is kept outside of the test."""
+    """Hide the agents of this machine, and store nothing outside of the test."""
     monkeypatch.setenv("PATH", os.pathsep.join((os.path.dirname(SCRIPT), "/usr/bin", "/bin")))
     for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""Setting agents up and taking that out again, as the commands do."""
+"""Set-up and removal as the commands do them."""
 
 from __future__ import annotations
 

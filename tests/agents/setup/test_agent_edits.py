@@ -1,4 +1,4 @@
-"""Editing configuration: what is put into a text is taken out again exactly, whatever the text looks like."""
+"""Tests of edits of configuration: removal is the exact inverse of insertion, for any text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ scalars = st.one_of(
 
 @st.composite
 def values(draw: st.DrawFn, depth: int = 3, must_be_object: bool = False) -> str:
-    """JSON with comments, trailing commas and spaces anywhere, as text."""
+    """Generate JSON text with comments, trailing commas and spaces anywhere."""
     kind = (
         "object"
         if must_be_object
@@ -58,7 +58,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 @given(documents())
-def test_what_is_put_in_comes_out_again(text):
+def test_removal_is_the_inverse_of_insertion(text):
     plain = parse(text).root.plain
     for piece in (
         Piece(MEMBER, "mcp", ("mcpServers", "git-ctx"), SERVER),
@@ -67,7 +67,7 @@ def test_what_is_put_in_comes_out_again(text):
         try:
             new, action, trace = pieces.put(text, piece, None)
         except Unreadable:
-            # Something of the user's is in the way: a list where an object should be, or the like.
+            # The user's file has another kind of value in this place, such as a list instead of an object.
             outer = plain.get(piece.keys[0], {})
             assert not isinstance(outer, dict) or (piece.form == ITEM and piece.keys[1] in outer)
             continue
@@ -77,13 +77,13 @@ def test_what_is_put_in_comes_out_again(text):
         assert pieces.put(new, piece, None)[:2] == (new, "keep")
         assert pieces.recognised(new, piece)
         assert pieces.take(new, piece, trace) == text
-        # Nothing but whitespace and empty containers differs where nobody knows what was there.
+        # Without a trace only whitespace and empty containers may differ.
         again = pieces.take(new, piece, None)
         assert parse(again).comments == parse(text).comments
 
 
 @given(documents(), st.permutations(range(4)))
-def test_several_pieces_come_out_in_any_order_and_leave_what_was_there(text, order):
+def test_several_pieces_are_removed_in_any_order(text, order):
     wanted = [
         Piece(MEMBER, "mcp", ("mcpServers", "git-ctx"), SERVER),
         Piece(ITEM, "hooks", ("hooks", "SessionStart"), HOOK),
@@ -102,7 +102,7 @@ def test_several_pieces_come_out_in_any_order_and_leave_what_was_there(text, ord
     assert parse(new).comments == parse(text).comments
     plain = parse(new).root.plain
     if plain != parse(text).root.plain:
-        # Taken out in another order than put in, a container that was made for the first may be left empty.
+        # After removal in another order, a container created for the first piece may be left empty.
         assert {**plain, "hooks": None} == {**parse(text).root.plain, "hooks": None}
         assert plain["hooks"] == {}
     if list(order) == [3, 2, 1, 0]:
@@ -110,7 +110,7 @@ def test_several_pieces_come_out_in_any_order_and_leave_what_was_there(text, ord
 
 
 @pytest.mark.parametrize("text", ["", "\n", "  \r\n", "\ufeff"])
-def test_a_file_without_anything_gets_an_object(text):
+def test_empty_file_gets_an_object(text):
     new, trace = json_edits.put(text, ["a", "b"], SERVER, append=False)
     assert new.startswith(text)
     assert parse(new).root.plain == {"a": {"b": SERVER}}
@@ -144,7 +144,7 @@ def test_a_hook_that_the_user_put_beside_ours_stays():
         '{"a": tru}', "{'a': 1}", "<xml/>", '{"a": "\\x"}', "[" * 5000, '{"a": /* 1}',
     ],
 )  # fmt: skip
-def test_what_is_no_json_is_refused_with_its_line(text):
+def test_invalid_json_is_refused_with_its_line(text):
     with pytest.raises(Unreadable, match="line 1: "):
         parse(text)
 
@@ -153,18 +153,18 @@ lines = st.lists(st.sampled_from(["# a", "text", "", "  indented ", "- ü", "[ta
 
 
 @given(lines, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
-def test_a_block_comes_out_again(found, eol, ends, mark):
+def test_block_is_inserted_replaced_and_removed(found, eol, ends, mark):
     text = ("\ufeff" if mark else "") + eol.join(found) + (eol if ends and found else "")
     new, before = blocks.put(text, blocks.MARKDOWN, "one\n\ntwo")
     assert blocks.find(new, blocks.MARKDOWN).body == "one\n\ntwo"
     changed = blocks.replace(new, blocks.MARKDOWN, "three")
     assert blocks.replace(changed, blocks.MARKDOWN, "one\n\ntwo") == new
     assert blocks.take(new, blocks.MARKDOWN, before) == text
-    # What is written around it later stays.
+    # Text that is written around it later stays.
     assert blocks.take("Before\n" + new + "after\n", blocks.MARKDOWN, before) == "Before\n" + text + "after\n"
 
 
-def test_edited_sentinels_are_told():
+def test_edited_sentinels_are_reported():
     for text in (
         f"{blocks.MARKDOWN.start}\nx\n",
         f"x\n{blocks.MARKDOWN.end}\n",
@@ -188,7 +188,7 @@ TABLE_PIECE = Piece(
 
 
 @pytest.mark.parametrize("text", TABLES)
-def test_a_table_is_put_into_toml_and_taken_out(text):
+def test_table_is_inserted_into_toml_and_removed(text):
     new, _, trace = pieces.put(text, TABLE_PIECE, None)
     assert blocks.read_toml(new)["mcp_servers"]["git-ctx"] == {"command": "/x/git-ctx", "args": ["mcp"]}
     assert pieces.take(new, TABLE_PIECE, trace) == text
@@ -198,7 +198,7 @@ def test_a_table_is_put_into_toml_and_taken_out(text):
     "text",
     ["mcp_servers = {}\n", '[mcp_servers]\ngit-ctx = "mine"\n', "[mcp_servers.git-ctx]\ncommand = 'y'\n"],
 )
-def test_toml_in_which_no_table_can_stand_is_left_alone(text):
+def test_toml_without_room_for_the_table_is_left_alone(text):
     with pytest.raises(Unreadable):
         pieces.put(text, TABLE_PIECE, None)
 

@@ -1,4 +1,4 @@
-"""What agents' hooks do: index in the background, say a word once, and never keep an agent from its work."""
+"""Tests of agents' hooks: they index in the background, print a hint once, and never block an agent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GREP = tool("Grep", pattern="session.*(renew|refresh)")
 EXACT = tool("Grep", pattern="renew_session")
 
 
-def test_a_session_has_its_project_indexed_in_the_background(repo, git_ctx, tmp_path):
+def test_session_hook_indexes_the_project_in_the_background(repo, git_ctx, tmp_path):
     repo.commit({"a.py": "def renew_session():\n    pass\n"})
     done = git_ctx("agent-hook", "claude", "session", cwd=tmp_path, said=json.dumps({"cwd": str(repo.path)}))
     assert done == (0, "", "")
@@ -47,14 +47,14 @@ def test_a_session_has_its_project_indexed_in_the_background(repo, git_ctx, tmp_
     "said", ["", "{", "[]", '{"cwd": "/nowhere", "tool_input": 3}', '{"session_id": {}}', "\0"]
 )
 @pytest.mark.parametrize("what", ["session", "prompt", "tool", "unknown"])
-def test_a_hook_fails_open(tmp_path, git_ctx, said, what):
+def test_hook_exits_with_0_after_bad_input(tmp_path, git_ctx, said, what):
     (tmp_path / "no repository").mkdir()
     done = git_ctx("agent-hook", "codex", what, cwd=tmp_path / "no repository", said=said)
     assert (done.status, done.err) == (0, "")
     assert "additionalContext" not in done.out or json.loads(done.out)
 
 
-def test_a_word_is_said_once_an_exploration_and_nothing_is_ever_blocked(git_ctx, repo):
+def test_hint_is_printed_once_per_exploration_and_calls_are_not_blocked(git_ctx, repo):
     def hook(said: str, *words: str) -> str:
         done = git_ctx("agent-hook", "claude", *(words or ("tool",)), said=said)
         assert (done.status, done.err) == (0, "")
@@ -108,7 +108,7 @@ def test_kinds_of_searches(name, arguments, kind):
     assert classify(name, arguments) == kind
 
 
-def test_where_nothing_can_be_kept_nothing_is_said(git_ctx, repo, monkeypatch, tmp_path):
+def test_no_hint_if_the_state_cannot_be_stored(git_ctx, repo, monkeypatch, tmp_path):
     shared = Path(os.environ["XDG_RUNTIME_DIR"]) / "git-ctx-agents"
     shared.mkdir(mode=0o700)
     shared.chmod(0o777)
@@ -121,7 +121,7 @@ def test_where_nothing_can_be_kept_nothing_is_said(git_ctx, repo, monkeypatch, t
         assert git_ctx("agent-hook", "claude", "tool", said=GREP).out == ""
 
 
-def test_state_is_small_private_and_goes_after_a_day(tmp_path, monkeypatch):
+def test_state_is_private_and_removed_after_a_day(tmp_path, monkeypatch):
     directory = exploration.runtime_directory()
     assert exploration.keep("claude", "one/../session", Exploration(True, 2))
     assert exploration.load("claude", "one/../session") == Exploration(True, 2)
@@ -139,7 +139,7 @@ def test_state_is_small_private_and_goes_after_a_day(tmp_path, monkeypatch):
 
 
 def sandboxed() -> list[str]:
-    """The words before a command that may write nothing that it may not, root or not, and has no network."""
+    """Return a command prefix without network and without root's right to ignore file modes."""
     words = ["unshare", "--net"]
     if os.geteuid() == 0:
         words += ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
@@ -153,7 +153,7 @@ def sandboxed() -> list[str]:
     return []
 
 
-def test_everything_that_reads_works_where_an_agent_may_write_nothing(repo, git_ctx):
+def test_commands_that_read_work_in_a_read_only_sandbox(repo, git_ctx):
     """As in the sandbox of Codex: a read-only git directory and work tree, and no network."""
     source = 'def renew_session():\n    """Renew an expired session."""\n    return session.renew()\n'
     files = {"a.py": source, "b.py": source.replace("renew_session", "renew_session_again")}

@@ -1,4 +1,4 @@
-"""The server as set-up writes it: started from an agent's own configuration by the SDK's client."""
+"""Tests of the configured server, started by the SDK's client with the command that set-up wrote."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLACES = {
 
 @pytest.mark.parametrize("option", ["--mcp", "--mcp-minimal"])
 def test_the_server_in_a_configuration_finds_the_function(repo, git_ctx, option):
-    """Each command is started once, in however many configurations it stands."""
+    """Each distinct command is started once, even if several configurations have it."""
     repo.commit(
         {"a.py": 'def renew_session(session):\n    """Renew an expired session."""\n    return session\n'}
     )
@@ -48,7 +48,7 @@ def test_the_server_in_a_configuration_finds_the_function(repo, git_ctx, option)
 
 
 async def conversation(words: Sequence[str], path: Path, is_minimal: bool) -> tuple[list[str], str, Any]:
-    """The tools and the instructions of a server, and what it answers."""
+    """Return the tools and the instructions of a server, and an answer."""
     parameters = StdioServerParameters(
         command=words[0], args=list(words[1:]), cwd=str(path), env=dict(os.environ)
     )

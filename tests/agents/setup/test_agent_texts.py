@@ -1,4 +1,4 @@
-"""The texts for agents name nothing that is not there: commands, options, tools, arguments of tools."""
+"""Tests that commands, options, tools and arguments in the texts for agents exist."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMANDS = {
 
 
 def every_text() -> dict[str, str]:
-    """All that any agent is ever given, by where it comes from."""
+    """Return every text that an agent may get, by its origin."""
     found = {f"instructions {wording}": texts.instructions(wording) for wording in WORDINGS}
     found |= {f"skill {name}": text for name, text in texts.skills().items()}
     for name in ("prompt", "nudge"):
@@ -52,7 +52,7 @@ TEXTS = every_text()
 
 
 def command_lines(text: str) -> list[list[str]]:
-    """Each command line of git-ctx in a text, as words."""
+    """Return each command line of git-ctx in a text, as words."""
     spans = re.findall(r"`([^`\n]+)`", text) + re.findall(r'"(git ctx [^"]*)"', text)
     return [shlex.split(span) for span in spans if re.match(r"git[ -]ctx\s", span)]
 
@@ -67,7 +67,7 @@ def options_of(command: click.Command) -> dict[str, click.Option]:
 
 
 @pytest.mark.parametrize("where", TEXTS)
-def test_commands_and_options_are_there(where):
+def test_commands_and_options_exist(where):
     for words in command_lines(TEXTS[where]):
         rest = words[2:] if words[0] == "git" else words[1:]
         if rest == ["--version"]:
@@ -84,7 +84,7 @@ def test_commands_and_options_are_there(where):
 
 
 @pytest.mark.parametrize("where", TEXTS)
-def test_tools_are_there(where):
+def test_tools_exist(where):
     # Agents put the name of the server before that of a tool.
     text = re.sub(r"mcp_+git-ctx_+", "", TEXTS[where])
     minimal = "minimal=True" in where and "skill" not in where
@@ -97,7 +97,7 @@ def test_tools_are_there(where):
     assert "{{" not in text
 
 
-def test_each_way_of_searching_is_named_where_it_is_installed():
+def test_instructions_name_the_installed_ways_of_searching():
     for wording in WORDINGS:
         text = texts.instructions(wording)
         assert ("`code_search`" in text) == wording.server
@@ -109,7 +109,7 @@ def test_each_way_of_searching_is_named_where_it_is_installed():
         assert f"`{name}`" in texts.instructions(Wording(server=True))
 
 
-def test_skills_are_as_agents_read_them():
+def test_skills_have_valid_front_matter():
     assert set(texts.skills()) == {"context-search", "context-review", "context-research", "context-install"}
     for name, text in texts.skills().items():
         head = re.match(r"---\nname: (\S+)\ndescription: (.+)\n---\n", text)
@@ -120,7 +120,7 @@ def test_skills_are_as_agents_read_them():
 
 @pytest.mark.parametrize("name", [one.name for one in AGENTS if one.explorer])
 @pytest.mark.parametrize("wording", [Wording(), Wording(server=True), Wording(server=True, minimal=True)])
-def test_the_subagent_is_as_its_agent_reads_it(name, wording):
+def test_subagent_has_the_format_of_its_agent(name, wording):
     text = texts.explorer(catalog.AGENTS[name], wording)
     if name == "codex":
         found = read_toml(text)
@@ -156,7 +156,7 @@ def test_rules_of_codex_allow_commands_that_only_read():
     assert set(texts.READ_ONLY) <= set(cli.COMMANDS)
 
 
-def test_every_agent_has_what_its_definition_names():
+def test_definitions_of_agents_are_complete():
     folders = {path.name for path in FOLDER.iterdir() if path.is_dir()} - {"__pycache__"}
     assert folders <= {texts.SHARED, *NAMES}
     for one in AGENTS:
@@ -168,7 +168,7 @@ def test_every_agent_has_what_its_definition_names():
                 assert place in kinds.split()
 
 
-def test_the_program_that_hooks_call_takes_what_they_give():
+def test_hook_commands_are_known_to_the_program():
     for one in AGENTS:
         request = options.SetupOptions(
             "project", "/src", [one.name], frozenset(options.COMPONENTS), "/a b/git-ctx"

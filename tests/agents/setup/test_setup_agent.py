@@ -1,4 +1,4 @@
-"""`git ctx setup-agent` and `git ctx remove-agent` on configuration files as people have them."""
+"""Tests of `git ctx setup-agent` and `git ctx remove-agent` on realistic configuration files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ steps = st.lists(
 
 
 def edited(content: bytes, name: str) -> bytes:
-    """A file as its user would edit it beside what we wrote: at its beginning, where nothing of ours is."""
+    """Edit a file as its user would, at the beginning, outside of the inserted entries."""
     text = content.decode()
     eol = "\r\n" if "\r\n" in text else "\n"
     if name.endswith((".json", ".jsonc")):
@@ -48,7 +48,7 @@ def edited(content: bytes, name: str) -> bytes:
 
 @settings(max_examples=40)
 @given(st.sets(st.sampled_from(sorted(FILES))), steps)
-def test_whatever_was_set_up_in_whatever_order_removing_it_restores_every_byte(names, done):
+def test_removal_restores_every_byte_in_any_order(names, done):
     with tempfile.TemporaryDirectory() as place:
         root, directory = Path(place, "root"), Path(place, "state")
         root.mkdir()
@@ -77,7 +77,7 @@ def test_whatever_was_set_up_in_whatever_order_removing_it_restores_every_byte(n
 
 @settings(max_examples=10)
 @given(st.sets(st.sampled_from(sorted(FILES))), st.sets(st.sampled_from(list(catalog.AGENTS)), min_size=1))
-def test_without_a_record_it_is_recognised_and_taken_out(names, agents):
+def test_entries_are_recognised_and_removed_without_a_record(names, agents):
     with tempfile.TemporaryDirectory() as place:
         root = Path(place, "root")
         root.mkdir()
@@ -110,7 +110,7 @@ def _without_empty(value):
     return {key: inner for key, inner in found.items() if inner not in ({}, [])}
 
 
-def test_as_a_user_would(repo, git_ctx):
+def test_set_up_and_removal_by_command(repo, git_ctx):
     lay(repo.path)
     before = tree(repo.path)
     shown = git_ctx("setup-agent", *ALL, "--dry-run")
@@ -136,14 +136,14 @@ def test_as_a_user_would(repo, git_ctx):
 
 
 def _entry(content: bytes, *keys: str) -> dict[str, Any]:
-    """The server of git-ctx in a configuration file."""
+    """Return the server of git-ctx in a configuration file."""
     found = parse(content.decode()).root.plain
     for key in (*keys, "git-ctx"):
         found = found[key]
     return found
 
 
-def test_what_may_be_committed_names_nothing_of_this_machine(repo, git_ctx):
+def test_project_files_contain_no_path_of_this_machine(repo, git_ctx):
     git_ctx("setup-agent", *ALL, "--strong", "--yes")
     here = (os.path.dirname(SCRIPT).encode(), bytes(repo.path), os.environ["HOME"].encode())
     for name, kept in tree(repo.path).items():
@@ -164,14 +164,14 @@ def test_what_may_be_committed_names_nothing_of_this_machine(repo, git_ctx):
         assert (b"+ git-ctx agent-hook claude nothing" in done.stderr) == ran
 
 
-def test_without_the_program_on_the_path_it_is_said(repo, git_ctx, monkeypatch):
+def test_note_if_the_program_is_not_on_the_path(repo, git_ctx, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     done = git_ctx("setup-agent", "--agent", "claude", "--yes")
     assert (done.status, "git-ctx is not on the PATH" in done.err) == (0, True)
 
 
 def test_files_that_were_set_up_on_another_machine_are_repaired(make_repo, git_ctx, tmp_path):
-    """A clone has the files of a colleague whose git-ctx lay elsewhere; what he chose himself is named."""
+    """A clone has configuration with the path of git-ctx on another machine; manual changes are reported."""
     there = make_repo("there")
     place = "/home/colleague/bin/git-ctx"
     set_up(there.path, Record(str(tmp_path / "his")), list(catalog.AGENTS), COMPONENTS, program=place)
@@ -199,7 +199,7 @@ def test_files_that_were_set_up_on_another_machine_are_repaired(make_repo, git_c
     assert tree(there.path) == before
 
 
-def test_what_a_colleague_made_of_it_is_named(make_repo, git_ctx):
+def test_changed_entries_of_another_machine_are_reported(make_repo, git_ctx):
     there = make_repo("there")
     server = {"command": "/gone/git-ctx", "args": ["-C", "sub", "mcp"]}
     table = '[mcp_servers.git-ctx]\ncommand = "/gone/git-ctx"\nargs = ["mcp"]\n'
@@ -287,7 +287,7 @@ def test_agents_are_found(repo, git_ctx, tmp_path, monkeypatch):
     assert tree(repo.path) == {".cursor": None}
 
 
-def test_another_program_is_brought_up_to_date(repo):
+def test_path_of_the_program_is_updated(repo):
     record = Record(str(repo.path / ".git" / "state"))
     set_up(repo.path, record, ["claude", "codex"], COMPONENTS, program="/old/git-ctx")
     set_up(repo.path, record, ["claude", "codex"], COMPONENTS, program=PROGRAM)
@@ -322,7 +322,7 @@ def test_components(repo, git_ctx):
     assert note == "note: zed has no place for subagents with --project\n"
 
 
-def test_an_agent_in_a_linked_work_tree_has_a_record_of_its_own(repo, git_ctx, tmp_path):
+def test_linked_work_tree_has_a_separate_record(repo, git_ctx, tmp_path):
     repo.commit({"a.py": "x = 1\n"})
     repo.git("worktree", "add", "-q", str(tmp_path / "tree"))
     git_ctx("setup-agent", "--agent", "codex", "--yes")
@@ -335,7 +335,7 @@ def test_an_agent_in_a_linked_work_tree_has_a_record_of_its_own(repo, git_ctx, t
     assert tree(tmp_path / "tree").keys() == {"a.py", ".git"} - {".git"}
 
 
-def test_where_there_is_no_project(make_repo, git_ctx, tmp_path):
+def test_set_up_without_a_project(make_repo, git_ctx, tmp_path):
     bare = make_repo("bare", "--bare")
     assert "bare repository" in git_ctx("setup-agent", cwd=bare.path).err
     (tmp_path / "none").mkdir()
@@ -345,8 +345,8 @@ def test_where_there_is_no_project(make_repo, git_ctx, tmp_path):
     )
 
 
-def test_a_plan_is_what_is_done(repo):
-    """A file that another program changes between plan and deed is not overwritten."""
+def test_plan_matches_what_is_written(repo):
+    """A file that another program changes after the plan was made is not overwritten."""
     lay(repo.path, [".mcp.json"])
     record = Record(str(repo.path / ".git" / "state"))
     request = SetupOptions("project", str(repo.path), ["claude"], frozenset({options.MCP}), PROGRAM)
@@ -357,7 +357,7 @@ def test_a_plan_is_what_is_done(repo):
     assert (repo.path / ".mcp.json").read_text() == "{}"
 
 
-def test_what_is_built_has_the_data(tmp_path):
+def test_built_package_contains_the_data(tmp_path):
     pytest.importorskip("setuptools")
     root = Path(__file__).parents[3]
     for name in ("ctx", "hooks"):

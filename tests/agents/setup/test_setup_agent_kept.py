@@ -1,4 +1,4 @@
-"""What `git ctx setup-agent` and `remove-agent` leave alone, and what can be taken out after a sudden end."""
+"""Tests of files that set-up and removal leave alone, and of removal after an interruption."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctx.agents.setup.record import Record, digest
 from ctx.errors import CtxError
 
 
-def test_what_cannot_be_read_or_written_is_left_alone_and_named(repo, git_ctx, tmp_path):
+def test_unreadable_and_read_only_files_are_reported_and_left_alone(repo, git_ctx, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     repo.write(
         {
@@ -49,7 +49,7 @@ def test_what_cannot_be_read_or_written_is_left_alone_and_named(repo, git_ctx, t
     assert not any((tmp_path / "elsewhere").iterdir())
 
 
-def test_entries_of_the_user_stay(repo, git_ctx):
+def test_entries_of_the_user_are_kept(repo, git_ctx):
     mine = '{"mcpServers": {"git-ctx": {"command": "git-ctx", "args": ["-C", "sub", "mcp"]}}}'
     other = '{"servers": {"git-ctx": {"url": "http://localhost"}}}'
     repo.write(
@@ -81,7 +81,7 @@ def test_a_file_that_was_changed_since_is_kept(repo, git_ctx):
     assert len(list(repo.path.rglob("SKILL.md"))) == 1
 
 
-def test_a_user_who_takes_it_out_by_hand(repo, git_ctx):
+def test_removal_after_the_user_has_removed_entries_by_hand(repo, git_ctx):
     lay(repo.path)
     before = tree(repo.path)
     git_ctx("setup-agent", *ALL, "--yes")
@@ -92,8 +92,8 @@ def test_a_user_who_takes_it_out_by_hand(repo, git_ctx):
     assert tree(repo.path) == before
 
 
-def test_a_record_leads_nowhere_outside_of_the_work_tree(repo, git_ctx, tmp_path):
-    """A repository that was copied from somebody has his git directory, and may have such a record in it."""
+def test_record_cannot_name_files_outside_of_the_work_tree(repo, git_ctx, tmp_path):
+    """A copied repository has the git directory of another user, which may have a forged record."""
     git_ctx("setup-agent", "--agent", "generic", "--yes")
     (file,) = (repo.path / ".git" / "ctx" / "agents").rglob("record.json")
     victims = [tmp_path / "victim", repo.path / ".git" / "config", repo.path / "way" / "victim"]
@@ -116,7 +116,7 @@ def test_a_record_leads_nowhere_outside_of_the_work_tree(repo, git_ctx, tmp_path
 
 
 @pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b'{"version": 1}', b'{"version": 1, "files": 3}'])
-def test_a_damaged_record_is_none(repo, git_ctx, damaged):
+def test_damaged_record_counts_as_missing(repo, git_ctx, damaged):
     git_ctx("setup-agent", "--agent", "claude", "--agent", "codex", "--yes")
     for file in (repo.path / ".git" / "ctx" / "agents").rglob("record.json"):
         file.write_bytes(damaged)
@@ -125,7 +125,7 @@ def test_a_damaged_record_is_none(repo, git_ctx, damaged):
 
 
 @pytest.mark.parametrize("removing", [False, True])
-def test_whenever_it_is_interrupted_all_can_be_taken_out(tmp_path, monkeypatch, removing):
+def test_removal_works_after_an_interruption_at_any_point(tmp_path, monkeypatch, removing):
     write, remove = config_files.write, config_files.remove
     for number in range(1, 60, 4):
         root = tmp_path / f"{removing} {number}"
