@@ -38,7 +38,8 @@ def test_partition_inputs_have_a_version(repo: Repo) -> None:
         f"{name} {rules.judge(name.encode(), 0o100644)} {language_of(name.encode())}"
         for name in sorted(names)
     ]
-    lines += [f"{name} {linguist_name_to_language(name)}" for name in sorted(language_table.LINGUIST_NAMES)]
+    linguist_names = sorted(name.replace("-", " ") for name in language_table.LINGUIST_NAMES)
+    lines += [f"{name} {linguist_name_to_language(name)}" for name in linguist_names]
     lines += [
         f"{partition.SMALL} {partition._TYPICAL_RUN} {partition._LONGEST_RUN} {partition._DEEPEST_NODE}",
         " ".join(name.decode() for name in path_rules._ATTRIBUTES),

@@ -198,4 +198,4 @@ def test_the_option_for_untracked_files_needs_the_work_tree(make_repo: Callable[
     for other in (["--staged"], ["--revision", "HEAD"], ["--no-overlay"]):
         run = program("search", "lantern", "--untracked", *other, cwd=repo.path)
         assert run.status == 129
-        assert "--untracked goes with the work tree alone" in run.err
+        assert "--untracked goes with the work tree" in run.err
