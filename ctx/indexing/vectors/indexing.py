@@ -77,21 +77,21 @@ class VectorIndexer:
         self._model = model
         self.pairs = ClusterMap(session, model)
 
-    def to_ask(self, tree: bytes, pairs: Sequence[Pair], most: int) -> int:
+    def count_new_texts(self, tree: bytes, pairs: Sequence[Pair], most: int) -> int:
         """Return the number of texts of these clusters to send; counting ends above `most`.
 
         Raises `Damaged` if the tree is not indexed, or a file of it is missing.
         """
         known = KnownVectors(self._session, self._model, tree)
-        asked: set[bytes] = set()
+        new: set[bytes] = set()
         for pair in pairs:
             stored = self._session.clusters.stored(pair.local)
             hashes = list(map(text_hash, texts_of(stored, self._session.reader, self._model.settings)))
             vectors = known.of(stored, hashes)
-            asked.update(one for one in hashes if one not in vectors)
-            if len(asked) > most:
+            new.update(one for one in hashes if one not in vectors)
+            if len(new) > most:
                 break
-        return len(asked)
+        return len(new)
 
     def cover(
         self,

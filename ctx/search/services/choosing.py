@@ -189,7 +189,7 @@ def _complete(
         return
     never = index.repository.settings.get("ctx.catchUp") == _NEVER
     try:
-        asked = _AT_ONCE + 1 if never else indexer.to_ask(tree, lacking, _AT_ONCE)
+        asked = _AT_ONCE + 1 if never else indexer.count_new_texts(tree, lacking, _AT_ONCE)
     except Damaged:
         asked = _AT_ONCE + 1
     if asked > _AT_ONCE:
