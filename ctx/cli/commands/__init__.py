@@ -1,4 +1,4 @@
-"""Commands of git-ctx, one module each: parse arguments, call the engine, print, return the exit status.
+"""Commands of git-ctx, one module each: parse arguments, do the work, return or print the result.
 
 These modules import heavy modules only inside functions, so that `--help` and start-up stay fast.
 """

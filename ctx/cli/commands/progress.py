@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from shutil import get_terminal_size
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -94,8 +93,12 @@ class Counter(Reporter):
         if not self.shown or (now < self.next and not last):
             return
         self.next = now + (LINE_INTERVAL if self.in_place else LOG_INTERVAL)
-        width = get_terminal_size().columns - 1  # a line that wraps could not be updated
-        sys.stderr.write(f"\r{text[:width]}\x1b[K" if self.in_place else f"{text}\n")
+        if self.in_place:
+            from shutil import get_terminal_size
+
+            # A line that wraps could not be updated.
+            text = text[: get_terminal_size().columns - 1]
+        sys.stderr.write(f"\r{text}\x1b[K" if self.in_place else f"{text}\n")
         sys.stderr.flush()
         self.is_open = self.in_place
 
