@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -40,15 +41,16 @@ def command(revision: str | None, remove: bool) -> Result:
             # Pin before indexing, so that no concurrent gc removes the snapshot.
             found, done = [pins.pin(index.session, revision)], "pinned"
             index.index(revision, trigger="pin")
-    if not found:
+    return Result({"type": "pin_result", done: [fields(pin) for pin in found]}, _lines(found, revision, done))
+
+
+def _lines(pins: list[Pin], revision: str | None, done: str) -> Iterator[str]:
+    if not pins:
         click.echo("nothing is pinned; `git ctx pin <revision>` keeps the snapshot of a revision", err=True)
     prefix = "" if revision is None else f"{done} "
-    lines = [
-        f"{prefix}tree {pin.tree.hex()[:12]}  {pin.revision}"
-        + (f"  {format_time(pin.time)}" if pin.time else "")
-        for pin in found
-    ]
-    return Result({"type": "pin_result", done: [fields(pin) for pin in found]}, lines)
+    for pin in pins:
+        time = f"  {format_time(pin.time)}" if pin.time else ""
+        yield f"{prefix}tree {pin.tree.hex()[:12]}  {pin.revision}{time}"
 
 
 def fields(pin: Pin) -> dict[str, object]:
