@@ -217,8 +217,8 @@ def _log_odds(records: RecordCache, query: Query, explained: Sequence[Explained]
 
 def _ranked(one: Explained) -> dict[str, Any]:
     """Return the ranker's evidence for a row: its positive kinds, strongest first."""
-    speaks = {name: value for name, value in one.parts.items() if value > 0 and name != COMMON}
-    kinds = sorted(speaks, key=lambda name: (-speaks[name], name))
+    positive = {name: value for name, value in one.parts.items() if value > 0 and name != COMMON}
+    kinds = sorted(positive, key=lambda name: (-positive[name], name))
     return {"kind": "ranking", "for": kinds[:4], "agreement": round(one.hit.agreement, 4)}
 
 

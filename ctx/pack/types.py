@@ -87,7 +87,7 @@ class PackedFile(NamedTuple):
     """A file of a pack. `excerpts` are in source order; if there are none, `omission` is the reason.
 
     `best` is the best range of the file. `blob` is git's id and `digest` the BLAKE2b (32 bytes) of the bytes,
-    both hexadecimal; None if the manifest lacks them. `contributions` add up to `score`, in units of the
+    both hexadecimal; None if the manifest does not have them. `contributions` add up to `score`, in units of the
     ranker. `tokens` are those of the excerpts. `state` is relative to the parent pack, None without one.
     """
 
@@ -106,11 +106,11 @@ class PackedFile(NamedTuple):
 
 
 DELETED, NOT_SELECTED = "deleted", "not selected"
-"""Reasons why an update lacks a file of the parent pack."""
+"""Reasons why an update omits a file of the parent pack."""
 
 
 class RemovedFile(NamedTuple):
-    """A file of the parent pack that the pack lacks: DELETED from the tree, or NOT_SELECTED."""
+    """A file of the parent pack that the update omits: DELETED from the tree, or NOT_SELECTED."""
 
     path: str
     reason: str

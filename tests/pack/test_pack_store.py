@@ -86,11 +86,11 @@ def test_missing_pack_is_reported(index):
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.one_of(st.text(max_size=80), st.from_regex(r"(\.\./|/|[a-z]-?|\x00|%2e|\\){1,12}")))
 def test_names_cannot_lead_out_of_the_store(index, name):
-    shelf = index.packs
-    for ask in (shelf.find, shelf.read):
+    packs = index.packs
+    for ask in (packs.find, packs.read):
         with pytest.raises(CtxError):
             ask(name)
-    assert not shelf.has(name)
+    assert not packs.has(name)
 
 
 @given(task=st.text(max_size=200), identity=st.text(max_size=20))

@@ -1,4 +1,4 @@
-"""Tools and resources of packs: make, list and read them. Reads no packs other than those on the shelf.
+"""Tools and resources of packs: make, list and read them. Reads only packs of the store.
 
 No argument names a file outside the tree: error logs are supported on the command line only.
 """

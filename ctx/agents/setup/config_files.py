@@ -53,7 +53,7 @@ def read(path: str) -> bytes | None:
 
 
 def decoded(content: bytes) -> str:
-    """Decode UTF-8 strictly, so that encoding gives back the same bytes. Raises Unreadable."""
+    """Decode UTF-8 strictly, so that encoding restores the same bytes. Raises Unreadable."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

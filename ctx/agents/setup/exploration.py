@@ -1,7 +1,7 @@
 """State of an agent's session for its hooks: broad text searches since its last git-ctx search or prompt.
 
-Stored in the runtime directory for a day, one small file per session. If it cannot be stored, the hooks stay
-silent. No path, pattern or prompt is stored.
+Stored in the runtime directory for a day, one small file per session. If it cannot be stored, the hooks print
+nothing. No path, pattern or prompt is stored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEARCHED, BROAD, OTHER = "searched", "broad", "other"
 """A search by git-ctx, a text search for an inexact pattern, and everything else."""
 
 PATIENCE = 3
-"""Number of broad searches before the hook speaks."""
+"""Number of broad searches before the hook prints its hint."""
 
 _DIRECTORY = "git-ctx-agents"
 _KEPT = 86400.0
@@ -44,12 +44,12 @@ class Exploration(NamedTuple):
 
 
 def after_prompt(state: Exploration) -> tuple[Exploration, bool]:
-    """Return the state after a prompt of the user, and True if the hook is to speak: once per session."""
+    """Return the state after a prompt of the user, and True if a hint is due: once per session."""
     return Exploration(suggested=True), not state.suggested
 
 
 def after_tool(state: Exploration, tool: str, arguments: dict[str, Any]) -> tuple[Exploration, bool]:
-    """Return the state after a tool call, and True if the hook is to speak: once per exploration."""
+    """Return the state after a tool call, and True if a hint is due: once per exploration."""
     kind = classify(tool, arguments)
     if kind == SEARCHED:
         return state._replace(broad=0, nudged=False, searched=True), False

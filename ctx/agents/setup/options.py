@@ -17,7 +17,7 @@ from ctx.agents.setup.pieces import BASE, BLOCK, FILE, HOOK, ITEM, MEMBER, SERVE
 
 INSTRUCTIONS, SKILLS, SUBAGENTS, MCP = "instructions", "skills", "subagents", "mcp"
 SESSION_HOOKS, HOOKS, RULES = "session-hooks", "hooks", "rules"
-"""HOOKS are those that speak to the agent: at a prompt, and after several broad text searches."""
+"""HOOKS print hints for the agent: at a prompt, and after several broad text searches."""
 
 COMPONENTS = (INSTRUCTIONS, SKILLS, SUBAGENTS, MCP, SESSION_HOOKS, HOOKS, RULES)
 DEFAULT = frozenset(COMPONENTS) - {HOOKS}
