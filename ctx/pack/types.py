@@ -87,8 +87,8 @@ class PackedFile(NamedTuple):
     """A file of a pack. `excerpts` are in source order; if there are none, `omission` is the reason.
 
     `best` is the best range of the file. `blob` is git's id and `digest` the BLAKE2b (32 bytes) of the bytes,
-    both hexadecimal; None if the manifest does not have them. `contributions` add up to `score`, in units of the
-    ranker. `tokens` are those of the excerpts. `state` is relative to the parent pack, None without one.
+    both hexadecimal; None if unknown. `contributions` add up to `score`, in units of the ranker.
+    `tokens` are those of the excerpts. `state` is relative to the parent pack, None without one.
     """
 
     path: str
