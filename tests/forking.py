@@ -59,7 +59,7 @@ _server: tuple[socket.socket, dict[str, str]] | None = None
 
 
 class _Call(NamedTuple):
-    """What a child is given, beside its streams."""
+    """Arguments of a child process, besides its streams."""
 
     arguments: list[str]
     cwd: str

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Run(NamedTuple):
-    """What a process left."""
+    """Output and exit status of a process."""
 
     status: int
     out: bytes
@@ -97,7 +97,7 @@ def store(path: Path) -> Path:
 
 
 def payloads(path: Path, area: str = "objects") -> dict[str, bytes]:
-    """What the store of a repository holds in an area, by name and unpacked."""
+    """Return the decompressed objects in an area of the store of a repository, by name."""
     top = store(path) / area
     return {
         str(file.relative_to(top)): decode_object(file.parent.name + file.name, file.read_bytes())

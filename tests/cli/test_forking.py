@@ -1,4 +1,4 @@
-"""The warm children in which the tests run the program are as the program that is started anew."""
+"""The warm children in which the tests run the program behave as a newly started program."""
 
 from __future__ import annotations
 

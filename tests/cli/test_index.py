@@ -158,19 +158,19 @@ def test_interrupted(environment, git_ctx, project, jobs):
 
 def test_second_run_queues_its_request_with_the_first(environment, git_ctx, project):
     many_files(project)
-    project.git("branch", "wished")
-    project.git("checkout", "-q", "wished")
+    project.git("branch", "topic")
+    project.git("checkout", "-q", "topic")
     project.commit({"src/hats.py": "def wear_hat(head):\n    return head.hat\n"})
     project.git("checkout", "-q", "main")
     process = started(environment, project, "--jobs", "1")
     process.send_signal(signal.SIGSTOP)
-    wish = git_ctx("index", "wished", "--json-output", cwd=project.path)
+    queued = git_ctx("index", "topic", "--json-output", cwd=project.path)
     process.send_signal(signal.SIGCONT)
     out, err = process.communicate(timeout=60)
-    assert (wish.status, wish.json_lines) == (0, [{"type": "skipped", "reason": "INDEXING_IN_PROGRESS"}])
+    assert (queued.status, queued.json_lines) == (0, [{"type": "skipped", "reason": "INDEXING_IN_PROGRESS"}])
     assert (process.returncode, err) == (0, b"")
     assert json.loads(out.splitlines()[-1])["type"] == "finished"
-    again = git_ctx("index", "wished", "--json-output", cwd=project.path)
+    again = git_ctx("index", "topic", "--json-output", cwd=project.path)
     assert again.json_lines == [{"type": "skipped", "reason": "ALREADY_INDEXED"}]
 
 

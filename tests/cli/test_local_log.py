@@ -37,8 +37,8 @@ def test_the_option_logs_one_run(git_ctx, project):
         assert word not in file.read_text()
     found = git_ctx("status", "--log", "--json-output", cwd=project.path).json
     assert found["runs"] == []
-    told = [(one["command"], one["status"], one["user"]) for one in found["commands"]]
-    assert told == [("search", 1, USER), ("status", 0, USER), ("search", 128, USER)]
+    logged = [(one["command"], one["status"], one["user"]) for one in found["commands"]]
+    assert logged == [("search", 1, USER), ("status", 0, USER), ("search", 128, USER)]
     text = git_ctx("status", "--log", cwd=project.path).text
     assert f"git ctx search: status 128, {USER} (" in text
 

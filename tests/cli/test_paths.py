@@ -1,4 +1,4 @@
-"""Paths are quoted as git itself quotes them, and told from where the user stands."""
+"""Paths are quoted as git itself quotes them, and relative to the current directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of a work tree, found without git-ctx; and answers of an index that is made from scratch.
+"""The files of a work tree, read without git-ctx, and the answers of an index made from scratch.
 
 The tree of a work tree is written by a real `git add --all` on a copy of its index. Its answers come from a
 repository of their own that reads the same objects, and whose index is removed before every tree.
@@ -55,7 +55,7 @@ class Reference:
     def work_tree(self, place: Repo) -> str:
         """The tree that `git add --all` would write in a work tree, but for the exceptions of docs/design.md.
 
-        Files above 1 MB count as gone where git would read them anew, and submodules stay as they are.
+        Files above 1 MB count as gone where git would read them again, and submodules stay as they are.
         """
         index = self._copy(place)
         before = entries(self._git(place, "ls-files", "-s", "-z"))

@@ -59,9 +59,9 @@ def test_pending_answers_are_kept_when_a_run_is_interrupted(
     process = begun(project, service, 4, command, held)
     process.send_signal(number)
     told_to_end.set()
-    _, told = process.communicate(timeout=60)
+    _, messages = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert command != ("index",) or b"the next `git ctx index` continues from here" in told
+    assert command != ("index",) or b"the next `git ctx index` continues from here" in messages
     sent = [text for text in service.texts() if text.startswith("Filepath: ")]
     assert 2 <= len(sent) < 8
     service.always = None
@@ -74,8 +74,8 @@ def test_the_ledger_has_what_a_killed_run_sent(project: Repo, service: Service) 
     """At most the counts of the last second are lost; the notice is printed before the first byte."""
     process = begun(project, service, 8)
     process.kill()
-    _, told = process.communicate(timeout=60)
-    assert b"will be sent to" in told
+    _, messages = process.communicate(timeout=60)
+    assert b"will be sent to" in messages
     (sent,) = git_ctx(project.path, "privacy", "--json-output").json["sent"]
     assert 4 <= sent["requests"] <= len(service.requests)
 

@@ -65,15 +65,15 @@ def test_both_are_in_the_status_and_the_old_one_goes_when_told(changed: Repo, se
         ("new", True, {"clusters": 1, "done": 0, "complete": False}),
         ("old", False, {"clusters": 1, "done": 1, "complete": True}),
     ]
-    told = git_ctx(changed.path, "status").out
-    assert "new (64 bit), configured: HEAD has 0 of 1 cluster" in told
-    assert "old (64 bit), configured before: HEAD is complete" in told
+    output = git_ctx(changed.path, "status").out
+    assert "new (64 bit), configured: HEAD has 0 of 1 cluster" in output
+    assert "old (64 bit), configured before: HEAD is complete" in output
     git_ctx(changed.path, "index")
     assert "new (64 bit), configured: HEAD is complete" in git_ctx(changed.path, "status").out
     new, old = (one["descriptor"] for one in models)
-    told = git_ctx(changed.path, "gc").out
-    assert f"--drop-descriptor {old}" in told
-    assert new not in told
+    output = git_ctx(changed.path, "gc").out
+    assert f"--drop-descriptor {old}" in output
+    assert new not in output
     assert git_ctx(changed.path, "gc", "--drop-descriptor", old).status == 0
     (left,) = git_ctx(changed.path, "status", "--json-output").json["remoteModels"]
     assert left["model"] == "new"

@@ -312,8 +312,8 @@ def test_two_processes_do_not_pay_twice(project: Repo, service: Service) -> None
         for _ in range(2):
             second = git_ctx(project.path, "index", "--json-output")
             assert second.json == {"type": "skipped", "reason": "INDEXING_IN_PROGRESS"}
-            told = git_ctx(project.path, "index")
-            assert "another process is having texts embedded by bag-of-words" in told.out
+            second = git_ctx(project.path, "index")
+            assert "another process is having texts embedded by bag-of-words" in second.out
             (model,) = git_ctx(project.path, "status", "--json-output").json["remoteModels"]
             assert not model["head"]["complete"]
             # A tree that is not indexed at all yet is left half done too.

@@ -143,7 +143,7 @@ def test_six_waits_double_from_a_fifth_of_a_second(
 def test_a_rate_limit_is_waited_for(embedder: Any, service: Service, waits: list[float], value: str) -> None:
     service.faults = {1: status(429, "slowly", Retry_After=value)}
     embedder().embed_documents(["one"])
-    # Everybody waits, also the one who was told.
+    # All threads wait, also the one that got the answer.
     assert waits[0] in (7.0, 600.0)
     assert len(service.requests) == 2
 

@@ -286,12 +286,12 @@ def test_present_files_are_compared_if_others_are_missing(repo: Repo, tmp_path: 
     command = ["search", "--in", "HEAD~1..HEAD", "price", "-n", "90", "--json-output"]
     run, whole = program(*command, cwd=tmp_path / "partial"), program(*command, cwd=repo.path)
     assert run.status == 0, run.err
-    told = [
+    reported = [
         {hit["result"]["sourcePosition"]["relativePath"] for hit in json.loads(found.out)["results"]}
         for found in (run, whole)
     ]
-    assert told[0] == {path for path in told[1] if not path.startswith("data/")}
-    assert len(told[0]) == len(many) + 3
+    assert reported[0] == {path for path in reported[1] if not path.startswith("data/")}
+    assert len(reported[0]) == len(many) + 3
     message = json.loads(run.out)["message"]
     assert message.startswith("3 files that differ are not in this clone and not compared: `git ctx index")
     run = program("related", "--in", "HEAD~1..HEAD", "-n", "1", "--", "shop.py", cwd=tmp_path / "partial")
@@ -318,16 +318,16 @@ def test_random_histories_show_only_lines_of_the_diff(repo: Repo) -> None:
         repo.commit(dict(content))
         removed, added = lines_of_diff(repo, "HEAD~1", "HEAD")
         answer = ask(repo, "HEAD^!", "step value do file")
-        told: dict[str, set[tuple[bytes, int]]] = {OLD: set(), NEW: set()}
+        reported: dict[str, set[tuple[bytes, int]]] = {OLD: set(), NEW: set()}
         for hit in answer.hits:
             assert hit.change is not None
             for first, last in hit.change.lines:
-                lines_told = range(first, last + 1)
-                told[hit.change.side].update((hit.path.encode(), line) for line in lines_told)
-        assert told[NEW] <= added
-        assert told[OLD] <= removed
+                lines_reported = range(first, last + 1)
+                reported[hit.change.side].update((hit.path.encode(), line) for line in lines_reported)
+        assert reported[NEW] <= added
+        assert reported[OLD] <= removed
         blank = {(path, line) for path, line in added if not line_of(content, path, line).strip()}
-        assert added - blank <= told[NEW]
+        assert added - blank <= reported[NEW]
 
 
 def line_of(content: dict[str, str], path: bytes, line: int) -> str:

@@ -225,22 +225,22 @@ def test_commits_are_evidence_if_the_history_is_indexed(repo: Repo) -> None:
     with ctx.open(repo.path) as index:
         index.history("anything", CommitFilters())
     found = answer(repo, "renew the session")
-    told, *others = said(hit(found, "server/sessions.py"), "history")
-    assert (told["commit"], told["subject"]) == (
+    first, *others = said(hit(found, "server/sessions.py"), "history")
+    assert (first["commit"], first["subject"]) == (
         repo.git("rev-parse", "HEAD").decode(),
         "Renew a session for half a minute more",
     )
-    assert told["time"] > 0
-    assert told["score"] > 0
+    assert first["time"] > 0
+    assert first["score"] > 0
     one = hit(found, "server/sessions.py")
-    assert f"was changed by {told['commit'][:12]} Renew a session for half a minute more" in one.reasons
+    assert f"was changed by {first['commit'][:12]} Renew a session for half a minute more" in one.reasons
     assert sum(one.contributions.values()) == pytest.approx(one.margin, abs=1e-9)
-    assert all(told["score"] >= other["score"] for other in others)
-    assert told not in said(hit(found, "server/users.py"), "history")
+    assert all(first["score"] >= other["score"] for other in others)
+    assert first not in said(hit(found, "server/users.py"), "history")
     with ctx.open(repo.path) as index:
         explained = index.explain("server/sessions.py", "renew the session")
         older = index.search_files("renew the session", revision="HEAD~")
-    assert [dict(one) for one in explained.hit.evidence if one["kind"] == "history"] == [told, *others]
+    assert [dict(one) for one in explained.hit.evidence if one["kind"] == "history"] == [first, *others]
     # The commit was not read before.
     assert said(hit(older, "server/sessions.py"), "history") == []
 

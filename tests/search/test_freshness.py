@@ -80,10 +80,10 @@ def test_unread_directories_are_reported(
     assert 0 < coverage.scanned < 21
 
 
-@pytest.mark.parametrize(("wish", "complete"), [("always", True), ("never", False), ("auto", True)])
-def test_catching_up_is_configured(make_repo: Callable[..., Repo], wish: str, complete: bool) -> None:
+@pytest.mark.parametrize(("setting", "complete"), [("always", True), ("never", False), ("auto", True)])
+def test_catching_up_is_configured(make_repo: Callable[..., Repo], setting: str, complete: bool) -> None:
     repo = grown(make_repo)
-    repo.git("config", "ctx.catchUp", wish)
+    repo.git("config", "ctx.catchUp", setting)
     assert ask(repo).coverage.complete is complete
 
 

@@ -94,7 +94,7 @@ def test_a_citation_lines_and_text_are_equivalent(project: Repo) -> None:
 
 
 def test_citations_of_uncommitted_and_of_missing_code(project: Repo) -> None:
-    """As a search prints them, also for the work tree; a file may have a name like an id."""
+    """Citations as a search prints them, also for the work tree; a file may have a name like an id."""
     project.write({"draft.py": PARSE.replace("return", "return not")})
     blob = project.git("hash-object", "draft.py").decode()
     assert "time/parse.py" in kinds(ask(project, f"{blob[:12]}:1-8"))

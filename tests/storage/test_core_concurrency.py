@@ -177,13 +177,13 @@ def test_requests_that_cannot_be_served_are_dropped(make_repo: Callable[..., Rep
     repo = make_repo()
     repo.commit(project(23, 20))
     blob = repo.git("rev-parse", f"HEAD:{next(iter(project(23, 20)))}").decode()
-    wishes = repo.path / ".git" / "ctx" / "wishes"
-    wishes.mkdir(parents=True)
+    requests = repo.path / ".git" / "ctx" / "wishes"
+    requests.mkdir(parents=True)
     for name in ("ab" * 20, blob, "abcd", "no tree at all"):
-        (wishes / name).touch()
+        (requests / name).touch()
     run = program("index", cwd=repo.path)
     assert (run.status, run.err) == (0, "")
-    assert [file.name for file in wishes.iterdir()] == ["no tree at all"]
+    assert [file.name for file in requests.iterdir()] == ["no tree at all"]
 
 
 def test_a_request_that_cannot_be_removed_is_read_once(make_repo: Callable[..., Repo]) -> None:

@@ -100,7 +100,7 @@ def test_a_collection_removes_entries_of_deleted_clusters(back: Repo) -> None:
         for name in files:
             os.utime(os.path.join(folder, name), (back.clock - 10**7, back.clock - 10**7))
     back.git("checkout", "--quiet", "--orphan", "alone")
-    back.commit({"other.py": "def other():\n    return 1\n"}, "Begin anew")
+    back.commit({"other.py": "def other():\n    return 1\n"}, "Begin again")
     back.git("branch", "--quiet", "-D", "main")
     back.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
     index(back)

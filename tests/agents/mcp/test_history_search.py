@@ -15,7 +15,7 @@ CACHE = "def cached(key):\n    entry = cache_lookup(key)\n    return entry\n"
 
 
 @pytest.fixture
-def told(repo: Repo) -> dict[str, str]:
+def ids(repo: Repo) -> dict[str, str]:
     """Create a history in which a cache is added, changed and removed; return short commit ids by name."""
     commits = {
         "start": repo.commit({"readme.md": "# A parser\n"}, "Start a parser of invoices"),
@@ -32,7 +32,7 @@ def commits(result: Any) -> list[str]:
     return [hit["commit"] for hit in result.structured_content["hits"]]
 
 
-def test_best_first_and_last(repo: Repo, told: dict[str, str]) -> None:
+def test_best_first_and_last(repo: Repo, ids: dict[str, str]) -> None:
     """The three values of `which`, and the fields of a hit."""
     best, first, last = call_here(
         repo.path,
@@ -40,42 +40,42 @@ def test_best_first_and_last(repo: Repo, told: dict[str, str]) -> None:
         ("history_search", {"text": "cached cache_lookup entry", "which": "first"}),
         ("history_search", {"text": "cached cache_lookup entry", "which": "last"}),
     )
-    assert commits(best)[0] == told["end"]
+    assert commits(best)[0] == ids["end"]
     hit = best.structured_content["hits"][0]
     assert (hit["author"], hit["subject"], hit["date"]) == ("Ada Tester", "Retry requests", "2020-09-13")
     assert hit["changes"] == [{"path": "src/net.py", "side": "added", "startLine": 1, "endLine": 2}]
     assert text(best).splitlines()[:3] == [
-        f"{told['end']} 2020-09-13 Ada Tester: Retry requests",
+        f"{ids['end']} 2020-09-13 Ada Tester: Retry requests",
         "+ src/net.py:1-2",
         "1\tdef retry_request(url):",
     ]
-    assert commits(first) == [told["come"]]
-    assert commits(last) == [told["go"]]
+    assert commits(first) == [ids["come"]]
+    assert commits(last) == [ids["go"]]
     assert last.structured_content["hits"][0]["changes"][0]["side"] == "removed"
 
 
-def test_filters(repo: Repo, told: dict[str, str]) -> None:
+def test_filters(repo: Repo, ids: dict[str, str]) -> None:
     """Filters by date, author, path, branch and revision, also with an empty result."""
-    repo.git("branch", "side", told["come"])
+    repo.git("branch", "side", ids["come"])
     asked = {"text": "keep answers, retry requests, start a parser"}
     of_path, of_branch, of_revision, later, nobody = call_here(
         repo.path,
         ("history_search", asked | {"pathFilter": "src/net.py"}),
         ("history_search", asked | {"branch": "side"}),
-        ("history_search", asked | {"revision": told["start"]}),
+        ("history_search", asked | {"revision": ids["start"]}),
         ("history_search", asked | {"since": "2030-01-01"}),
         ("history_search", asked | {"author": "Nobody"}),
     )
-    assert commits(of_path) == [told["end"]]
-    assert set(commits(of_branch)) == {told["start"], told["come"]}
+    assert commits(of_path) == [ids["end"]]
+    assert set(commits(of_branch)) == {ids["start"], ids["come"]}
     assert of_branch.structured_content["commits"] == 2
-    assert commits(of_revision) == [told["start"]]
+    assert commits(of_revision) == [ids["start"]]
     assert commits(later) == commits(nobody) == []
     assert "fewer filters" in text(later)
     assert later.structured_content["passedFilters"] == 0
 
 
-def test_new_commit_is_found_by_the_next_question(repo: Repo, told: dict[str, str]) -> None:
+def test_new_commit_is_found_by_the_next_question(repo: Repo, ids: dict[str, str]) -> None:
     new: list[str] = []
 
     def between() -> None:
@@ -102,7 +102,7 @@ def test_answers_stay_within_max_tokens(repo: Repo, most: int) -> None:
     assert result.structured_content["hits"]
 
 
-def test_invalid_calls_are_tool_errors(repo: Repo, told: dict[str, str]) -> None:
+def test_invalid_calls_are_tool_errors(repo: Repo, ids: dict[str, str]) -> None:
     bad = [
         ({"text": "x", "branch": "nowhere"}, "there is no branch 'nowhere'"),
         ({"text": "x", "branch": "main", "revision": "HEAD"}, "exclude each other"),

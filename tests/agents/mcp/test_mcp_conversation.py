@@ -29,20 +29,20 @@ def spoken(path: Path) -> str:
     process = start(path)
     assert process.stdin is not None
     assert process.stdout is not None
-    told = ""
+    transcript = ""
     for line in RECORDED.read_text(encoding="utf-8").splitlines():
         if not line.startswith("> "):
             continue
-        told += line + "\n"
+        transcript += line + "\n"
         message = json.loads(line[2:])
         process.stdin.write(lines(message))
         process.stdin.flush()
         if "id" in message:
             answer = json.loads(process.stdout.readline())
-            told += f"< {json.dumps(settled(answer), ensure_ascii=False, sort_keys=True)}\n"
+            transcript += f"< {json.dumps(settled(answer), ensure_ascii=False, sort_keys=True)}\n"
     rest, _ = process.communicate(timeout=60)
     assert rest == b""
-    return told
+    return transcript
 
 
 def settled(answer: object) -> object:

@@ -148,15 +148,15 @@ def test_progress_of_the_first_search(large: Repo) -> None:
     asked = SEARCH | {"_meta": {"progressToken": "p"}}
     say(process, HELLO, READY, {"id": 2, "method": "tools/call", "params": asked})
     reply(process)
-    told = []
+    reports = []
     while (got := reply(process)).get("id") != 2:
         assert got["params"]["progressToken"] == "p"
-        told.append(got["params"])
-    done = [one["progress"] for one in told]
+        reports.append(got["params"])
+    done = [one["progress"] for one in reports]
     assert done == sorted(set(done))
-    assert {one["total"] for one in told} == {600}
+    assert {one["total"] for one in reports} == {600}
     assert done[-1] <= 600
-    assert told[0]["message"].endswith("of 600 files")
+    assert reports[0]["message"].endswith("of 600 files")
     say(process, {"id": 3, "method": "tools/call", "params": asked})
     assert reply(process)["id"] == 3
     process.communicate(timeout=60)
@@ -211,9 +211,9 @@ def test_root_may_be_a_directory_inside_the_project(
 ) -> None:
     project.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare.git"))
     process = start(tmp_path, *options)
-    told = lines(HELLO, READY, {"id": 2, "method": "tools/call", "params": SEARCH})
+    messages = lines(HELLO, READY, {"id": 2, "method": "tools/call", "params": SEARCH})
     assert process.stdin is not None
-    process.stdin.write(told)
+    process.stdin.write(messages)
     process.stdin.flush()
     reply(process)
     while (got := reply(process)).get("id") != 2:

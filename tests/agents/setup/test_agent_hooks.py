@@ -154,7 +154,7 @@ def sandboxed() -> list[str]:
 
 
 def test_commands_that_read_work_in_a_read_only_sandbox(repo, git_ctx):
-    """As in the sandbox of Codex: a read-only git directory and work tree, and no network."""
+    """Imitates the sandbox of Codex: a read-only git directory and work tree, and no network."""
     source = 'def renew_session():\n    """Renew an expired session."""\n    return session.renew()\n'
     files = {"a.py": source, "b.py": source.replace("renew_session", "renew_session_again")}
     repo.commit(files, "Renew sessions that have expired")

@@ -59,10 +59,10 @@ def test_a_commit_is_covered_and_logged(alive, git_ctx):
     assert (text.status, text.err) == (0, "")
     (line,) = text.out.splitlines()
     assert f"post-commit: main (tree {tree.tree[:12]})" in line
-    (told,) = git_ctx("status", "--log", "--json-output").json_lines
-    assert told["type"] == "log_result"
-    assert told["running"] is None
-    assert told["runs"][0]["trees"][0]["embeddedChunks"] == tree.embedded_chunks
+    (log,) = git_ctx("status", "--log", "--json-output").json_lines
+    assert log["type"] == "log_result"
+    assert log["running"] is None
+    assert log["runs"][0]["trees"][0]["embeddedChunks"] == tree.embedded_chunks
 
 
 def test_all_work_trees_are_covered_and_one_more_commit_is_not_missed(alive, tmp_path):
