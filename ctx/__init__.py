@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from ctx.index import Index
     from ctx.pack.types import PackOptions
     from ctx.pack.updating import UpdateOptions
-    from ctx.reports import IndexPlan, Progress
-    from ctx.types import COMMITTED, STAGED, WORK_TREE, Answer, Hit, ModelOptions
+    from ctx.types import COMMITTED, STAGED, WORK_TREE, Answer, Hit, IndexPlan, ModelOptions, Progress
 
 __all__ = [
     "COMMITTED",

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ctx.git.repository import Repository
-    from ctx.git.revisions import Resolution
+    from ctx.git.resolution import Resolution
     from ctx.history.answer import CommitFilters
     from ctx.history.results import HistoryAnswer
+    from ctx.indexing.reports import IndexReport
     from ctx.maintenance.removal import Removal
     from ctx.maintenance.status import Status
     from ctx.pack.making import PackResult
     from ctx.pack.store import PackStore
     from ctx.pack.types import Pack, PackOptions
     from ctx.pack.updating import UpdateOptions
-    from ctx.reports import IndexPlan, IndexReport, Progress
     from ctx.search.evidence.types import Explanation, FileAnswer
     from ctx.search.submodules import Below
-    from ctx.types import Answer, CitedLines, Hit, SearchOptions, TreeOptions
+    from ctx.types import Answer, CitedLines, Hit, IndexPlan, Progress, SearchOptions, TreeOptions
 
 
 class Index:

@@ -21,9 +21,9 @@ from ctx.storage.store import DIRECTORY, Store
 
 if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel, Models
-    from ctx.reports import IndexPlan, Progress
     from ctx.storage.cluster_store import ClusterStore
     from ctx.storage.views.catalog import Catalog
+    from ctx.types import IndexPlan, Progress
 
 SessionType = TypeVar("SessionType", bound="Session")
 

@@ -358,3 +358,42 @@ class CitedLines:
     last: int
     text: str
     paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPlan:
+    """Cost of indexing a tree. Blobs and clusters are counted, the rest is estimated by size.
+
+    `size` in bytes; `missing_blobs` are not in this clone and not in the estimate.
+    """
+
+    revision: str
+    commit: str | None
+    tree: str
+    resolved_by: str
+    covered: bool
+    new_clusters: int = 0
+    new_blobs: int = 0
+    missing_blobs: int = 0
+    size: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Progress of an indexing run; files are counted in the clusters to build.
+
+    If a model service embeds, files are clusters, and `tokens` and `cost` (dollars) are estimates.
+    `share` is the finished part of the whole run, in 0..1; None if it is that of the files.
+    """
+
+    files_done: int
+    files_total: int
+    chunks: int
+    clusters_done: int
+    clusters_total: int
+    tokens: int = 0
+    cost: float = 0.0
+    share: float | None = None

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from ctx.errors import CtxError, UnknownRevision, UsageError
 from ctx.git.repository import Repository
-from ctx.git.revisions import Resolution, resolve
+from ctx.git.resolution import Resolution
+from ctx.git.revisions import resolve
 
 
 class Ends(NamedTuple):

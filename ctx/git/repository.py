@@ -29,7 +29,7 @@ from ctx.git.heads import heads
 from ctx.git.location import ALTERNATES, Location, locate
 from ctx.git.objects import EMPTY_TREES, CatFileObjects, Libgit2Objects, Object, Objects
 from ctx.git.permissions import Permissions
-from ctx.git.revisions import HEAD, Resolution
+from ctx.git.resolution import HEAD, Resolution
 from ctx.git.settings import Settings
 from ctx.git.unknown import why_unknown
 

@@ -7,38 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ctx.errors import NothingCommitted, UnknownRevision, UsageError
+from ctx.git.resolution import BRANCH, CONFIG, DEFAULT_BRANCH, HEAD, LATEST_SNAPSHOT, Resolution
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
 
-REVISION = "revision"
-BRANCH = "branch"
-CONFIG = "ctx.revision"
-HEAD = "HEAD"
-DEFAULT_BRANCH = "default branch"
-LATEST_SNAPSHOT = "latest snapshot"
-
-FALLBACK = "ctx.fallback"
-
 _IS_EXPRESSION = re.compile(r"[\x00-\x20~^:?*\[\\]|\.\.|@\{")
 """Characters that git-check-ref-format(1) forbids in names: `main~3` is a revision, not a branch."""
-
-
-class Resolution(NamedTuple):
-    """A tree to answer from. `revision` is its displayed name, `resolved_by` the rule that applied."""
-
-    tree: bytes
-    commit: bytes | None
-    revision: str
-    resolved_by: str = REVISION
-
-    @property
-    def commit_id(self) -> str | None:
-        """The id of the commit, hexadecimal; None if a tree was named."""
-        return None if self.commit is None else self.commit.hex()
 
 
 def resolve(

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ctx.git.revisions import Resolution
-from ctx.reports import IndexPlan
+from ctx.git.resolution import Resolution
 from ctx.text.contents import MAX_SIZE
+from ctx.types import IndexPlan
 
 if TYPE_CHECKING:
     from ctx.indexing.indexer import Indexer

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from ctx.errors import Damaged
 from ctx.git.repository import Repository
 from ctx.indexing.batch import Batch, BatchResult, Worker, WorkerSetup, cluster_totals, missing_blobs
-from ctx.reports import Progress
 from ctx.storage.cluster_key import Member
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document, StoredCluster, contents, document_key
@@ -22,6 +21,7 @@ from ctx.storage.snapshots import NodeRecord, Snapshots, Totals
 from ctx.storage.store import Store
 from ctx.storage.views.catalog import Catalog, SegmentWriter
 from ctx.storage.views.segments import Key
+from ctx.types import Progress
 
 _BATCH_FILES = 48
 _ALONE = 200

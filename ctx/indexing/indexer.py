@@ -8,13 +8,12 @@ from contextlib import suppress
 
 from ctx.errors import BlobsMissing, Damaged, GitFailed, StoreUnusable, UsageError
 from ctx.git.repository import Repository
-from ctx.git.revisions import Resolution
+from ctx.git.resolution import Resolution
 from ctx.indexing.cover import Covered, Coverer, keys_of, manifest
 from ctx.indexing.documents import DocumentBuilder
 from ctx.indexing.lock import IndexLock, TreeLock, at_work
 from ctx.indexing.prepare import Located, prepare_view
 from ctx.indexing.tree_walk import TreeReader
-from ctx.reports import Progress
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import Document
 from ctx.storage.descriptor import Descriptor
@@ -25,6 +24,7 @@ from ctx.storage.views.catalog import Catalog
 from ctx.storage.views.segments import Key
 from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
+from ctx.types import Progress
 
 Report = Callable[[Progress], None]
 

@@ -9,13 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ctx.indexing.lock import IndexLock
-from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS, EmbeddingReport, IndexReport, Progress
+from ctx.indexing.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS, EmbeddingReport, IndexReport
 from ctx.session import take_shared
 from ctx.storage.sharing import storage_mode
 from ctx.storage.snapshots import Totals, log_snapshot
+from ctx.types import Progress
 
 if TYPE_CHECKING:
-    from ctx.git.revisions import Resolution
+    from ctx.git.resolution import Resolution
     from ctx.indexing.indexer import Indexer
     from ctx.session import Session
 

@@ -1,4 +1,4 @@
-"""Automatic garbage collection. Every background run checks whether it is due, so imports are few."""
+"""The time of the last garbage collection. Every background run reads it, so imports are few."""
 
 from __future__ import annotations
 
@@ -8,29 +8,16 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ctx.errors import Damaged, Decoding, StoreUnusable
+from ctx.errors import Damaged, Decoding
 from ctx.storage.regular_files import read_regular
 
 if TYPE_CHECKING:
-    from ctx.maintenance.gc import Report
     from ctx.search.session import SearchSession
 
 _SECONDS = 86_400.0
 _SNAPSHOTS = 100
 """A collection is due after a day, or after more than this many new snapshots."""
 _STAMP = "collected"
-
-
-def collect_if_due(session: SearchSession) -> Report | None:
-    """Collect at the end of a background run if due; skipped if the index is in use or read-only."""
-    if not _is_due(session):
-        return None
-    from ctx.maintenance.gc import collect
-
-    try:
-        return collect(session, wait=0.0)
-    except StoreUnusable:
-        return None
 
 
 def stamp(session: SearchSession) -> None:
@@ -40,7 +27,8 @@ def stamp(session: SearchSession) -> None:
     session.store.write_file(os.path.join(session.store.path, _STAMP), text.encode("ascii") + b"\n")
 
 
-def _is_due(session: SearchSession) -> bool:
+def is_due(session: SearchSession) -> bool:
+    """Return True if a day has passed since the last collection, or many snapshots were made."""
     if not os.path.isdir(session.store.path):
         return False
     with suppress(Damaged), Decoding("a stamp"):

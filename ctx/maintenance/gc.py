@@ -55,6 +55,14 @@ class Report(NamedTuple):
     spared: list[str]
 
 
+def collect_unless_busy(session: SearchSession) -> Report | None:
+    """Collect; return None if the index is in use or read-only."""
+    try:
+        return collect(session, wait=0.0)
+    except StoreUnusable:
+        return None
+
+
 def collect(
     session: SearchSession,
     grace: str | None = None,

@@ -67,7 +67,11 @@ def _search_tree(session: SearchSession, request: Request) -> Answer:
 
     def opened() -> OpenedTree:
         tree = open_tree(session, request.revision, request.branch, request.overlay)
-        return session.join_submodules(tree) if request.recurse_submodules else tree
+        if not request.recurse_submodules:
+            return tree
+        from ctx.search.submodules import join
+
+        return join(session, tree)
 
     answer = repairing(opened, partial(_answer, session, request))
     return replace(answer, seconds=time.monotonic() - started)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError, GitFailed, UsageError
 from ctx.git.ranges import read_range
-from ctx.git.revisions import REVISION
+from ctx.git.resolution import REVISION
 from ctx.git.worktree import has_work_tree
 from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import FileFilter, Scope, filter_of, search_view
+from ctx.search.hits import Changed, FileFilter, filter_of, search_view
 from ctx.search.opening import (
     OpenedTree,
     open_resolved,
@@ -48,13 +48,6 @@ from ctx.types import (
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
-
-
-class Changed(NamedTuple):
-    """One of the two trees, and its chunks that are searched."""
-
-    view: View
-    chunks: Scope
 
 
 class OpenedRange(NamedTuple):
@@ -88,7 +81,7 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
         if sides and (request.models is not None or session.has_model_services):
             from ctx.search.services.ranges import search_ranges
 
-            ranked = search_ranges(session, sides, request, filters)
+            ranked = search_ranges(session, sides, request, filters, partial(local_hits, session, sides))
         else:
             hits, message = local_hits(session, sides, request.text, request.limit, filters)
             ranked = RankedHits(hits[: request.limit], message)

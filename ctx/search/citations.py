@@ -100,9 +100,9 @@ def _elsewhere(session: SearchSession, text: str, lines: Lines) -> CitedLines:
             session.overlaid(WORK_TREE)
         return cited(session.reader, find_blob(session.reader, lines.name), lines)
     except UnknownRevision:
-        from ctx.search.submodules import cited_below
+        from ctx.search.submodules import find_below
 
-        found = cited_below(session, text)
+        found = find_below(session, lambda inner: look_up(inner, text))
         if found is None:
             raise
         return found

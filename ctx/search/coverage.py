@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctx.git.revisions import HEAD
+from ctx.git.resolution import HEAD
 from ctx.git.unknown import FETCH_ALL
 from ctx.text.contents import MISSING
 from ctx.text.pluralize import pluralize, pluralize_with

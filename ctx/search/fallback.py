@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ctx.errors import GitFailed
 from ctx.git.repository import Repository
-from ctx.git.revisions import FALLBACK, Resolution
+from ctx.git.resolution import FALLBACK, Resolution
 from ctx.search.coverage import distance_in_words
 from ctx.storage.snapshots import Snapshots
 from ctx.types import Behind

@@ -57,6 +57,13 @@ class FileFilter(NamedTuple):
     content: str = ALL
 
 
+class Changed(NamedTuple):
+    """One of the two trees, and its chunks that are searched."""
+
+    view: View
+    chunks: Scope
+
+
 def filter_of(repository: Repository, request: Request) -> FileFilter:
     """Return the restrictions of a request on the files."""
     return FileFilter(repository, request.paths, request.languages, request.content)

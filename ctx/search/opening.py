@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from ctx.errors import CtxError, Damaged, NothingCommitted, UsageError
-from ctx.git.revisions import BRANCH, CONFIG, HEAD, REVISION, Resolution, resolve_head
+from ctx.git.resolution import BRANCH, CONFIG, HEAD, REVISION, Resolution
+from ctx.git.revisions import resolve_head
 from ctx.search.coverage import coverage_of
-from ctx.text.contents import to_text
+from ctx.search.session import JoinedTrees, SearchSession, text_of
 from ctx.types import COMMITTED, STAGED, WORK_TREE, Answer, Behind, Hit, Uncommitted
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
-    from ctx.search.session import SearchSession
-    from ctx.search.submodules import Joined
     from ctx.storage.views.view import View
 
 
@@ -25,7 +24,7 @@ class AnswerReader:
     """Reader of the blobs of one answer, whatever is opened later. See `ctx.types.BlobReader`."""
 
     def __init__(
-        self, repository: Repository, state: WorkTree | None = None, joined: Joined | None = None
+        self, repository: Repository, state: WorkTree | None = None, joined: JoinedTrees | None = None
     ) -> None:
         """Initialize; `state` is the overlay on `repository`, `joined` holds the submodules."""
         self._repository = repository
@@ -43,15 +42,6 @@ class AnswerReader:
         return text_of(self.of(hit.path), hit)
 
 
-def text_of(repository: Repository, hit: Hit) -> str | None:
-    """Return the text of a hit, None if its blob is missing or damaged."""
-    try:
-        blob = repository.read_blob(bytes.fromhex(hit.blob))
-    except KeyError:
-        return None
-    return to_text(blob, hit.position.start, hit.position.end)
-
-
 class OpenedTree(NamedTuple):
     """A tree that can be searched: the empty answer about it, and the function that repairs its data.
 
@@ -62,7 +52,7 @@ class OpenedTree(NamedTuple):
     view: View
     about: Answer
     repair: Callable[[bool], object]
-    joined: Joined | None = None
+    joined: JoinedTrees | None = None
 
 
 class Repairable(Protocol):

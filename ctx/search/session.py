@@ -10,25 +10,46 @@ import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ctx.git.repository import Repository
-from ctx.git.revisions import BRANCH, REVISION, Resolution, resolve
+from ctx.git.resolution import BRANCH, REVISION, Resolution
+from ctx.git.revisions import resolve
 from ctx.search.overlay import UncommittedStates
 from ctx.session import Session, take_shared
-from ctx.text.contents import MISSING
+from ctx.text.contents import MISSING, to_text
 from ctx.types import Answer, Hit, RankedHits
 
 if TYPE_CHECKING:
     from ctx.git.worktree import WorkTree
     from ctx.indexing.indexer import Indexer
+    from ctx.indexing.reports import IndexReport
     from ctx.ranking.correction import RepositoryCorrection
     from ctx.ranking.tuning import Tuning
-    from ctx.reports import IndexReport
     from ctx.search.dependencies.edges import Dependencies
-    from ctx.search.opening import OpenedTree
-    from ctx.search.submodules import Joined
     from ctx.storage.views.view import View
+
+
+class JoinedTrees(Protocol):
+    """A tree and its submodules, searched together; implemented in `ctx.search.submodules`."""
+
+    def trees(self) -> list[tuple[SearchSession, View]]:
+        """Return the session and the view of each tree."""
+
+    def record(self, cluster: bytes, document: tuple[bytes, str]) -> bytes:
+        """Return the record of a document; the cluster may be in any store. Raises `Damaged`."""
+
+    def reader(self, path: str) -> Repository:
+        """Return the repository that reads the objects of the tree with a path."""
+
+    def in_words(self, answer: Answer) -> str | None:
+        """Return a message about the submodules that were not searched."""
+
+    def rest(self) -> None:
+        """End the git processes of the submodules; a later question starts them again."""
+
+    def close(self) -> None:
+        """Close the submodules' repositories."""
 
 
 class SearchSession(Session):
@@ -38,8 +59,8 @@ class SearchSession(Session):
         """Open the repository that contains `path`, or take an open one, which is closed with the index."""
         super().__init__(path, repository=repository)
         self.uncommitted = UncommittedStates(self.repository)
-        self._joined: Joined | None = None
-        self._joined_before: weakref.WeakSet[Joined] = weakref.WeakSet()
+        self._joined: JoinedTrees | None = None
+        self._joined_before: weakref.WeakSet[JoinedTrees] = weakref.WeakSet()
 
     def close(self) -> None:
         """Release the files, connections and processes of the repository, and the views kept in memory."""
@@ -138,13 +159,10 @@ class SearchSession(Session):
         """Reader of the objects of the last tree searched, including those of uncommitted files."""
         return self.uncommitted.reader
 
-    def join_submodules(self, opened: OpenedTree) -> OpenedTree:
-        """Return a tree with its submodules joined to it; they stay open while an answer reads them."""
-        from ctx.search.submodules import join
-
-        self._joined, opened = join(self, opened)
-        self._joined_before.add(self._joined)
-        return opened
+    def keep_submodules(self, joined: JoinedTrees) -> None:
+        """Keep the submodules of the last tree searched open while an answer reads them."""
+        self._joined = joined
+        self._joined_before.add(joined)
 
     def forget_submodules(self) -> None:
         """Release the submodules of the last tree searched; its answers can still be read."""
@@ -241,6 +259,13 @@ class SearchSession(Session):
         """Return the text of a hit of the last tree opened, None if its blob is missing or damaged."""
         if hit.reader is not None:
             return hit.text
-        from ctx.search.opening import text_of
-
         return text_of(self.reader if self._joined is None else self._joined.reader(hit.path), hit)
+
+
+def text_of(repository: Repository, hit: Hit) -> str | None:
+    """Return the text of a hit, None if its blob is missing or damaged."""
+    try:
+        blob = repository.read_blob(bytes.fromhex(hit.blob))
+    except KeyError:
+        return None
+    return to_text(blob, hit.position.start, hit.position.end)

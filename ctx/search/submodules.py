@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,17 +17,17 @@ from ctx.git import submodules as git
 from ctx.git.formats import DIRECTORY_MODE, SUBMODULE_MODE
 from ctx.git.path_rules import SUBMODULE, PathRules
 from ctx.git.repository import Repository
-from ctx.git.revisions import HEAD, Resolution
+from ctx.git.resolution import HEAD, Resolution
 from ctx.search.coverage import coverage_of, submodules_in_words
 from ctx.search.opening import AnswerReader, OpenedTree, open_resolved
+from ctx.search.session import SearchSession
 from ctx.types import LEFT_OUT, NO_COMMIT, NOT_HERE, WORK_TREE, Answer, CitedLines, Submodule
 
 if TYPE_CHECKING:
-    from ctx.search.session import SearchSession
     from ctx.storage.views.view import View
 
 PINNED = "submodule"
-"""The rule that chose the tree of a submodule, see ctx.git.revisions."""
+"""The rule that chose the tree of a submodule, see ctx.git.resolution."""
 
 
 class Part(NamedTuple):
@@ -95,8 +95,8 @@ def _close(homes: list[SearchSession]) -> None:
         home.close()
 
 
-def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree]:
-    """Join the submodules of an opened tree to it, recursively."""
+def join(session: SearchSession, opened: OpenedTree) -> OpenedTree:
+    """Join the submodules of an opened tree to it, recursively; the session keeps them open."""
     parts = [Part("", session, opened)]
     uncommitted = opened.about.uncommitted
     on_disk = uncommitted is not None and uncommitted.state == WORK_TREE
@@ -116,13 +116,14 @@ def join(session: SearchSession, opened: OpenedTree) -> tuple[Joined, OpenedTree
         skipped = {reason: count for reason, count in skipped.items() if count > 0}
         view = join_views(opened.asked.tree, views, skipped, session.indexer.builder)
     joined = Joined(parts)
+    session.keep_submodules(joined)
     about = replace(
         opened.about,
         coverage=coverage_of(view),
         submodules=tuple(reported),
         reader=AnswerReader(session.repository, joined=joined),
     )
-    return joined, opened._replace(view=view, about=about, repair=joined.repair, joined=joined)
+    return opened._replace(view=view, about=about, repair=joined.repair, joined=joined)
 
 
 def pinned_below(session: SearchSession, tree: bytes, prefix: str = "") -> Iterator[Below]:
@@ -137,10 +138,8 @@ def pinned_below(session: SearchSession, tree: bytes, prefix: str = "") -> Itera
             yield from pinned_below(below.inner, below.asked.tree, below.submodule.path + "/")
 
 
-def cited_below(session: SearchSession, citation: str) -> CitedLines | None:
-    """Return the lines that a citation names in a submodule of HEAD, or None."""
-    from ctx.search.citations import look_up
-
+def find_below(session: SearchSession, find: Callable[[SearchSession], CitedLines]) -> CitedLines | None:
+    """Return the lines that `find` finds in a submodule of HEAD, None if there are none."""
     try:
         tree = session.repository.resolve_tree(HEAD).tree
     except CtxError:
@@ -150,7 +149,7 @@ def cited_below(session: SearchSession, citation: str) -> CitedLines | None:
         if below.inner is not None:
             with below.inner:
                 try:
-                    found = look_up(below.inner, citation)
+                    found = find(below.inner)
                 except UnknownRevision:
                     continue
                 prefix = below.submodule.path + "/"
@@ -229,8 +228,6 @@ def _below(
 def _at(
     inside: SearchSession, repository: Repository, submodule: Submodule, commit: bytes, name: str, rule: str
 ) -> Below:
-    from ctx.search.session import SearchSession
-
     try:
         tree = repository.resolve_tree(commit.hex()).tree
         inner = SearchSession(repository=repository)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgpack
 
 from ctx.errors import BlobsMissing, CtxError, Damaged, RemoteFailed
-from ctx.reports import INDEXING_IN_PROGRESS
+from ctx.indexing.reports import INDEXING_IN_PROGRESS
 from ctx.share import layout
 from ctx.share.layers import Layer, layers_of
 from ctx.share.layout import Published

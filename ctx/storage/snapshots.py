@@ -24,7 +24,7 @@ from ctx.storage.store import Store, unusable
 
 if TYPE_CHECKING:
     from ctx.git.repository import Repository
-    from ctx.git.revisions import Resolution
+    from ctx.git.resolution import Resolution
 
 T = TypeVar("T")
 

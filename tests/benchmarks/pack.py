@@ -31,7 +31,7 @@ from repomap import File, names_in, repository_map
 from systems import clone
 
 import ctx
-from ctx.git.revisions import REVISION, Resolution
+from ctx.git.resolution import REVISION, Resolution
 from ctx.index import Index
 from ctx.pack.making import pack_of, rank
 from ctx.pack.outline import Item, Outline, outline

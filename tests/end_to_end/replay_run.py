@@ -24,7 +24,7 @@ from ways import plain
 
 import ctx
 from ctx.errors import CtxError
-from ctx.git.revisions import HEAD
+from ctx.git.resolution import HEAD
 from ctx.index import Index
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect

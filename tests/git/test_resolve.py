@@ -10,7 +10,8 @@ from repositories import Repo
 
 from ctx.errors import CtxError, NothingCommitted, UnknownRevision, UsageError
 from ctx.git.repository import open_repository
-from ctx.git.revisions import BRANCH, CONFIG, DEFAULT_BRANCH, HEAD, LATEST_SNAPSHOT, REVISION, resolve
+from ctx.git.resolution import BRANCH, CONFIG, DEFAULT_BRANCH, HEAD, LATEST_SNAPSHOT, REVISION
+from ctx.git.revisions import resolve
 
 ORPHAN = ("checkout", "-q", "--orphan", "unborn")
 DETACH = ("checkout", "-q", "--detach", "main~1")

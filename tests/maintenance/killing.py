@@ -24,10 +24,10 @@ from pathlib import Path
 import ctx
 from ctx.git.location import locate
 from ctx.indexing.lock import IndexLock
+from ctx.indexing.reports import ALREADY_INDEXED
 from ctx.maintenance.background.run import run_one_at_a_time
 from ctx.maintenance.fsck import check
 from ctx.maintenance.gc import collect
-from ctx.reports import ALREADY_INDEXED
 from ctx.storage.store import Store
 
 QUERIES = ("renew the session of a user", "parse_header_3")

@@ -22,8 +22,8 @@ from ways import ask, finish, payloads, program, start, store
 import ctx
 from ctx.indexing import workers
 from ctx.indexing.lock import IndexLock, TreeLock
+from ctx.indexing.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 from ctx.maintenance.removal import remove_tree
-from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 from ctx.storage.store import Store
 
 FEW = (QUERIES[0], QUERIES[2])

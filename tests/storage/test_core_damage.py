@@ -15,7 +15,7 @@ from ways import ask, program
 
 import ctx
 from ctx.errors import StoreUnusable
-from ctx.reports import ALREADY_INDEXED
+from ctx.indexing.reports import ALREADY_INDEXED
 
 FEW = (QUERIES[0], QUERIES[2])
 FILTERS = ((), ("src",))

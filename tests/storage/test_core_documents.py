@@ -11,7 +11,7 @@ from repositories import Repo
 from ways import ask, payloads, program, store
 
 import ctx
-from ctx.reports import IndexReport
+from ctx.indexing.reports import IndexReport
 from ctx.storage.document_index import AREA, DocumentIndex
 
 QUERY = ("where is the session renewed",)

@@ -13,7 +13,7 @@ from repositories import Repo
 from ways import ask, payloads, program, store
 
 import ctx
-from ctx.reports import ALREADY_INDEXED, IndexReport
+from ctx.indexing.reports import ALREADY_INDEXED, IndexReport
 
 FEW = (QUERIES[0], QUERIES[2], QUERIES[5])
 FILTERS = ((), ("src",), ("*.py", ":!tests"))

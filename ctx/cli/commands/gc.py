@@ -50,11 +50,10 @@ def command(
     from ctx.maintenance import due, gc
 
     with ctx.open(".") as index:
-        report = (
-            due.collect_if_due(index.session)
-            if auto
-            else gc.collect(index.session, grace, dry_run=dry_run, drop=drop_descriptor)
-        )
+        if auto:
+            report = gc.collect_unless_busy(index.session) if due.is_due(index.session) else None
+        else:
+            report = gc.collect(index.session, grace, dry_run=dry_run, drop=drop_descriptor)
     if report is None:
         return Result({"type": "gc_result", "skipped": "NOT_DUE"}, [])
     return Result({"type": "gc_result", **fields(report)}, [] if silent else lines(report))

@@ -10,7 +10,7 @@ from ctx.cli.commands import options
 from ctx.cli.commands.answer_output import submodule_object
 from ctx.cli.commands.printing import plain, print_json
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
-from ctx.reports import ALREADY_INDEXED, IndexReport
+from ctx.indexing.reports import ALREADY_INDEXED, IndexReport
 from ctx.search.coverage import submodules_in_words
 from ctx.search.submodules import pinned_below
 from ctx.text.escaping import escape_control

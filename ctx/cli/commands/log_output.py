@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ctx.cli.commands.printing import Result, fields_of
+from ctx.indexing.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 from ctx.maintenance import local_log
 from ctx.maintenance.background import log
 from ctx.maintenance.background.run_lock import current_run
-from ctx.reports import ALREADY_INDEXED, INDEXING_IN_PROGRESS
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import format_time
 

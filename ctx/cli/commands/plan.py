@@ -11,7 +11,7 @@ from ctx.cli.commands.printing import Result, fields_of, revision_fields
 from ctx.text.pluralize import pluralize_with
 
 if TYPE_CHECKING:
-    from ctx.reports import IndexPlan
+    from ctx.types import IndexPlan
 
 
 @click.command

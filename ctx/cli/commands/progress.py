@@ -15,7 +15,8 @@ from ctx.text.pluralize import pluralize
 
 if TYPE_CHECKING:
     from ctx.index import Index
-    from ctx.reports import IndexPlan, IndexReport, Progress
+    from ctx.indexing.reports import IndexReport
+    from ctx.types import IndexPlan, Progress
 
 NOTICEABLE = 1.0
 """Seconds of work from which indexing is announced."""

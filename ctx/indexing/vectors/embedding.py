@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ctx.indexing.reports import EmbeddingReport
 from ctx.indexing.vectors.cluster_map import Pair
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.centre import Reference, centred
 from ctx.models.document_text import text_hash, texts_of
 from ctx.models.embedder import EmbeddingService, tokens_of
 from ctx.models.precision import encode_vectors
-from ctx.reports import EmbeddingReport, Progress
 from ctx.storage.clusters import Document, StoredCluster, encode_cluster
 from ctx.storage.records import decode_record
+from ctx.types import Progress
 
 if TYPE_CHECKING:
     from ctx.models.embedding_model import EmbeddingModel

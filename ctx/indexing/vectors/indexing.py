@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import Damaged, ServiceFailed
 from ctx.indexing.lock import lock_file, open_lock
+from ctx.indexing.reports import EmbeddingReport
 from ctx.indexing.vectors.cluster_map import ClusterMap, Pair
 from ctx.indexing.vectors.embedding import Embedding, Vectors
 from ctx.indexing.vectors.reuse import KnownVectors
 from ctx.models.document_text import text_hash, texts_of
 from ctx.models.embedding_model import EmbeddingModel
 from ctx.models.model_files import TRUNCATED_TEXTS
-from ctx.reports import EmbeddingReport, Progress
 from ctx.session import take_shared
 from ctx.storage.partition import Node
 from ctx.storage.snapshots import NodeRecord
 from ctx.storage.store import Store
+from ctx.types import Progress
 
 if TYPE_CHECKING:
     from ctx.models.http import TimeBudget

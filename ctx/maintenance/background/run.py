@@ -13,11 +13,11 @@ from ctx.errors import CtxError, StoreUnusable
 from ctx.git.heads import Head, heads
 from ctx.git.location import Location, locate
 from ctx.git.repository import Repository
+from ctx.indexing.reports import INDEXING_IN_PROGRESS
 from ctx.maintenance.background import log
 from ctx.maintenance.background.detach import clear_git_variables, detach, use_repository
 from ctx.maintenance.background.run_lock import RunLock
-from ctx.maintenance.due import collect_if_due
-from ctx.reports import INDEXING_IN_PROGRESS
+from ctx.maintenance.due import is_due
 from ctx.storage.store import Store
 
 WAITS = 600.0
@@ -126,7 +126,10 @@ def cover_heads(
                     report.reused_chunks,
                 )
             tried.add(head.commit)
-        collect_if_due(index)
+        if is_due(index):
+            from ctx.maintenance.gc import collect_unless_busy
+
+            collect_unless_busy(index)
 
 
 def next_head(location: Location, tried: set[bytes]) -> Head | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ctx.errors import CtxError, GitFailed, UsageError
-from ctx.git.revisions import Resolution
+from ctx.git.resolution import Resolution
 from ctx.ranking.correction import fit_path, why_unread
 from ctx.ranking.file_history import FEATURES, CommitHistory
 from ctx.ranking.tuning import PLAIN

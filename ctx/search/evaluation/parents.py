@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ctx.git.revisions import REVISION, Resolution
+from ctx.git.resolution import REVISION, Resolution
 from ctx.indexing.indexer import Indexer
 from ctx.search.session import SearchSession
 from ctx.storage.views.catalog import Catalog, Tips

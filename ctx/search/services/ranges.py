@@ -6,7 +6,7 @@ ranking gives another list, and both are fused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,8 +15,7 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.fusion import fuse_hits, identity_of
 from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
-from ctx.search.changes import Changed, local_hits
-from ctx.search.hits import FileFilter, Mask, search_view
+from ctx.search.hits import Changed, FileFilter, Mask, search_view
 from ctx.search.services.choosing import Part, Searched
 from ctx.search.services.searching import POOL, Find, ServiceSearch
 from ctx.types import Hit, ModelOptions, RankedHits, Request, by_score
@@ -30,12 +29,16 @@ def search_ranges(
     sides: Sequence[Changed],
     request: Request,
     filters: FileFilter,
+    rank_locally: Callable[[str, int, FileFilter], tuple[list[Hit], str | None]],
 ) -> RankedHits:
-    """Return the hits. Only chunks that differ are embedded."""
+    """Return the hits. Only chunks that differ are embedded.
+
+    `rank_locally` returns the hits for a text by the local ranking, up to a limit, and a message.
+    """
 
     def retrieve(text: str, most: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
         count = most if finds is None else max(most, POOL)
-        local, message = local_hits(session, sides, text, count, filters)
+        local, message = rank_locally(text, count, filters)
         if finds is None:
             return local[:most], message
         near, has_words = _near(session, sides, finds, text, count, filters)
