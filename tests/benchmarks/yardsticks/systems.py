@@ -48,14 +48,14 @@ class Ours:
         self.parents = Parents(index.session)
         self._text_of = texts_of_rows(self.parents.records, index.session.text)
 
-    def search_view(
+    def search(
         self,
         view: View,
         queries: Sequence[str],
         pathspecs: Sequence[str] = (),
         tuning: Tuning = PLAIN,
     ) -> list[Results]:
-        """The results of each query in the tree of a view."""
+        """Return the results of each query in the tree of a view."""
         filters = FileFilter(self._repository, pathspecs)
         tuning = tuning._replace(text_of=self._text_of)
         return [self._shown(view, query, filters, tuning) for query in queries]
@@ -99,8 +99,8 @@ class Semble:
         self._process.wait()
         self._folder.cleanup()
 
-    def search_view(self, folder: Path, queries: Sequence[str]) -> list[Results]:
-        """The results of each query in the files of a folder."""
+    def search(self, folder: Path, queries: Sequence[str]) -> list[Results]:
+        """Return the results of each query in the files of a folder."""
         return [
             [[[path], first, last, tokens(text)] for path, first, last, text in results]
             for results in self.ask(folder, queries)
