@@ -91,13 +91,24 @@ def run(
 
     `variables` and `online` are those of `environment`.
     """
+    return execute(command(directory, arguments), environment(variables, online=online), stdin)
+
+
+def execute(
+    words: Sequence[str | bytes],
+    environment: Mapping[str, str],
+    stdin: bytes | None = None,
+    directory: str | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a git command line to its end, in `directory` if given. Raises CtxError without git."""
     try:
         return subprocess.run(
-            command(directory, arguments),
+            words,
+            cwd=directory,
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
-            env=environment(variables, online=online),
+            env=environment,
         )
     except FileNotFoundError:
         raise no_git() from None
@@ -157,6 +168,23 @@ def end(running: subprocess.Popen[bytes]) -> None:
             with suppress(BrokenPipeError):  # input buffered for an exited git
                 stream.close()
     running.wait()
+
+
+@contextmanager
+def piped(
+    words: Sequence[str | bytes], environment: Mapping[str, str], failure: Exception
+) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Start a git command line, yield its stdin and stdout, and wait for it; raise `failure` if it fails."""
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        # A broken pipe means that git exited; it has printed the reason.
+        with suppress(BrokenPipeError):
+            yield running.stdin, running.stdout
+        with suppress(BrokenPipeError):
+            running.stdin.close()
+    if running.returncode:
+        raise failure
 
 
 @contextmanager

@@ -138,11 +138,6 @@ def open_resolved(
         uncommitted = Uncommitted(
             changed=changed.changed, left_out=changed.left_out, state=overlay or WORK_TREE
         )
-    uncommitted = None
-    if changed is not None:
-        uncommitted = Uncommitted(
-            changed=changed.changed, left_out=changed.left_out, state=overlay or WORK_TREE
-        )
     about = Answer(
         hits=[],
         revision=asked.revision,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from hashlib import blake2b
 from typing import IO, NamedTuple
 
@@ -120,17 +120,8 @@ class ShareGit:
         variables: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run git and return its result, whatever its status. Without `network` no remote can be used."""
-        try:
-            return subprocess.run(
-                ["git", f"--git-dir={self._path}", *arguments],
-                cwd=_directory(self._repository),
-                input=stdin,
-                stdin=subprocess.DEVNULL if stdin is None else None,
-                capture_output=True,
-                env=self._environment(network) | dict(variables or {}),
-            )
-        except FileNotFoundError:
-            raise process.no_git() from None
+        environment = self._environment(network) | dict(variables or {})
+        return process.execute(self._words(arguments), environment, stdin, _directory(self._repository))
 
     def output(
         self, *arguments: str, stdin: bytes | None = None, variables: Mapping[str, str] | None = None
@@ -141,22 +132,13 @@ class ShareGit:
             raise Unsound(f"git failed in {self._path} ({process.error_message(done)})")
         return done.stdout
 
-    @contextmanager
-    def started(self, *arguments: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """Start git and yield its stdin and stdout; wait for it at the end. Raises `Unsound` if it failed."""
-        words = ["git", f"--git-dir={self._path}", *arguments]
-        with subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment(False)
-        ) as git:
-            assert git.stdin is not None
-            assert git.stdout is not None
-            # A broken pipe means that git exited; it has printed the reason.
-            with suppress(BrokenPipeError):
-                yield git.stdin, git.stdout
-            with suppress(BrokenPipeError):
-                git.stdin.close()
-        if git.returncode:
-            raise Unsound(f"git failed in {self._path}")
+    def started(self, *arguments: str) -> AbstractContextManager[tuple[IO[bytes], IO[bytes]]]:
+        """Start git, with its stdin and stdout; wait for it at the end. Raises `Unsound` if it failed."""
+        failure = Unsound(f"git failed in {self._path}")
+        return process.piped(self._words(arguments), self._environment(False), failure)
+
+    def _words(self, arguments: Sequence[str]) -> list[str]:
+        return ["git", f"--git-dir={self._path}", *arguments]
 
     def _environment(self, network: bool) -> dict[str, str]:
         """Return the environment for git, without variables that refer to the user's repository."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ctx
 from ctx.agents.mcp import tools
@@ -20,9 +20,6 @@ from ctx.agents.mcp.replies import Reply
 from ctx.errors import CtxError, NotARepository
 from ctx.git.repository import Repository, open_repository
 from ctx.index import Index
-
-if TYPE_CHECKING:
-    pass
 
 _CALLS = 200
 """Number of calls after which the index is reopened."""
