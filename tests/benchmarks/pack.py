@@ -188,7 +188,7 @@ def packs(trees: Trees, view: View, text: str, wanted: list[Target]) -> dict[str
         for file in made.pack.files:
             for excerpt in file.excerpts:
                 for first, last in excerpt.ranges:
-                    shown[os.fsdecode(file.path)].update(range(first, last + 1))
+                    shown[file.path].update(range(first, last + 1))
         assert made.pack.tokens <= budget
         found[str(budget)] = {**grade(wanted, shown), "tokens": made.pack.tokens, "seconds": seconds}
     return found
@@ -198,22 +198,16 @@ def plain(
     trees: Trees, view: View, text: str, wanted: list[Target], count: Callable[[str], int]
 ) -> dict[str, Any]:
     """Search hits in order, each below its location, as many as fit."""
-    parts = [
-        (
-            os.fsdecode(hit.path),
-            hit.position,
-            count(f"{os.fsdecode(hit.path)}:{hit.position.start_line}\n{body}\n"),
-        )
-        for hit, body in _hits(trees, view, text)
-    ]
+    parts = [(hit, count(f"{hit.path}:{hit.lines[0]}\n{body}\n")) for hit, body in _hits(trees, view, text)]
     found = {}
     for budget in BUDGETS:
         used = 0
         shown: dict[str, set[int]] = defaultdict(set)
-        for path, position, tokens in parts:
+        for hit, tokens in parts:
             if used + tokens <= budget:
                 used += tokens
-                shown[path].update(range(position.start_line, position.end_line + 1))
+                first, last = hit.lines
+                shown[hit.path].update(range(first, last + 1))
         found[str(budget)] = grade(wanted, shown)
     return found
 
@@ -222,9 +216,7 @@ def whole_files(
     trees: Trees, view: View, text: str, wanted: list[Target], count: Callable[[str], int]
 ) -> dict[str, Any]:
     """Whole files in the order of the hits; the first one that does not fit is truncated and the last."""
-    order = list(
-        dict.fromkeys((os.fsdecode(hit.path), hit.blob, hit.language) for hit, _ in _hits(trees, view, text))
-    )
+    order = list(dict.fromkeys((hit.path, hit.blob, hit.language) for hit, _ in _hits(trees, view, text)))
     found = {}
     for budget in BUDGETS:
         used = 0
@@ -321,7 +313,7 @@ def main() -> int:
     parser.add_argument("--commits", type=int, default=COMMITS)
     parser.add_argument("--report", type=Path)
     parser.add_argument("--speed", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.report:
         report(options.report)
         return 0

@@ -43,13 +43,12 @@ def targets(annotation: dict[str, Any]) -> list[Target]:
 
 def matches(hit: Hit, target: Target) -> bool:
     """Return True if a result shows a target."""
-    paths = [os.fsdecode(path) for path in (hit.path, *hit.also_at)]
-    if not any(path == target.path or path.endswith("/" + target.path) for path in paths):
+    if not any(("/" + path).endswith("/" + target.path) for path in (hit.path, *hit.also_at)):
         return False
     if target.first is None:
         return True
     last = target.last if target.last is not None else target.first
-    return hit.position.start_line <= last and hit.position.end_line >= target.first
+    return hit.lines[0] <= last and hit.lines[1] >= target.first
 
 
 def ndcg(hits: list[Hit], wanted: list[Target]) -> float:
@@ -87,10 +86,7 @@ def main(arguments: list[str]) -> int:
                     print("   want", [target.path for target in targets(annotation)])
                     print(
                         "   got ",
-                        [
-                            f"{os.fsdecode(hit.path)}:{hit.position.start_line} {hit.symbol}"
-                            for hit in answer.hits[:4]
-                        ],
+                        [f"{hit.path}:{hit.lines[0]} {hit.symbol}" for hit in answer.hits[:4]],
                     )
     for key, values in sorted(scores.items()):
         print(f"{sum(values) / len(values):.3f}  {len(values):4}  {key}")

@@ -25,8 +25,9 @@ from pathlib import Path
 from figures import PROGRAM, QUERIES, clone, git, stored
 
 import ctx
-from ctx.index import Index
 from ctx.indexing import documents
+from ctx.storage.clusters import Document
+from ctx.storage.views.segments import Key, SegmentPart
 from ctx.types import COMMITTED, NEW, Answer
 
 
@@ -46,7 +47,7 @@ def exact(*checkouts: str) -> None:
                                 index.search(query, revision=commit, limit=50),
                                 other.search(query, limit=50),
                             )
-                            wrong += shown(one, index) != shown(two, other)
+                            wrong += shown(one) != shown(two)
         print(
             f"{Path(checkout).name:20} 10 revisions, {len(QUERIES)} queries each: {wrong} answers differ",
             flush=True,
@@ -54,9 +55,9 @@ def exact(*checkouts: str) -> None:
     sys.exit(bool(wrong))
 
 
-def shown(answer: Answer, index: Index) -> object:
+def shown(answer: Answer) -> object:
     """The fields that must be equal: the tree, every field of every hit, and the text."""
-    return answer.tree, answer.coverage, [(tuple(hit), hit.text) for hit in answer.hits]
+    return answer.tree, answer.coverage, [(hit, hit.text) for hit in answer.hits]
 
 
 def merges(*checkouts: str) -> None:
@@ -170,15 +171,15 @@ def counted() -> Iterator[tuple[Counter[object], Counter[bytes]]]:
     texts: Counter[bytes] = Counter()
     cut, part = documents._chunked, documents.DocumentBuilder.part
 
-    def counting_cut(key: documents.Key, blob: bytes) -> documents.Source | str:
+    def counting_cut(key: Key, blob: bytes) -> documents.Source | str:
         blobs[key] += 1
         return cut(key, blob)
 
     def counting_part(
         self: documents.DocumentBuilder,
         sources: Sequence[documents.Source],
-        stored: Mapping[documents.Key, documents.Document] | None = None,
-    ) -> documents.SegmentPart:
+        stored: Mapping[Key, Document] | None = None,
+    ) -> SegmentPart:
         if stored is None:
             for source in sources:
                 for text in documents._embedded_texts(source):
@@ -212,8 +213,10 @@ def ranges(*checkouts: str) -> None:
             )
             with ctx.open(folder) as index:
                 taken = []
-                for options in ({"overlay": COMMITTED}, {"within": "base...HEAD"}):
-                    ask = partial(index.search, QUERIES[0], **options)
+                for ask in (
+                    partial(index.search, QUERIES[0], overlay=COMMITTED),
+                    partial(index.search, QUERIES[0], within="base...HEAD"),
+                ):
                     ask()
                     taken.append(min(once(ask) for _ in range(15)))
             print(

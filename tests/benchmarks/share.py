@@ -77,7 +77,9 @@ def fast_import(place: Path, remote: Path) -> tuple[int, Cost]:
         at = start + size + 1
         stream += b"M 100644 inline %s\ndata %d\n" % (path.encode(), size) + contents[start:at]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=place, input=bytes(stream), check=True)
+    # Without the limit, git stores fewer than a hundred objects as loose files.
+    command = ["git", "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"]
+    subprocess.run(command, cwd=place, input=bytes(stream), check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     size = sum(file.stat().st_size for file in (place / "objects/pack").glob("*.pack"))

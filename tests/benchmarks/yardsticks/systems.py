@@ -63,11 +63,10 @@ class Ours:
     def _shown(self, view: View, query: str, filters: FileFilter, tuning: Tuning) -> Results:
         hits, _ = search_view(view, self.parents.records(view), query, LIMIT, filters, tuning=tuning)
         found: Results = []
-        blobs = self._repository.read_blobs([hit.blob for hit in hits])
+        blobs = self._repository.read_blobs([bytes.fromhex(hit.blob) for hit in hits])
         for hit, blob in zip(hits, blobs, strict=True):
             text = "" if blob is None else to_text(blob, hit.position.start, hit.position.end)
-            paths = [os.fsdecode(path) for path in (hit.path, *hit.also_at)]
-            found.append([paths, hit.position.start_line, hit.position.end_line, tokens(text)])
+            found.append([[hit.path, *hit.also_at], *hit.lines, tokens(text)])
         return found
 
 
@@ -138,13 +137,13 @@ def checkout(folder: Path, revision: str) -> None:
 
     A clone may lack large files, which are not indexed.
     """
-    command = ["git", "-C", folder, "-c", "advice.detachedHead=false", "checkout", "-q", "-f", revision, "--"]
-    if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+    command = ["git", "-c", "advice.detachedHead=false", "checkout", "-q", "-f", revision, "--"]
+    if subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL).returncode:
         patterns = "".join(f"!/{path}\n" for path in _missing(folder, revision))
         subprocess.run(["git", "-C", folder, "config", "core.sparseCheckout", "true"], check=True)
         (folder / ".git" / "info").mkdir(exist_ok=True)
         (folder / ".git" / "info" / "sparse-checkout").write_text("/*\n" + patterns)
-        subprocess.run(command, check=True)
+        subprocess.run(command, cwd=folder, check=True)
 
 
 def _missing(folder: Path, revision: str) -> list[str]:

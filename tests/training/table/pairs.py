@@ -27,6 +27,7 @@ from sources import Piece, pieces
 from ctx.chunking.languages import content_class, language_of
 from ctx.storage.views import paths
 from ctx.text.query import tokens, words_of
+from ctx.text.subjects import query_of
 
 SEED = 4
 CAPS = {
@@ -199,7 +200,7 @@ def of_commits(repository: Path, revision: str, first: int, chance: random.Rando
     """Commit subjects, and the changed chunks after the commit."""
     subjects: dict[str, str] = {}
     for commit in history.commits(repository, revision, _MOST_COMMITS):
-        text = history.query_of(commit.subject)
+        text = query_of(commit.subject)
         code = [
             path
             for path in commit.paths

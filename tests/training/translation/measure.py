@@ -16,7 +16,7 @@ from pathlib import Path
 import ctx
 import ctx.ranking.query
 
-render = ctx.ranking.query.render
+translate = ctx.ranking.query.translate
 
 
 def reciprocal(index: ctx.Index, question: str, wanted: set[str]) -> float:
@@ -38,14 +38,14 @@ def main() -> None:
         project, language, question, files, english = line.split(" | ")
         wanted = set(files.split(", "))
         with ctx.open(checkouts / project) as index:
-            ctx.ranking.query.render = render
+            ctx.ranking.query.translate = translate
             now, ceiling = (reciprocal(index, text, wanted) for text in (question, english))
-            ctx.ranking.query.render = lambda text: None
+            ctx.ranking.query.translate = lambda text: None
             before = reciprocal(index, question, wanted)
         found[language].append((before, now, ceiling))
         found["all"].append((before, now, ceiling))
         if "-v" in sys.argv:
-            print(f"{before:.2f} {now:.2f} {ceiling:.2f}  {project}: {question} => {render(question)}")
+            print(f"{before:.2f} {now:.2f} {ceiling:.2f}  {project}: {question} => {translate(question)}")
     print("language  without  with  English")
     for language, values in found.items():
         means = [sum(column) / len(values) for column in zip(*values, strict=True)]
