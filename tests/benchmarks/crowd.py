@@ -79,9 +79,9 @@ def crowd(given: argparse.Namespace, scratch: Path) -> None:
         walk.main.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
         started = time.monotonic()
         running = []
-        for process in range(given.processes):
-            place = walk.places[process % WORK_TREES]
-            task = TASKS[process // WORK_TREES % len(TASKS)]
+        for each in range(given.processes):
+            place = walk.places[each % WORK_TREES]
+            task = TASKS[each // WORK_TREES % len(TASKS)]
             if task[0] == "search":
                 task = (*task, "--json-output", "--no-content", "-n", "30")
             running.append((place, task, start(place.path, task)))

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import numpy.typing as npt
 from usearch.index import MetricKind, search
 
 
@@ -28,11 +29,11 @@ def main() -> int:
         bits = np.random.default_rng(0).integers(0, 1 << 63, size=(rows, 2), dtype=np.uint64)
         octets = bits.view(np.uint8).reshape(rows, 16)
 
-        def by_numpy(bits: np.ndarray = bits) -> np.ndarray:
+        def by_numpy(bits: npt.NDArray[np.uint64] = bits) -> object:
             differing = np.bitwise_count(bits ^ bits[5])
             return differing[:, 0] + differing[:, 1]
 
-        def by_usearch(octets: np.ndarray = octets) -> object:
+        def by_usearch(octets: npt.NDArray[np.uint8] = octets) -> object:
             return search(octets, octets[5:6], 100, MetricKind.Hamming, exact=True, threads=1)
 
         print(

@@ -15,6 +15,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,15 @@ def commits(checkout: str) -> None:
         def ask(query: str) -> Any:
             return index.history(query, CommitFilters(), limit=10)
 
-        wall, used, first = timed(lambda: ask(QUERIES[0]))
+        wall, used, first = timed(partial(ask, QUERIES[0]))
         number = first.coverage.commits
         answers, own = [], []
         for query in QUERIES * 5:
             before = time.process_time()
-            answers.append(timed(lambda query=query: ask(query))[0])
+            answers.append(timed(partial(ask, query))[0])
             own.append(time.process_time() - before)
         git(folder, "commit", "-q", "--allow-empty", "-m", "one more")
-        again = timed(lambda: ask(QUERIES[0]))[0]
+        again = timed(partial(ask, QUERIES[0]))[0]
         size = sum(path.stat().st_size for path in (folder / ".git/ctx/history").rglob("*") if path.is_file())
         print(
             f"{Path(checkout).name:20} {number:,} commits indexed in {wall:.1f} s, {used:.1f} s of processor "

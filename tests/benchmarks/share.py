@@ -76,14 +76,14 @@ def fast_import(place: Path, remote: Path) -> tuple[int, Cost]:
         size = int(head.split()[2])
         at = start + size + 1
         stream += b"M 100644 inline %s\ndata %d\n" % (path.encode(), size) + contents[start:at]
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     # Without the limit, git stores fewer than a hundred objects as loose files.
     command = ["git", "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"]
     subprocess.run(command, cwd=place, input=bytes(stream), check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     size = sum(file.stat().st_size for file in (place / "objects/pack").glob("*.pack"))
-    return size, Cost(time.monotonic() - start, cpu)
+    return size, Cost(time.monotonic() - started, cpu)
 
 
 def one_project(checkout: Path, work: Path) -> None:
@@ -117,7 +117,7 @@ def one_project(checkout: Path, work: Path) -> None:
     _, more = ctx(first, "push")
     print(f"one commit more: {packed(remote, REF, f'^{tip}') / 1e3:,.1f} kB; {more.wall:.1f} s")
     tip = git(remote, "rev-parse", REF)
-    for name, words in (("with", ("fetch",)), ("without", ()), ("with the words of", ("fetch",))):
+    for name, is_fetched in (("with", True), ("without", False), ("with the words of", True)):
         if name == "with the words of":
             report, pushing = ctx(first, "push", "--with-words")
             print(
@@ -128,7 +128,7 @@ def one_project(checkout: Path, work: Path) -> None:
         place, start = work / name.replace(" ", "-"), time.monotonic()
         subprocess.run(["git", "clone", "--quiet", "--branch", "main", str(remote), str(place)], check=True)
         cloned = time.monotonic() - start
-        costs = [ctx(place, *words)[1]] if words else []
+        costs = [ctx(place, "fetch")[1]] if is_fetched else []
         costs.append(ctx(place, "search", "where is the configuration read", "-n", "3")[1])
         print(
             f"from clone to first answer {name} the shared index: clone {cloned:.1f} s, then "

@@ -18,7 +18,7 @@ import math
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -120,7 +120,7 @@ class Grep:
 
     def _ranked(self, words: list[str]) -> list[str]:
         having = {word: {path for path, text in self._lower.items() if word in text} for word in words}
-        score: Counter[str] = Counter()
+        score: dict[str, float] = defaultdict(float)
         for paths in having.values():
             for path in paths:
                 score[path] += math.log(1 + len(self._lower) / len(paths))

@@ -125,7 +125,7 @@ def judge(source: bytes, root: Node, language: str, end: int, start: int) -> Ver
     comment = None if last is None else next((one for one in _lineage(last) if one.type in COMMENTS), None)
     if (
         comment is not None
-        and source[end:start].count(b"\n") < 2 - comment.text.endswith(b"\n")
+        and source[end:start].count(b"\n") < 2 - (source[comment.end_byte - 1 : comment.end_byte] == b"\n")
         and not source[source.rfind(b"\n", 0, comment.start_byte) + 1 : comment.start_byte].strip()
         and _leaf_is_code(first)
     ):

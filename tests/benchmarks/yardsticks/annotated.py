@@ -29,7 +29,7 @@ def targets(annotation: dict[str, Any], view: View) -> list[Target]:
     """The relevant and the secondary locations of a query, by the paths of the tree."""
     found = []
     for item in [*annotation["relevant"], *annotation.get("secondary", [])]:
-        place = {"path": item} if isinstance(item, str) else item
+        place: dict[str, Any] = {"path": item} if isinstance(item, str) else item
         wanted = os.fsencode(place["path"])
         whole = next((path for path in view.paths if path == wanted or path.endswith(b"/" + wanted)), wanted)
         first = place.get("start_line")

@@ -15,6 +15,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -139,8 +140,8 @@ def _ndcg(values: Floats, found: Any) -> Floats:
     return np.array(graded)
 
 
-def grade(folder: Path, table: StaticEmbedding) -> dict[str, dict[str, list[float]]]:
-    """Means by set, category and way of scoring."""
+def grade(folder: Path, table: StaticEmbedding) -> dict[str, dict[str, float]]:
+    """Means by set, category and way of scoring, with the number of queries."""
     graded: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for path in sorted(folder.glob("*.npz")):
         with np.load(path) as found:
@@ -172,7 +173,7 @@ def main(arguments: list[str]) -> int:
             checkouts / name,
             "HEAD",
             f"{root}/" if root else "",
-            lambda listed, asked=asked: annotated(asked, listed),
+            partial(annotated, asked),
         )
         np.savez(folder / f"dev-{name}.npz", **found)
     listed = json.loads(Path(__file__).parents[1].joinpath("ranking", "repositories.json").read_text())

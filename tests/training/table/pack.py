@@ -29,7 +29,8 @@ def translated(words: list[str], code: Floats, query: Floats) -> tuple[list[str]
     """Words of other languages with their rows as documents and as queries."""
     place = {word: row for row, word in enumerate(words)}
     added: list[str] = []
-    of_code, of_query = [], []
+    of_code: list[Floats] = []
+    of_query: list[Floats] = []
     for word, meant in sorted(translations().items()):
         rows = [place[english] for english in meant if english in place]
         if word in place or (meant and not rows):

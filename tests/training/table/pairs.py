@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from math import log
+from math import log, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,7 +154,7 @@ def of_tests(found: list[Piece]) -> list[Pair]:
             def shared(other: int, wanted: Counter[str] = wanted) -> float:
                 common = words[other] & wanted.keys()
                 value = sum(wanted[word] * log(len(found) / often[word]) for word in common)
-                return value / (20 + len(words[other])) ** 0.5
+                return value / sqrt(20 + len(words[other]))
 
             best = max(candidates, key=shared)
             if len(words[best] & set(asked)) >= 1:
@@ -200,14 +200,14 @@ def of_commits(repository: Path, revision: str, first: int, chance: random.Rando
     """Commit subjects, and the changed chunks after the commit."""
     subjects: dict[str, str] = {}
     for commit in history.commits(repository, revision, _MOST_COMMITS):
-        text = query_of(commit.subject)
+        query = query_of(commit.subject)
         code = [
             path
             for path in commit.paths
             if content_class(language_of(path.encode()), path.encode()) == "code"
         ]
-        if text is not None and 0 < len(code) <= 4:
-            subjects.setdefault(commit.id, text)
+        if query is not None and 0 < len(code) <= 4:
+            subjects.setdefault(commit.id, query)
     chosen = sorted(chance.sample(sorted(subjects), min(_MOST_DIFFS, len(subjects))))
     result = "".join(_diffs(repository, chosen[at : at + 100]) for at in range(0, len(chosen), 100))
     made = []
@@ -226,9 +226,9 @@ def of_commits(repository: Path, revision: str, first: int, chance: random.Rando
                 header, *lines = hunk.split("\n")
                 match = _HUNK.match(header)
                 lines = [line[1:] for line in lines if line[:1] in (" ", "+")]
-                code = "\n".join([match.group(1) if match else "", *lines])[:_LONGEST]
-                if len(code) > 2 * _SHORTEST_CODE:
-                    made.append(Pair("commit", subject, code, first + target))
+                text = "\n".join([match.group(1) if match else "", *lines])[:_LONGEST]
+                if len(text) > 2 * _SHORTEST_CODE:
+                    made.append(Pair("commit", subject, text, first + target))
     return made
 
 

@@ -56,10 +56,10 @@ def pieces(repository: Path, revision: str, chance: random.Random | None) -> lis
     if chance:
         chance.shuffle(chosen)
         kept = []
-        for entry in chosen:
-            if total + entry[4] <= MOST_BYTES:
-                kept.append(entry)
-                total += entry[4]
+        for file in chosen:
+            if total + file[4] <= MOST_BYTES:
+                kept.append(file)
+                total += file[4]
         kept.sort()
     found = []
     for (path, language, flags, _, _), blob in zip(

@@ -241,7 +241,8 @@ def train(pairs: Pairs, table: Floats, frequency: npt.NDArray[np.int64]) -> tupl
             code, code_length = _normalised(code_words @ (table * scale_code))
             target = pairs.target[chosen]
             same = (target[:, None] == target[None, :]) & ~np.eye(BATCH, dtype=bool)
-            bits = np.where(code >= 0, np.float32(1), np.float32(-1)) / np.float32(DIMENSIONS**0.5)
+            signs = np.where(code >= 0, np.float32(1), np.float32(-1)).astype(np.float32, copy=False)
+            bits = signs / np.float32(DIMENSIONS**0.5)
             loss, by_query, by_code = contrast(query, bits, same)
             if FLOAT_SHARE:
                 _, by_query_float, by_code_float = contrast(query, code, same)
