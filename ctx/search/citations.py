@@ -19,14 +19,12 @@ from ctx.git.unknown import FETCH_ALL
 from ctx.git.worktree import has_work_tree
 from ctx.indexing.tree_walk import MOST_ENTRIES
 from ctx.text.contents import BINARY, MAX_SIZE, content_skip, to_text
+from ctx.text.paths import SHORT
 from ctx.text.pluralize import pluralize
 from ctx.types import WORK_TREE, CitedLines
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
-
-SHORT = 12
-"""Digits of an id shown to users; shorter ids are accepted too."""
 
 _MOST_PATHS = 10_000
 """A file that a tree has at more paths than this is shown without them."""
@@ -44,11 +42,6 @@ class Lines(NamedTuple):
     name: str
     first: int | None
     last: int | None
-
-
-def citation(blob: str, first: int, last: int, digits: int | None = None) -> str:
-    """Return the citation of some lines, with `digits` digits of the id, all by default."""
-    return f"{blob[:digits]}:{first}-{last}"
 
 
 def read_citation(text: str) -> Lines | None:

@@ -1,4 +1,4 @@
-"""Formatting a path of the repository for display: relative to a directory, and quoted."""
+"""Formatting places for display: paths relative to a directory and quoted, and citations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from ctx.text.escaping import UNSAFE
 
 _UNPRINTABLE = re.compile(rf'[\t"\\{UNSAFE}]')
 _SHORT_ESCAPES = dict(zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\', strict=True))
+
+SHORT = 12
+"""Digits of an id shown to users; shorter ids are accepted too."""
+
+
+def citation(blob: str, first: int, last: int, digits: int | None = None) -> str:
+    """Return the citation of some lines, with `digits` digits of the id, all by default."""
+    return f"{blob[:digits]}:{first}-{last}"
 
 
 def relative_path(path: str, prefix: bytes) -> str:

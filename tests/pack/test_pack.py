@@ -17,8 +17,8 @@ from ctx.pack.making import rank, selection_for
 from ctx.pack.manifest import manifest
 from ctx.pack.sources import Sources
 from ctx.pack.types import BELOW_LIMIT, FORMATS, NO_ROOM, SELECTED, TOKEN_BUDGET, PackOptions
-from ctx.search.citations import citation
 from ctx.search.opening import open_tree
+from ctx.text.paths import citation
 from ctx.text.tokens import TOKENIZERS, counter
 
 GOLDEN = Path(__file__).parent / "golden"

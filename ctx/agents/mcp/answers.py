@@ -11,8 +11,8 @@ from ctx.agents.mcp.replies import Form, Reply, listed, numbered, revision_value
 from ctx.agents.mcp.tools import HISTORY_LIMIT, LIMIT, MAX_TOKENS
 from ctx.errors import UsageError
 from ctx.index import Index
-from ctx.search.citations import citation
 from ctx.text.escaping import display_line, escape_control
+from ctx.text.paths import citation
 from ctx.text.pluralize import pluralize
 from ctx.text.wording import format_date
 from ctx.types import Answer, Hit

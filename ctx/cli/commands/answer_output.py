@@ -15,9 +15,8 @@ from ctx.cli.commands.printing import (
     print_json,
     revision_fields,
 )
-from ctx.search.citations import citation
 from ctx.text.escaping import escape_control
-from ctx.text.paths import relative_path
+from ctx.text.paths import citation, relative_path
 from ctx.types import Answer, Hit, Submodule
 
 SCHEMA = 1

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ctx.cli.commands.printing import shown_path
 from ctx.cli.commands.snippet import numbered, shown_changes
-from ctx.search.citations import SHORT, citation
 from ctx.text.escaping import display_line, escape_control
+from ctx.text.paths import SHORT, citation
 from ctx.text.pluralize import pluralize, pluralize_with
 from ctx.text.wording import format_date
 from ctx.types import NEW, Answer, ChunkChange, Comparison, Evolution, Hit, Uncommitted

@@ -8,10 +8,10 @@ from ctx.cli.commands.answer_output import message_of, tree_fields
 from ctx.cli.commands.answer_text import closing_line
 from ctx.cli.commands.printing import fields_of, path_fields, print_json, print_lines, shown_path
 from ctx.ranking.query_terms import QueryTerm
-from ctx.search.citations import citation
 from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.types import Explanation, FileAnswer, FileHit
 from ctx.search.evidence.wording import described, explanation_in_words
+from ctx.text.paths import citation
 from ctx.types import Answer
 
 SCHEMA = 1

@@ -12,7 +12,6 @@ from ctx.cli.commands.printing import plain, print_json
 from ctx.cli.commands.progress import JsonLines, Reporter, reporter_for
 from ctx.indexing.reports import ALREADY_INDEXED, IndexReport
 from ctx.search.coverage import submodules_in_words
-from ctx.search.submodules import pinned_below
 from ctx.text.escaping import escape_control
 from ctx.text.paths import c_escape, quoted
 from ctx.text.pluralize import pluralize
@@ -101,6 +100,8 @@ def index_one(session: SearchSession, revision: str | None, branch: str | None, 
 
 def index_submodules(session: SearchSession, revision: str | None, branch: str | None, run: Run) -> None:
     """Index the submodules of a revision, and print a warning about missing ones."""
+    from ctx.search.submodules import pinned_below
+
     missing = []
     quiet = run._replace(reporter=Reporter())
     as_json = isinstance(run.reporter, JsonLines)

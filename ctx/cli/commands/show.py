@@ -45,7 +45,7 @@ def command(citations: tuple[str, ...], plain: bool, as_json: bool) -> int:
 
 def fields(cited: CitedLines) -> dict[str, object]:
     """Return cited lines as JSON fields."""
-    from ctx.search.citations import citation
+    from ctx.text.paths import citation
 
     return {
         "citation": citation(cited.blob, cited.first, cited.last),
@@ -59,7 +59,7 @@ def fields(cited: CitedLines) -> dict[str, object]:
 
 def lines(cited: CitedLines, prefix: bytes) -> Iterator[str]:
     """Yield the citation with the paths in HEAD, then the numbered lines."""
-    from ctx.search.citations import SHORT, citation
+    from ctx.text.paths import SHORT, citation
 
     places = [f"{shown_path(path, prefix)}:{cited.first}-{cited.last}" for path in cited.paths]
     yield "  ".join([citation(cited.blob, cited.first, cited.last, SHORT), *places])

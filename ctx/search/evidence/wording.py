@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from ctx.search.citations import SHORT, citation
 from ctx.search.dependencies.types import Edge
 from ctx.search.evidence.types import NOT_IN_TREE, SKIPPED, Explanation, FileHit
 from ctx.text.escaping import escape_control
-from ctx.text.paths import quoted, relative_path
+from ctx.text.paths import SHORT, citation, quoted, relative_path
 from ctx.text.pluralize import pluralize
 
 _MOST_LISTED = 8
