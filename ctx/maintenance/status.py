@@ -16,7 +16,7 @@ from ctx.indexing.tree_walk import TreeReader
 from ctx.maintenance.inventory import inventory
 from ctx.maintenance.pins import pins
 from ctx.models.model_files import TRUNCATED_TEXTS
-from ctx.models.previous import recalled
+from ctx.models.stored_settings import recalled
 from ctx.pack.store import PackStore
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.descriptor import Descriptor

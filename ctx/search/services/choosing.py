@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError, Damaged
 from ctx.indexing.vectors.indexing import VectorIndexer
+from ctx.models.embedding_model import previous_models
 from ctx.models.http import NoAnswer, TimeBudget
 from ctx.models.ledger import host_of
 from ctx.models.precision import is_absolute
-from ctx.models.previous import previous_models
 from ctx.ranking.vector_search import VectorSearch
 from ctx.search.hits import corpus_of
 from ctx.session import take_shared

@@ -1,27 +1,21 @@
-"""Previously configured model services with stored vectors, which serve queries while a new one is indexed.
+"""Settings of requests to model services, stored beside their vectors; no address and no key.
 
-The settings for queries to such a model are stored beside its vectors, but no address and no key: requests
-are sent only to configured addresses at which it has answered before.
+A previously configured model can answer queries with them while a new one is indexed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ctx.errors import Damaged, Decoding, StoreUnusable, UsageError
+from ctx.errors import Damaged, Decoding, StoreUnusable
 from ctx.models.model_files import MODEL
-from ctx.models.precision import check_form
-from ctx.models.presets import DIALECTS
-from ctx.models.settings import EmbedderSettings, former_addresses
+from ctx.models.settings import EmbedderSettings
 from ctx.storage.arrays import decode, encode
 from ctx.storage.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from ctx.models.embedding_model import EmbeddingModel, Models
-    from ctx.storage.store import Store
+from ctx.storage.store import Store
 
 _FORMAT = 1
 _TYPES: dict[str, type] = {
@@ -67,7 +61,7 @@ def stored_as(
     """
     if recalled(store, name(settings)) is not None:
         return settings
-    for descriptor in _by_age(store):
+    for descriptor in by_age(store):
         values = recalled(store, descriptor)
         other = settings if values is None else settings._replace(named=values["named"])
         # The descriptor includes everything that document vectors depend on.
@@ -76,38 +70,7 @@ def stored_as(
     return settings
 
 
-def previous_models(models: Models, now: EmbeddingModel) -> Iterator[tuple[EmbeddingModel, bool]]:
-    """Yield other models with stored vectors, the last written first, each with True if it is reachable.
-
-    It is if it has answered at a configured address; requests must not be sent to the others.
-    """
-    settings = now.settings
-    addresses = (settings.url, settings.query_url, *former_addresses(models.repository.settings))
-    for descriptor in _by_age(models.store):
-        model = _recalled_model(models, descriptor, settings)
-        if model is None or model.descriptor == now.descriptor:
-            continue
-        known = [one for one in addresses if model.has_answered(one)]
-        if known:
-            query_url = settings.query_url if settings.query_url in known else known[0]
-            model = models.of(model.settings._replace(url=known[0], query_url=query_url))
-        yield model, bool(known)
-
-
-def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> EmbeddingModel | None:
-    """Return the model of a descriptor, None unless its stored settings match and its reference is stored."""
-    values = recalled(models.store, descriptor)
-    if values is None or values["dialect"] not in DIALECTS:
-        return None
-    try:
-        check_form(values["dimensions"], values["precision"])
-    except UsageError:
-        return None
-    model = models.of(now._replace(price=0.0, **values))
-    return model if str(model.descriptor) == descriptor and model.reference is not None else None
-
-
-def _by_age(store: Store) -> list[str]:
+def by_age(store: Store) -> list[str]:
     """Return the descriptors of all models, the most recently written first."""
     views = os.path.join(store.path, "views")
     found: list[tuple[float, str]] = []
