@@ -190,6 +190,24 @@ def test_everything_damaged_at_once(copy: Path) -> None:
     assert (after.status, after.out, after.err) == (0, before.out, "")
 
 
+@pytest.mark.parametrize("way", [empty, flip, rotate, delete], ids=lambda way: way.__name__)
+def test_related_code_is_found_in_damaged_clusters(
+    copy: Path, way: Callable[[Path, list[Path]], None]
+) -> None:
+    with ctx.open(copy) as index:
+        code = index.search(FEW[0]).hits[0].text
+        assert code is not None
+        before = index.related(None, code, limit=5).hits
+        changes = index.related_changes("HEAD~..HEAD")[1]
+    assert before
+    found = files(copy, "cluster")
+    for file in found[:1] if way is rotate else found:
+        way(file, found)
+    with ctx.open(copy) as index:
+        assert index.related(None, code, limit=5).hits == before
+        assert index.related_changes("HEAD~..HEAD")[1] == changes
+
+
 def test_directories_instead_of_files(copy: Path, expected: object) -> None:
     for kind in ("segment", "view"):
         for file in files(copy, kind):
