@@ -1,4 +1,4 @@
-"""The uncommitted states on top of HEAD in the trees that one index opens.
+"""The uncommitted states on top of HEAD in the trees that one session opens.
 
 The last state is kept between searches, an earlier one as long as an answer from it is.
 """

@@ -1,4 +1,4 @@
-"""An open index: a session with what makes its views, reads them and ranks their rows.
+"""A session for searches: it opens the views of trees, reads their rows and tunes the ranking.
 
 Functions of search and of the packages above it take one; `ctx.index.Index` has one.
 """
