@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 
 import pytest
 
@@ -46,32 +45,6 @@ def test_the_text_alone(git_ctx, project):
     )
     assert (run.status, run.err) == (0, "")
     assert run.json["task"] == TASK
-
-
-def test_copying(git_ctx, project, tmp_path):
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    program = tools / "xclip"
-    program.write_text(f"#!/bin/sh\ncat >'{tmp_path}/clipboard'\n")
-    program.chmod(0o755)
-    there = {"PATH": f"{tools}:{os.environ['PATH']}", "DISPLAY": ":0"}
-    run = git_ctx("pack", "--task", TASK, "--copy", "--stdout", cwd=project.path, env=there)
-    assert run.status == 0
-    assert (tmp_path / "clipboard").read_text() == run.text
-    program.write_text("#!/bin/sh\nexit 1\n")
-    run = git_ctx("pack", "--task", TASK, "--copy", cwd=project.path, env={**there, "WAYLAND_DISPLAY": ""})
-    assert (run.status, "no clipboard" in run.err) == (128, True)
-
-
-def test_without_a_clipboard_no_work_is_done(git_ctx, project, tmp_path):
-    only_git = tmp_path / "only"
-    only_git.mkdir()
-    (only_git / "git").symlink_to(shutil.which("git"))
-    bare = {"PATH": str(only_git), "DISPLAY": ":0"}
-    run = git_ctx("pack", "--task", TASK, "--copy", cwd=project.path, env=bare)
-    assert (run.status, "no clipboard" in run.err) == (128, True)
-    assert packs(project) == []
-    assert not (project.path / ".git/ctx").exists()
 
 
 def test_an_empty_list_names_the_command(git_ctx, project):

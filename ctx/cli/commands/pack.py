@@ -69,7 +69,6 @@ def choice(option: str, values: tuple[str, ...], text: str) -> options.Decorator
 )
 @choice("--format", FORMATS, "The format of the text")
 @click.option("--stdout", is_flag=True, help="Print the text.")
-@click.option("--copy", is_flag=True, help="Copy the text to the clipboard.")
 @click.option("--list", "listing", is_flag=True, help="List the stored packs, the newest first.")
 @click.option("--read", "name", metavar="PACK", help="Print the text of PACK.")
 @options.as_json
@@ -79,7 +78,6 @@ def command(
     update: str | None,
     error_log: str | None,
     stdout: bool,
-    copy: bool,
     listing: bool,
     name: str | None,
     as_json: bool,
@@ -100,10 +98,8 @@ def command(
         raise click.UsageError(
             "Give a task (--task), a pack to update (--update) or to read (--read), or --list."
         )
-    from ctx.cli.commands import clipboard, pack_output
+    from ctx.cli.commands import pack_output
 
-    if copy:
-        clipboard.require_clipboard()
     text = None if task is None else options.from_stdin(task)
     log = None if error_log is None else read_log(error_log)
     reporter = reporter_for()
@@ -112,7 +108,7 @@ def command(
             pack_output.print_list(index.packs.list(), as_json=as_json)
             return 0
         if name is not None:
-            return read(index, name, copy=copy, as_json=as_json)
+            return read(index, name, as_json=as_json)
         if update is None:
             from ctx.pack.types import PackOptions
 
@@ -123,12 +119,11 @@ def command(
             parent = index.packs.read(index.packs.find(update))
             made = index.update_pack(parent, UpdateOptions(text, **given), log=log)
         reporter.close()
-        return deliver(index, made, stdout=stdout, copy=copy, as_json=as_json)
+        return deliver(index, made, stdout=stdout, as_json=as_json)
 
 
-def deliver(index: Index, made: PackResult, *, stdout: bool, copy: bool, as_json: bool) -> int:
+def deliver(index: Index, made: PackResult, *, stdout: bool, as_json: bool) -> int:
     """Store a pack and print the requested output; print the whole pack if it cannot be stored."""
-    from ctx.cli.commands.clipboard import copy_text
     from ctx.cli.commands.pack_output import print_manifest, print_summary
 
     empty = not made.pack.files and made.pack.delta is None
@@ -139,9 +134,7 @@ def deliver(index: Index, made: PackResult, *, stdout: bool, copy: bool, as_json
             stored = True
         except StoreUnusable as error:
             note(f"the pack is not stored: {error}", "warning")
-            stdout = stdout or not (copy or as_json)
-    if copy:
-        copy_text(made.prompt)
+            stdout = stdout or not as_json
     if as_json:
         print_manifest(made.pack)
     elif stdout:
@@ -151,9 +144,8 @@ def deliver(index: Index, made: PackResult, *, stdout: bool, copy: bool, as_json
     return NO_HITS if empty else 0
 
 
-def read(index: Index, name: str, *, copy: bool, as_json: bool) -> int:
+def read(index: Index, name: str, *, as_json: bool) -> int:
     """Print a stored pack."""
-    from ctx.cli.commands.clipboard import copy_text
     from ctx.cli.commands.pack_output import print_manifest
 
     pack = index.packs.read(index.packs.find(name))
@@ -167,8 +159,6 @@ def read(index: Index, name: str, *, copy: bool, as_json: bool) -> int:
             f"`git ctx pack --update {pack.slug}` packs everything again",
             "warning",
         )
-    if copy:
-        copy_text(text)
     sys.stdout.write(text)
     return 0
 
