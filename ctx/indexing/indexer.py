@@ -147,7 +147,7 @@ class Indexer:
                 progress=progress,
             )
 
-    def _repair_beside_others(self, tree: bytes, jobs: int, progress: Report) -> Covered:
+    def _repair_beside_others(self, tree: bytes, jobs: int = 1, progress: Report = lambda _: None) -> Covered:
         """Repair a tree; start over if another process removes the index meanwhile."""
         for _ in range(_REPAIRS - 1):
             with suppress(Damaged):
@@ -167,7 +167,7 @@ class Indexer:
         """Return the view of a covered tree, built from its clusters. Raises `BlobsMissing`."""
         with suppress(Damaged):
             return self._prepared(tree, root)
-        self.repair(tree)
+        self._repair_beside_others(tree)
         with suppress(Damaged):
             return self._prepared(tree, root)
         # What is derived from clusters may be wrong although its checksums match.

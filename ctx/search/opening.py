@@ -74,11 +74,14 @@ def repairing(open_: Callable[[], Opened], use: Callable[[Opened], Result]) -> R
     everything. Damage that remains is raised.
     """
     for everything in (False, True):
-        opened = open_()
+        opened: Opened | None = None
         try:
+            opened = open_()
             return use(opened)
         except Damaged:
-            opened.repair(everything)
+            # Without an opened tree, another process removed data that was being made into it.
+            if opened is not None:
+                opened.repair(everything)
     return use(open_())
 
 
