@@ -28,7 +28,6 @@ from ctx.errors import CtxError
 @click.option(
     "--strong", "--aggressive", "strong", is_flag=True, help="Everything, and insist on searching first."
 )
-@click.option("--dump-auto", is_flag=True, help="Print what would be written as JSON, and change nothing.")
 @click.option("--print-instructions", is_flag=True, help="Print the instructions, and change nothing.")
 @agent_plan.run_options
 def command(
@@ -43,7 +42,6 @@ def command(
     no_session_hooks: bool,
     rules: bool,
     strong: bool,
-    dump_auto: bool,
     print_instructions: bool,
     scope: str,
     **how: Any,
@@ -79,7 +77,7 @@ def command(
         text = texts.instructions(
             texts.Wording(setup.MCP in components, mcp_minimal, setup.SUBAGENTS in components, strong)
         )
-        if not (dump_auto or how["dry_run"] or how["as_json"]):
+        if not (how["dry_run"] or how["as_json"]):
             click.echo(text)
             return 0
     if setup.MCP in components and not server_is_there():
@@ -99,9 +97,7 @@ def command(
             note(f"{agent} has no place for {component} with --{scope}")
     if which("git-ctx") is None:
         note("git-ctx is not on the PATH, so agents cannot start it: add its directory")
-    run = agent_plan.Run(scope, root, **how)._replace(
-        dry_run=how["dry_run"] or dump_auto or print_instructions, as_json=how["as_json"] or dump_auto
-    )
+    run = agent_plan.Run(scope, root, **how)._replace(dry_run=how["dry_run"] or print_instructions)
     record = agent_plan.record_of(run)
     plan = agent_plan.show_and_write(
         run, record, lambda: plan_setup(request, record), lambda plan: carry_out(plan, record)

@@ -260,11 +260,10 @@ def test_instructions_are_printed_without_a_project(git_ctx, tmp_path):
 
 def test_instructions_are_printed_with_the_plan(repo, git_ctx):
     text = git_ctx("setup-agent", "--print-instructions").out.rstrip("\n")
-    plan = git_ctx("setup-agent", "--agent", "claude", "--dump-auto").json
-    for option in ("--dump-auto", "--json-output"):
-        both = git_ctx("setup-agent", "--agent", "claude", option, "--print-instructions")
-        assert both.status == 0
-        assert both.json == {**plan, "instructions": text}
+    plan = git_ctx("setup-agent", "--agent", "claude", "--dry-run", "--json").json
+    both = git_ctx("setup-agent", "--agent", "claude", "--json-output", "--print-instructions")
+    assert both.status == 0
+    assert both.json == {**plan, "instructions": text}
     shown = git_ctx("setup-agent", "--agent", "claude", "--dry-run").out
     assert git_ctx("setup-agent", "--agent", "claude", "--dry-run", "--print-instructions").out == (
         f"{shown}\n{text}\n"
@@ -281,7 +280,7 @@ def test_agents_are_found(repo, git_ctx, tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", os.pathsep.join((str(program.parent), os.environ["PATH"])))
-    plan = git_ctx("setup-agent", "--dump-auto").json
+    plan = git_ctx("setup-agent", "--dry-run", "--json").json
     assert {agent for step in plan["steps"] for agent in step["agents"]} == {"cursor", "gemini", "codex"}
     assert plan["dryRun"] is True
     assert tree(repo.path) == {".cursor": None}
@@ -307,7 +306,8 @@ def test_path_of_the_program_is_updated(repo):
 
 def test_components(repo, git_ctx):
     def chosen(*options: str) -> set[str]:
-        plan = git_ctx("setup-agent", "--agent", "claude", "--agent", "codex", *options, "--dump-auto").json
+        agents = ("--agent", "claude", "--agent", "codex")
+        plan = git_ctx("setup-agent", *agents, *options, "--dry-run", "--json").json
         return {step["component"] for step in plan["steps"]}
 
     assert chosen() == set(COMPONENTS) - {"hooks"}
