@@ -61,10 +61,8 @@ class Examiner:
             decode_object(file.name, _read(file))
         elif file.kind == Kind.BLOCK:
             check_block(decode_object(file.name, _read(file)))
-        elif file.kind == Kind.BLOCK_VIEW:
+        elif file.kind in (Kind.BLOCK_VIEW, Kind.FIT):
             decode(_read(file))
-        elif file.kind == Kind.FIT:
-            _check_fit(_read(file))
         elif file.kind == Kind.LOG:
             for line in _read(file).splitlines():
                 with Decoding("a line of the log of a snapshot"):
@@ -148,16 +146,6 @@ def _read(file: StoreFile) -> bytes:
         if error.errno == errno.EINVAL:
             raise Damaged("it is not a regular file") from error
         raise
-
-
-def _check_fit(data: bytes) -> None:
-    """Raise `Damaged` if a fitted correction, of whatever version, cannot be read."""
-    try:
-        decode(data)
-    except Damaged as error:
-        raise Damaged(
-            f"{error}; the fitted weights are lost, `git ctx evaluate --fit` fits them again"
-        ) from error
 
 
 def _check_segment(name: str, arrays: Arrays, meta: dict[str, Any]) -> None:

@@ -1,13 +1,12 @@
 """A correction of the ranker's scores by the history of the files in a repository.
 
 History is evidence from outside the tree, so a search uses it only if `ctx.fit` is set, and reports it. The
-default weights fit any repository; `git ctx evaluate --fit` learns others from its own commits.
+weights of the history are the same in every repository.
 """
 
 from __future__ import annotations
 
 import os
-import zlib
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -16,52 +15,35 @@ import numpy as np
 from ctx.errors import Damaged, Decoding, GitFailed, StoreUnusable
 from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_TREES
-from ctx.ranking.file_history import FEATURES, CommitHistory, FileHistory
+from ctx.ranking.file_history import FileHistory, history_of
 from ctx.ranking.query import Query
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.storage.arrays import Arrays, Floats, Ints, encode, expect, map_file
 from ctx.storage.store import Store
 from ctx.storage.views.view import View
 
-FORMAT = 2
-USUAL: Floats = np.array([0.5, 0.0, 4.0, 0.0, 0.0])
-"""Default weights of the features, for a repository without learned weights; see docs/retrieval.md."""
+FORMAT = 3
+"""Version of the stored file. Files of version 2 could have learned weights; they are not read."""
 
 
 class Correction(NamedTuple):
-    """A history with feature weights; `commit` is the last commit in it.
-
-    The weights were learned from `tasks` tasks; if that is 0 they are the default ones.
-    """
+    """A history; `commit` is the last commit in it."""
 
     past: FileHistory
-    weights: Floats
     commit: bytes
-    tasks: int
 
     def correct(self, view: View, query: Query, files: Ints, scores: Floats) -> Floats:
         """Return the corrected scores of candidate files, both (n,)."""
-        found = [view.path(file) for file in files.tolist()]
-        features = self.past.features(found, view.file_flags[files], query)
-        corrected: Floats = scores + features @ self.weights
-        return corrected
+        return scores + self.past.gains([view.path(file) for file in files.tolist()], query)
 
     @property
     def name(self) -> str:
         """Name of the correction in an answer."""
-        return f"{'fit' if self.tasks else 'past'} {self.commit.hex()[:12]}"
+        return f"past {self.commit.hex()[:12]}"
 
     def encoded(self) -> bytes:
         """Return the content of the file that stores it."""
-        meta = {
-            "format": FORMAT,
-            "features": list(FEATURES),
-            "weights": self.weights.tolist(),
-            "commit": self.commit,
-            "tasks": self.tasks,
-            "ranker": _ranker(),
-        }
-        return encode(self.past._asdict(), meta)
+        return encode(self.past._asdict(), {"format": FORMAT, "commit": self.commit})
 
 
 def fit_path(store: str) -> str:
@@ -70,27 +52,13 @@ def fit_path(store: str) -> str:
 
 
 def load(path: str) -> Correction | None:
-    """Return the correction in a file; None if it is missing, damaged, or made for another ranker."""
+    """Return the correction in a file; None if it is missing, damaged, or of another format."""
     with suppress(OSError, Damaged), Decoding("a fit"):
         arrays, meta = map_file(path)
         expect(arrays, _ARRAYS)
-        weights = np.array(meta["weights"], dtype=np.float64)
-        if (meta["format"], meta["features"], meta["ranker"]) != (FORMAT, list(FEATURES), _ranker()):
-            return None
-        past = _past(arrays)
-        if weights.shape != (len(FEATURES),) or not np.isfinite(weights).all():
-            return None
-        if not isinstance(meta["commit"], bytes) or not isinstance(meta["tasks"], int):
-            return None
-        return Correction(past, weights, meta["commit"], meta["tasks"])
+        if meta["format"] == FORMAT and isinstance(meta["commit"], bytes):
+            return Correction(_past(arrays), meta["commit"])
     return None
-
-
-def why_unread(repository: Repository) -> str:
-    """Return why git cannot list the changes of a history, with the remedy."""
-    if repository.settings.is_partial_clone:
-        return f"trees of earlier commits are not in this clone: `{FETCH_TREES}` gets them"
-    return "the history cannot be read: `git fsck` looks for damage"
 
 
 class RepositoryCorrection:
@@ -111,10 +79,7 @@ class RepositoryCorrection:
         return self._unread
 
     def tuning(self) -> Tuning:
-        """Return the tuning of the ranking.
-
-        If no correction is stored, one with the default weights is made.
-        """
+        """Return the tuning of the ranking. If no history is stored, it is read from git and stored."""
         stamp = self._now()
         if self._tuning is None or stamp != self._stamp:
             correction = load(self._path) or self._updated(None)
@@ -127,7 +92,7 @@ class RepositoryCorrection:
         return self._tuning
 
     def bring_up_to_date(self) -> None:
-        """Extend the stored history to HEAD; learned weights are kept."""
+        """Extend the stored history to HEAD."""
         self._updated(load(self._path))
 
     def _updated(self, known: Correction | None) -> Correction | None:
@@ -136,13 +101,12 @@ class RepositoryCorrection:
         if head is None or head.commit is None or (known is not None and known.commit == head.commit):
             return known
         try:
-            past = CommitHistory(self._repository, head.commit).whole()
+            past = history_of(self._repository, head.commit)
         except GitFailed:
             if known is None:
-                self._unread = why_unread(self._repository)
+                self._unread = _why_unread(self._repository)
             return known  # without a readable history, keep what is known
-        weights, tasks = (USUAL, 0) if known is None else (known.weights, known.tasks)
-        updated = Correction(past, weights, head.commit, tasks)
+        updated = Correction(past, head.commit)
         with suppress(OSError, StoreUnusable):  # the result is kept in this process
             self._store.write_file(self._path, updated.encoded())
         return updated
@@ -159,8 +123,6 @@ _ARRAYS = {
     "path": ("<u8", ()),
     "changed": ("<f4", ()),
     "said": ("<f4", ()),
-    "folder": ("<u8", ()),
-    "folder_changed": ("<f4", ()),
     "term": ("<i8", ()),
     "place": ("<u4", ()),
     "times": ("<f4", ()),
@@ -171,24 +133,17 @@ def _past(arrays: Arrays) -> FileHistory:
     past = FileHistory(**{name: arrays[name] for name in FileHistory._fields})
     if not (
         len(past.path) == len(past.changed) == len(past.said)
-        and len(past.folder) == len(past.folder_changed)
         and len(past.term) == len(past.place) == len(past.times)
         and int(past.place.max(initial=0)) < max(1, len(past.path))
-        and all(bool((one[:-1] <= one[1:]).all()) for one in (past.path, past.folder, past.term))
-        and all(
-            bool(np.isfinite(one).all()) for one in (past.changed, past.said, past.folder_changed, past.times)
-        )
+        and all(bool((one[:-1] <= one[1:]).all()) for one in (past.path, past.term))
+        and all(bool(np.isfinite(one).all()) for one in (past.changed, past.said, past.times))
     ):
         raise Damaged("the arrays of a fit do not fit each other")
     return past
 
 
-def _ranker() -> int:
-    """Return a checksum of the decision trees that the weights were learned for."""
-    found = 0
-    folder = os.path.dirname(__file__)
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".bin"):
-            with open(os.path.join(folder, name), "rb") as file:
-                found = zlib.crc32(file.read(), found)
-    return found
+def _why_unread(repository: Repository) -> str:
+    """Return why git cannot list the changes of a history, with the remedy."""
+    if repository.settings.is_partial_clone:
+        return f"trees of earlier commits are not in this clone: `{FETCH_TREES}` gets them"
+    return "the history cannot be read: `git fsck` looks for damage"

@@ -22,7 +22,7 @@ from ctx.storage.views import paths
 COMMON = "common"
 """Part that all candidates share: the mean of the trees."""
 CORRECTION = "correction"
-"""Part from the correction fitted to the repository, if the user enabled it."""
+"""Part from the correction by the history of the files, if the user enabled it."""
 VERBATIM = "to the letter"
 """Part from text of the file that matches the query verbatim."""
 NAMES = "names"

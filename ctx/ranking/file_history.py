@@ -6,7 +6,6 @@ It holds hashes of paths and of words, no text.
 from __future__ import annotations
 
 import math
-import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -20,18 +19,11 @@ from ctx.git.repository import Repository
 from ctx.ranking.query import Query
 from ctx.ranking.signals import idf
 from ctx.storage.arrays import Floats, Ints
-from ctx.storage.views import paths as path_flags
 from ctx.text.query import terms_in
 from ctx.text.subjects import query_of
 
-FEATURES = ("changed", "folder changed", "said of it", "test", "document")
-"""Features in 0..1.
-
-The recency-weighted change frequency of a file and of its folder; how well the messages of those changes
-match the query (BM25, as a share of the maximum); whether the file is a test, or not code, and not asked for.
-"""
-
-_NOT_CODE = path_flags.DOCS | path_flags.CONFIG | path_flags.DATA | path_flags.EXAMPLE
+_CHANGES, _MESSAGES = 0.5, 4.0
+"""Weights of the change frequency and of the messages, both in 0..1; see docs/retrieval.md."""
 _K1, _B = 1.2, 0.75
 _HISTORY = 3000
 """Number of commits in the history."""
@@ -45,35 +37,22 @@ _OID = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
 class FileHistory(NamedTuple):
     """The history of files up to a commit. Hashes ascend.
 
-    `path` uint64, `changed` and `said` float32 are (paths,), `folder` and `folder_changed` (folders,); `term`
-    int64, `place` uint32 (of `path`) and `times` float32 are (postings,). `times` is the frequency of a word
-    in messages about a file, and `said` their length; a message is divided by the number of its files.
+    `path` uint64, `changed` and `said` float32 are (paths,); `term` int64, `place` uint32 (of `path`) and
+    `times` float32 are (postings,). `times` is the frequency of a word in messages about a file, and `said`
+    their length; a message is divided by the number of its files.
     """
 
     path: npt.NDArray[np.uint64]
     changed: npt.NDArray[np.float32]
     said: npt.NDArray[np.float32]
-    folder: npt.NDArray[np.uint64]
-    folder_changed: npt.NDArray[np.float32]
     term: Ints
     place: npt.NDArray[np.uint32]
     times: npt.NDArray[np.float32]
 
-    def features(self, paths: Sequence[bytes], flags: npt.NDArray[np.uint8], query: Query) -> Floats:
-        """Return the features (files, FEATURES) of some files, by their paths and path flags."""
+    def gains(self, paths: Sequence[bytes], query: Query) -> Floats:
+        """Return what the history adds to the scores of some files, (files,)."""
         place = _places(self.path, paths)
-        folder = _places(self.folder, [posixpath.dirname(path) for path in paths])
-        flags = flags & ~np.uint8(query.requested & 0xFF)
-        return np.stack(
-            [
-                _scaled(self.changed, place),
-                _scaled(self.folder_changed, folder),
-                self._said(query, place),
-                (flags & path_flags.TEST) > 0,
-                (flags & _NOT_CODE) > 0,
-            ],
-            axis=1,
-        ).astype(np.float64)
+        return _CHANGES * _scaled(self.changed, place) + _MESSAGES * self._said(query, place)
 
     def _said(self, query: Query, place: Ints) -> Floats:
         """Return the BM25 of the messages about each file, as a share of the maximum for the query."""
@@ -89,72 +68,45 @@ class FileHistory(NamedTuple):
         return found[place] / max(whole, 1e-9)  # the last element is for files without a history
 
 
-class _Entry(NamedTuple):
-    """One commit of the history."""
-
-    paths: list[bytes]
-    terms: set[int]
-
-
-class CommitHistory:
-    """The changes and messages of the ancestors of a commit, newest first. Raises GitFailed."""
-
-    def __init__(self, repository: Repository, start: bytes) -> None:
-        listing = repository.git(
-            "-c", "log.showSignature=false", "log", "-z", "--no-merges", f"--max-count={_HISTORY}",
-            "--name-only", "--no-renames", "--no-relative", "--encoding=UTF-8",
-            "--format=%x01%H%x02%s%x02", start.hex(), "--",
-        )  # fmt: skip
-        self._entries: list[_Entry] = []
-        self._place: dict[bytes, int] = {}
-        for record in listing.split(b"\x01")[1:]:
-            oid, _, rest = record.partition(b"\x02")
-            subject, _, names = rest.rpartition(b"\x02")
-            if not _OID.fullmatch(oid):
-                continue  # the rest of a name that contains the separator
-            touched = [name for name in names.lstrip(b"\0\n").split(b"\0") if name]
-            query = query_of(subject.decode("utf-8", "replace"))
-            self._place[bytes.fromhex(oid.decode())] = len(self._entries)
-            many = len(touched) > _MOST_FILES
-            self._entries.append(_Entry([] if many else touched, terms_in(query) if query else set()))
-
-    def before(self, commits: Sequence[bytes]) -> FileHistory:
-        """Return the history that ends before the oldest of some commits."""
-        return self._until(max((self._place.get(oid, len(self._entries)) for oid in commits), default=-1) + 1)
-
-    def whole(self) -> FileHistory:
-        """Return the whole history."""
-        return self._until(0)
-
-    def _until(self, start: int) -> FileHistory:
-        changed: Counter[bytes] = Counter()
-        folders: Counter[bytes] = Counter()
-        times: defaultdict[tuple[int, bytes], float] = defaultdict(float)
-        lengths: defaultdict[bytes, float] = defaultdict(float)
-        for age, entry in enumerate(self._entries[start:]):
+def history_of(repository: Repository, commit: bytes) -> FileHistory:
+    """Return the history up to a commit, with its own changes and message. Raises GitFailed."""
+    listing = repository.git(
+        "-c", "log.showSignature=false", "log", "-z", "--no-merges", f"--max-count={_HISTORY}",
+        "--name-only", "--no-renames", "--no-relative", "--encoding=UTF-8",
+        "--format=%x01%H%x02%s%x02", commit.hex(), "--",
+    )  # fmt: skip
+    changed: Counter[bytes] = Counter()
+    times: defaultdict[tuple[int, bytes], float] = defaultdict(float)
+    lengths: defaultdict[bytes, float] = defaultdict(float)
+    age = 0
+    for record in listing.split(b"\x01")[1:]:
+        oid, _, rest = record.partition(b"\x02")
+        subject, _, names = rest.rpartition(b"\x02")
+        if not _OID.fullmatch(oid):
+            continue  # the rest of a name that contains the separator
+        paths = [name for name in names.lstrip(b"\0\n").split(b"\0") if name]
+        if len(paths) <= _MOST_FILES:
             weight = 0.5 ** (age / _HALF_LIFE)
-            for path in entry.paths:
+            query = query_of(subject.decode("utf-8", "replace"))
+            terms = terms_in(query) if query else set()
+            worth = 1.0 / math.sqrt(max(len(paths), 1))
+            for path in paths:
                 changed[path] += weight
-                worth = 1.0 / math.sqrt(len(entry.paths))
-                lengths[path] += worth * len(entry.terms)
-                for term in entry.terms:
+                lengths[path] += worth * len(terms)
+                for term in terms:
                     times[term, path] += worth
-            for folder in {posixpath.dirname(path) for path in entry.paths}:
-                folders[folder] += weight
-        hashed = sorted((path_hash(path), path) for path in changed)
-        number = {path: place for place, (_, path) in enumerate(hashed)}
-        postings = sorted((term, number[path], count) for (term, path), count in times.items())
-        by_folder = sorted((path_hash(folder), count) for folder, count in folders.items())
-        return FileHistory(
-            np.array([one for one, _ in hashed], dtype="<u8"),
-            np.array([changed[path] for _, path in hashed], dtype="<f4"),
-            np.array([lengths[path] for _, path in hashed], dtype="<f4"),
-            np.array([one for one, _ in by_folder], dtype="<u8"),
-            np.array([count for _, count in by_folder], dtype="<f4"),
-            np.array([term for term, _, _ in postings], dtype="<i8"),
-            np.array([place for _, place, _ in postings], dtype="<u4"),
-            np.array([count for _, _, count in postings], dtype="<f4"),
-        )
+        age += 1
+    hashed = sorted((path_hash(path), path) for path in changed)
+    number = {path: place for place, (_, path) in enumerate(hashed)}
+    postings = sorted((term, number[path], count) for (term, path), count in times.items())
+    return FileHistory(
+        np.array([one for one, _ in hashed], dtype="<u8"),
+        np.array([changed[path] for _, path in hashed], dtype="<f4"),
+        np.array([lengths[path] for _, path in hashed], dtype="<f4"),
+        np.array([term for term, _, _ in postings], dtype="<i8"),
+        np.array([place for _, place, _ in postings], dtype="<u4"),
+        np.array([count for _, _, count in postings], dtype="<f4"),
+    )
 
 
 def path_hash(path: bytes) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from repositories import Repo
 
@@ -46,7 +44,7 @@ def test_json_has_all_grades(git_ctx, project):
     found = run.json
     assert list(found) == [
         "type", "revision", "revisionName", "commit", "tree", "commits", "lookedAt", "leftOut",
-        "interrupted", "settings", "fit",
+        "interrupted", "settings",
     ]  # fmt: skip
     assert found["type"] == "evaluation"
     assert (found["commits"], found["lookedAt"]) == (1, 2)
@@ -56,7 +54,6 @@ def test_json_has_all_grades(git_ctx, project):
     assert shipped["groups"]["kind"] == {"docs": shipped["all"]}
     assert other["name"] == "words=off"
     assert set(other["difference"]) == {"ndcg", "low", "high"}
-    assert json.loads(run.out)["fit"] is None
 
 
 def test_commits_before_an_older_revision_are_replayed(git_ctx, project):
@@ -76,7 +73,6 @@ def test_the_reason_if_no_commit_can_be_replayed(git_ctx, repo):
     ("arguments", "said"),
     [
         (("--compare", "depth=3"), "'depth=3' is not a setting to compare; use "),
-        (("--compare", "fit=on"), "`git ctx evaluate --fit` creates one"),
         (("-n", "0"), "0 is not in the range"),
         (("HEAD^{tree}",), "has no history"),
         (("nowhere",), "nowhere"),
@@ -86,9 +82,3 @@ def test_bad_input_is_refused(git_ctx, project, arguments, said):
     run = git_ctx("evaluate", *arguments, cwd=project.path)
     assert run.status in (128, 129)
     assert said in run.err
-
-
-def test_few_commits_fit_nothing(git_ctx, project):
-    run = git_ctx("evaluate", "--fit", cwd=project.path)
-    assert run.status == 0
-    assert run.lines[-1].startswith("nothing was fitted: 40 commits at least are needed")

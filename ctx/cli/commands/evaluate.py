@@ -8,6 +8,7 @@ from ctx.cli.commands import options
 from ctx.cli.commands.printing import Result
 from ctx.cli.commands.progress import Counter
 from ctx.errors import INTERRUPTED
+from ctx.text.pluralize import pluralize
 
 MOST_COMMITS = 10_000
 
@@ -29,9 +30,8 @@ MOST_COMMITS = 10_000
     metavar="NAME=VALUE",
     help="Also search with this setting (several with commas between); may be repeated.",
 )
-@click.option("--fit", "fitting", is_flag=True, help="Learn a correction from the older half of the commits.")
 @options.result
-def command(revision: str | None, commits: int, compare: tuple[str, ...], fitting: bool) -> Result:
+def command(revision: str | None, commits: int, compare: tuple[str, ...]) -> Result:
     """Measure search quality on past commits.
 
     Each of the last commits to REVISION (HEAD by default) is replayed: its message is the query, the tree
@@ -44,9 +44,9 @@ def command(revision: str | None, commits: int, compare: tuple[str, ...], fittin
 
     with ctx.open(".") as index, Counter() as counter:
 
-        def step(what: str, done: int, most: int) -> None:
-            counter.show(f"{done:,} of {most:,} {what}")
+        def progress(done: int) -> None:
+            counter.show(f"{done:,} of {pluralize(commits, 'commit')} replayed")
 
-        found = evaluate(index.session, revision, most=commits, compare=compare, fitting=fitting, step=step)
-    lines = evaluate_output.lines(found, fitting)
+        found = evaluate(index.session, revision, most=commits, compare=compare, progress=progress)
+    lines = evaluate_output.lines(found)
     return Result(evaluate_output.fields(found), lines, INTERRUPTED if found.interrupted else 0)

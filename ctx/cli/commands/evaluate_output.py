@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctx.cli.commands.printing import fields_of, revision_fields
-from ctx.search.evaluation.evaluate import Evaluation, Fitted
-from ctx.search.evaluation.fit import FEWEST
+from ctx.search.evaluation.evaluate import Evaluation
 from ctx.search.evaluation.grades import CUTS, Difference, Grade
 from ctx.text.pluralize import pluralize
 
@@ -20,7 +19,7 @@ _LEGEND = (
 )
 
 
-def lines(found: Evaluation, fitting: bool) -> list[str]:
+def lines(found: Evaluation) -> list[str]:
     """Return an evaluation as text: sentences first, then tables."""
     where = (
         f"{found.resolution.revision} ({found.resolution.commit.hex()[:12]})"
@@ -50,10 +49,7 @@ def lines(found: Evaluation, fitting: bool) -> list[str]:
             f"{way}: NDCG@10 {_difference(one)}"
             for way, one in zip(found.settings[1:], found.differences, strict=True)
         ]
-    text += ["", *_LEGEND.split("\n")]
-    if fitting:
-        text += ["", *_fit_lines(found.fitted)]
-    return text
+    return [*text, "", *_LEGEND.split("\n")]
 
 
 def _table(rows: Sequence[tuple[str, Grade]]) -> list[str]:
@@ -63,24 +59,6 @@ def _table(rows: Sequence[tuple[str, Grade]]) -> list[str]:
         figures = [*grade.recall, grade.ndcg, grade.mrr, grade.chunk_ndcg, grade.right_place]
         cells = "".join(f"{'-' if figure is None else f'{figure:.3f}':>9}" for figure in figures)
         lines.append(f"{name:{width}}{grade.commits:9,}{cells}")
-    return lines
-
-
-def _fit_lines(fitted: Fitted | None) -> list[str]:
-    if fitted is None:
-        return [f"nothing was fitted: {2 * FEWEST} commits at least are needed, half of them to try it on"]
-    weights = ", ".join(f"{name} {weight:+.2f}" for name, weight in fitted.weights.items())
-    tried = (
-        f"on {pluralize(fitted.tried, 'later commit')}: NDCG@10 {fitted.before.ndcg:.3f} before, "
-        f"{fitted.after.ndcg:.3f} after, {_difference(fitted.difference)}"
-    )
-    lines = [f"fit: learned from {pluralize(fitted.learned, 'older commit')} ({weights})", tried]
-    if fitted.stored:
-        lines.append("it helps: it is stored, and `git config ctx.fit true` lets searches use it")
-    elif fitted.difference.mean > 0:
-        lines.append("that may be chance, since the interval includes 0, so it is not stored")
-    else:
-        lines.append("it does not help, so it is not stored")
     return lines
 
 
@@ -111,7 +89,6 @@ def fields(found: Evaluation) -> dict[str, Any]:
             }
             for number, way in enumerate(found.settings)
         ],
-        "fit": found.fitted and _fitted_object(found.fitted),
     }
 
 
@@ -122,14 +99,6 @@ def _grade_object(grade: Grade) -> dict[str, Any]:
 
 def _difference_object(one: Difference) -> dict[str, Any]:
     return _rounded(fields_of(one, mean="ndcg"))
-
-
-def _fitted_object(fitted: Fitted) -> dict[str, Any]:
-    return fields_of(fitted, learned="learnedFrom", tried="triedOn") | {
-        "before": _grade_object(fitted.before),
-        "after": _grade_object(fitted.after),
-        "difference": _difference_object(fitted.difference),
-    }
 
 
 def _rounded(fields: dict[str, Any]) -> dict[str, Any]:

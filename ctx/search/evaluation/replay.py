@@ -73,15 +73,6 @@ class Replay:
             self._progress(done)
             yield graded
 
-    def again(self, tasks: Sequence[Task], setting: Setting) -> list[list[Shown]]:
-        """Return the results of another setting for tasks of this replay."""
-        found = []
-        for number, task in enumerate(tasks):
-            view = self._parents.view(self._session.repository.commit_info(task.commit.parent).tree)
-            found.append(self._shown(view, task, setting))
-            self._progress(number + 1)
-        return found
-
     def _graded(self, commit: Commit, asked: set[str]) -> Graded | str:
         view = self._parents.view(self._session.repository.commit_info(commit.parent).tree)
         task = task_of(commit, view, self._parents.records(view))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ctx.errors import Damaged, UsageError
-from ctx.ranking.correction import load
 from ctx.ranking.gbdt import ranker_in
 from ctx.ranking.tuning import NAMES, PLAIN, VECTORS, WORDS, Tuning
 
@@ -16,7 +15,6 @@ _EVIDENCE = (WORDS, NAMES, VECTORS)
 KNOWN = {
     **{f"{kind}=off": f"without the evidence of {kind}" for kind in _EVIDENCE},
     "ranker=FILE": "with the decision trees of another file",
-    "fit=on": "with the correction that `--fit` has stored",
 }
 """Accepted settings with their descriptions."""
 
@@ -28,7 +26,7 @@ class Setting(NamedTuple):
     tuning: Tuning = PLAIN
 
 
-def parse(text: str, fit_path: str) -> Setting:
+def parse(text: str) -> Setting:
     """Parse a comma-separated list of NAME=VALUE. Raises UsageError."""
     tuning = PLAIN
     for part in text.split(","):
@@ -43,14 +41,6 @@ def parse(text: str, fit_path: str) -> Setting:
                 raise UsageError(f"cannot read the ranker '{value}': {error.strerror}") from None
             except Damaged as error:
                 raise UsageError(f"cannot use the ranker '{value}': {error}") from None
-        elif name == "fit" and value in (_ON, _OFF):
-            if value == _ON:
-                correction = load(fit_path)
-                if correction is None:
-                    raise UsageError(
-                        "no stored correction to compare with; `git ctx evaluate --fit` creates one"
-                    )
-                tuning = tuning._replace(correct=correction.correct)
         else:
             raise UsageError(f"'{part}' is not a setting to compare; use {_listed(list(KNOWN))}")
     return Setting(text, tuning)

@@ -23,8 +23,8 @@ from systems import Ours, Semble, checkout, clone, command_line
 
 import ctx
 from ctx.index import Index
-from ctx.ranking.correction import USUAL, Correction
-from ctx.ranking.file_history import CommitHistory
+from ctx.ranking.correction import Correction
+from ctx.ranking.file_history import history_of
 from ctx.ranking.tuning import PLAIN, Tuning
 from ctx.search.evaluation.commits import commits
 from ctx.search.evaluation.measures import Lines, Target
@@ -53,7 +53,6 @@ def replay(
             if head is None:
                 raise SystemExit(f"{project['name']} lacks {project['head']}")
             done = 0
-            history = CommitHistory(index.repository, head)
             for commit in commits(index.repository, head, _LOOKED_AT):
                 if commit.left_out is not None:
                     continue
@@ -69,7 +68,7 @@ def replay(
                     checkout(folder, commit.parent.hex())
                     answers.append((semble.name, semble.search(folder, texts)))
                 if with_past and compared:
-                    answers.append((WITH_PAST, ours.search(view, texts, tuning=_past(history, commit.oid))))
+                    answers.append((WITH_PAST, ours.search(view, texts, tuning=_past(index, commit.parent))))
                 for system, found in answers:
                     for (variant, text), results in zip(queries.items(), found, strict=True):
                         name = f"{project['name']} {commit.oid.hex()[:12]}"
@@ -83,9 +82,9 @@ def replay(
     return done
 
 
-def _past(history: CommitHistory, commit: bytes) -> Tuning:
-    """The default of `ctx.fit` with a history that ends before a commit."""
-    return PLAIN._replace(correct=Correction(history.before([commit]), USUAL, commit, 0).correct)
+def _past(index: Index, commit: bytes) -> Tuning:
+    """The tuning with `ctx.fit` and a history that ends with a commit."""
+    return PLAIN._replace(correct=Correction(history_of(index.repository, commit), commit).correct)
 
 
 def _functions(index: Index, view: View, task: Task) -> list[Target]:

@@ -1,19 +1,16 @@
-"""Replaying, comparing and fitting on a repository whose commits are known."""
+"""Replaying, comparing and corrections on a repository whose commits are known."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from repositories import FIRST_SECOND, Repo
-from ways import program
 
 import ctx
 from ctx.errors import UsageError
 from ctx.ranking.correction import Correction, fit_path, load
-from ctx.ranking.file_history import FEATURES, CommitHistory, path_hash
-from ctx.search.evaluation.commits import commits
+from ctx.ranking.file_history import history_of, path_hash
 from ctx.search.evaluation.evaluate import evaluate
 from ctx.search.evaluation.replay import TWICE
 from ctx.search.evaluation.settings import parse
@@ -95,92 +92,40 @@ def test_settings_are_compared(project):
 @pytest.mark.parametrize(
     "text", ["words", "words=maybe", "", "depth=3", "ranker=/nowhere", "ranker=README.md", "fit=on"]
 )
-def test_an_unknown_setting_lists_the_known_ones(text, tmp_path):
+def test_an_unknown_setting_lists_the_known_ones(text):
     with pytest.raises(UsageError):
-        parse(text, str(tmp_path / "fit"))
+        parse(text)
 
 
 def test_an_interrupt_keeps_what_was_graded(project):
-    def stop(what: str, done: int, most: int) -> None:
+    def stop(done: int) -> None:
         if done == 5:
             raise KeyboardInterrupt
 
     with ctx.open(project.path) as index:
-        found = evaluate(index.session, most=12, step=stop)
+        found = evaluate(index.session, most=12, progress=stop)
     assert found.interrupted
     assert found.commits == found.grades[0].commits == 4
 
 
-def test_the_history_ends_before_the_searched_commits(project):
+def test_a_history_ends_with_its_commit(project):
+    parent = project.id()
+    project.commit({"src/account.py": module("account", 60)}, "Welcome the surveyors as well")
     with ctx.open(project.path) as index:
-        history = CommitHistory(index.repository, project.id())
-        newest, second, *_ = commits(index.repository, project.id(), 10)
-        past = history.before([second.oid, newest.oid])
-        whole = history.whole()
-        for commit, known in ((newest, False), (second, False)):
-            number = next(word for word in commit.subject.split() if word.isdigit())
-            assert (term_hash(number) in past.term.tolist()) is known
-            assert term_hash(number) in whole.term.tolist() or len(number) < 3
-        changed = {
-            name: whole.changed[whole.path.tolist().index(path_hash(name))] for name in (b"src/account.py",)
-        }
-        before = past.changed[past.path.tolist().index(path_hash(b"src/account.py"))]
-        assert before < changed[b"src/account.py"]
-
-
-def test_an_insignificant_fit_is_not_stored(project):
-    """The gain is on one commit of 24, so its interval begins at 0."""
-    with ctx.open(project.path) as index:
-        fitted = evaluate(index.session, most=48, fitting=True).fitted
-        assert fitted.difference.low == 0 < fitted.difference.mean
-        assert not fitted.stored
-        assert load(fit_path(index.session.store.path)) is None
-    said = program("evaluate", "-n", "48", "--fit", cwd=project.path).out.decode().splitlines()
-    assert said[-1] == "that may be chance, since the interval includes 0, so it is not stored"
-
-
-def test_a_fit_that_helps_is_stored_and_named_by_searches(repo):
-    """Every other commit changes one file with the same words, known from history only."""
-    lines = dict.fromkeys(NOUNS, 1)
-    stream = commit(0, "Begin with what there is", lines)
-    for number in range(48):
-        noun, said = NOUNS[number % len(NOUNS)], f"Renew it in step {number} as well"
-        if number % 2:
-            noun, said = "account", f"Obey the auditors of department {number} in Zürich"
-        lines[noun] += 1
-        stream += commit(number + 1, said, {noun: lines[noun]})
-    repo.git("fast-import", "--quiet", stdin=stream)
-    repo.git("reset", "--quiet", "--hard")
-    with ctx.open(repo.path) as index:
-        fitted = evaluate(index.session, most=48, fitting=True).fitted
-        assert fitted.learned + fitted.tried == 48
-        assert set(fitted.weights) == set(FEATURES)
-        assert fitted.difference.low > 0
-        assert fitted.stored
-        assert load(fit_path(index.session.store.path)) is not None
-        plain = index.search("obey the auditors")
-        assert plain.ranked_with == ()
-    project = repo
-    project.git("config", "ctx.fit", "true")
-    with ctx.open(project.path) as index:
-        answer = index.search("obey the auditors")
-        assert answer.ranked_with == (f"fit {project.id().hex()[:12]}",)
-        assert answer.tree == plain.tree
-        assert answer.message is None
-
-
-def test_too_few_commits_fit_nothing(project):
-    with ctx.open(project.path) as index:
-        assert evaluate(index.session, most=10, fitting=True).fitted is None
-        assert load(fit_path(index.session.store.path)) is None
+        past = history_of(index.repository, parent)
+        whole = history_of(index.repository, project.id())
+    assert term_hash("surveyors") not in past.term.tolist()
+    assert term_hash("surveyors") in whole.term.tolist()
+    before, after = (
+        one.changed[one.path.tolist().index(path_hash(b"src/account.py"))] for one in (past, whole)
+    )
+    assert before < after
 
 
 @pytest.fixture
 def stored(project: Repo) -> str:
     with ctx.open(project.path) as index:
-        correction = Correction(
-            CommitHistory(index.repository, project.id()).whole(), np.ones(len(FEATURES)), project.id(), 7
-        )
+        correction = Correction(history_of(index.repository, project.id()), project.id())
         path = fit_path(index.session.store.path)
         index.session.store.write_file(path, correction.encoded())
         return path
@@ -188,12 +133,15 @@ def stored(project: Repo) -> str:
 
 def test_a_correction_round_trips_through_its_file(stored, project):
     correction = load(stored)
-    assert (correction.commit, correction.tasks) == (project.id(), 7)
-    assert correction.weights.tolist() == [1.0] * len(FEATURES)
+    assert correction.commit == project.id()
+    with ctx.open(project.path) as index:
+        expected = history_of(index.repository, project.id())
+    for name, array in expected._asdict().items():
+        assert getattr(correction.past, name).tolist() == array.tolist()
 
 
 @pytest.mark.parametrize(
-    "damage", ["cut", "flip", "empty", "ranker", "weights", "nan", "order", "missing", "place"]
+    "damage", ["cut", "flip", "empty", "format", "commit", "nan", "order", "missing", "place"]
 )
 def test_a_damaged_or_foreign_correction_is_not_loaded(stored, damage):
     arrays, meta = map_file(stored)
@@ -206,12 +154,12 @@ def test_a_damaged_or_foreign_correction_is_not_loaded(stored, damage):
     elif damage == "empty":
         data = b""
     else:
-        if damage == "ranker":
-            meta["ranker"] += 1
-        elif damage == "weights":
-            meta["weights"] = meta["weights"][1:]
+        if damage == "format":
+            meta["format"] += 1
+        elif damage == "commit":
+            meta["commit"] = meta["commit"].hex()
         elif damage == "nan":
-            meta["weights"][0] = float("nan")
+            arrays["changed"][0] = float("nan")
         elif damage == "order":
             arrays["path"] = arrays["path"][::-1]
         elif damage == "missing":

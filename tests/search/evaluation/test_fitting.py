@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
 import pytest
 from repositories import Repo
+from ways import program
 
 import ctx
 from ctx.agents.mcp.project import Project
 from ctx.pack.manifest import decode, encode
-from ctx.ranking.correction import USUAL, Correction, fit_path, load
-from ctx.ranking.file_history import FEATURES, CommitHistory
+from ctx.ranking.correction import fit_path, load
+from ctx.ranking.file_history import history_of
 from ctx.search.evidence.wording import explanation_in_words
+from ctx.storage.arrays import encode as encode_arrays
 
 QUESTION = "throttle uploads of impatient customers"
 _BODY = "def {name}(stream, limit):\n    return stream.read(limit)\n"
@@ -34,8 +35,8 @@ def ranked(repo: Repo, **options: Any) -> tuple[list[str], tuple[str, ...]]:
         return [hit.path for hit in answer.hits], answer.ranked_with
 
 
-def name(repo: Repo, kind: str = "past") -> tuple[str, ...]:
-    return (f"{kind} {repo.id().hex()[:12]}",)
+def name(repo: Repo) -> tuple[str, ...]:
+    return (f"past {repo.id().hex()[:12]}",)
 
 
 def test_messages_count_only_if_enabled(readers: Repo) -> None:
@@ -110,28 +111,32 @@ def test_an_index_run_extends_the_history(readers: Repo) -> None:
     assert ranked(readers)[1] == name(readers)
 
 
-def test_learned_weights_stay(readers: Repo) -> None:
+def test_a_file_with_learned_weights_is_ignored_and_replaced(readers: Repo) -> None:
+    """Such files were written by `git ctx evaluate --fit` up to 0.1.0."""
     readers.git("config", "ctx.fit", "true")
+    expected = ranked(readers)
     with ctx.open(readers.path) as index:
         path = fit_path(index.session.store.path)
-        learned = Correction(
-            CommitHistory(index.repository, readers.id()).whole(),
-            np.arange(len(FEATURES)) * 1.0,
-            readers.id(),
-            7,
-        )
-        index.session.store.write_file(path, learned.encoded())
-    assert ranked(readers)[1] == name(readers, "fit")
-    readers.commit({"src/new.py": _BODY.format(name="new")}, "one more reader")
-    with ctx.open(readers.path) as index:
-        index.index()
-    kept = load(path)
-    assert kept is not None
-    assert (kept.commit, kept.tasks, kept.weights.tolist()) == (readers.id(), 7, learned.weights.tolist())
-    assert len(kept.past.path) == len(learned.past.path) + 1
+        past = history_of(index.repository, readers.id())
+        arrays = {**past._asdict(), "folder": past.path, "folder_changed": past.changed}
+        meta = {
+            "format": 2,
+            "features": ["changed", "folder changed", "said of it", "test", "document"],
+            "weights": [-9.0, 1.0, -9.0, 3.0, 4.0],
+            "commit": readers.id(),
+            "tasks": 40,
+            "ranker": 1,
+        }
+        index.session.store.write_file(path, encode_arrays(arrays, meta))
+    assert load(path) is None
+    assert program("fsck", cwd=readers.path).status == 0
+    assert ranked(readers) == expected
+    made = load(path)
+    assert made is not None
+    assert made.commit == readers.id()
 
 
-@pytest.mark.parametrize("state", ["damaged", "a directory", "of another ranker"])
+@pytest.mark.parametrize("state", ["damaged", "a directory"])
 def test_an_unusable_correction_is_rebuilt(readers: Repo, state: str) -> None:
     readers.git("config", "ctx.fit", "true")
     ranked(readers)
@@ -147,7 +152,6 @@ def test_an_unusable_correction_is_rebuilt(readers: Repo, state: str) -> None:
     assert ranked(readers)[1] == name(readers)
     made = load(path)
     assert (made is None) is (state == "a directory")
-    assert made is None or made.weights.tolist() == USUAL.tolist()
 
 
 def test_file_names_with_the_separators_of_the_log(readers: Repo) -> None:
