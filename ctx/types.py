@@ -6,8 +6,9 @@ Nothing here reads a file, runs a program or depends on git.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 KINDS = (
@@ -188,8 +189,10 @@ class Hit:
     `score` is the ranker's, in 0..1 and comparable within one answer only; `agreement`, also in 0..1,
     is the share of sign bits of the chunk's vector that agree with the query's, or with a model service the
     cosine of both, 0 if negative. `also_at` are the other paths of the same blob in the same tree.
-    `change` is set in answers that compare trees, `duplicate` (IDENTICAL or NEAR_DUPLICATE) in answers about
-    related code, `evolution` on request. `reader` is that of the answer.
+    `position` is the best piece of a definition, `head` the piece that begins it, and `last_line` its last
+    line; both are None for a definition of one piece. `change` is set in answers that compare trees,
+    `duplicate` (IDENTICAL or NEAR_DUPLICATE) in answers about related code, `evolution` on request. `reader`
+    is that of the answer.
     """
 
     path: str
@@ -202,6 +205,8 @@ class Hit:
     score: float
     agreement: float
     also_at: tuple[str, ...]
+    head: Position | None = None
+    last_line: int | None = None
     change: ChunkChange | None = None
     duplicate: str | None = None
     evolution: Evolution | None = None
@@ -220,6 +225,47 @@ class Hit:
     def lines(self) -> tuple[int, int]:
         """First and last line, counted from 1, both included."""
         return self.position.start_line, self.position.end_line
+
+    @property
+    def is_definition(self) -> bool:
+        """True if the hit is a definition or a piece of one, not loose statements or a part of a document."""
+        return bool(self.symbol) and self.kind not in ("block", "imports", "section", "entry")
+
+    @property
+    def definition_lines(self) -> tuple[int, int]:
+        """First and last line of the whole definition, with its documentation."""
+        first, last = self.lines
+        return self.head.start_line if self.head else first, self.last_line or last
+
+    @property
+    def signature(self) -> tuple[int, str] | None:
+        """Number and text of the line that names the definition, read from git now.
+
+        None if the hit is no definition, or if its blob is missing or damaged.
+        """
+        if not self.is_definition or self.reader is None:
+            return None
+        head = self.head or self.position
+        text = self.text if head == self.position else self.reader.text(replace(self, position=head))
+        if text is None:
+            return None
+        lines = text.split("\n")
+        place = signature_line(lines, self.symbol)
+        return head.start_line + place, lines[place]
+
+
+_NAME = re.compile(r"\w+$")
+_COMMENTED = re.compile(r"\s*(//|/\*|\*|--|;|%|<!--|@|\"\"\"|'''|#(?!\s*define\b)|\[[A-Z]|$)")
+"""The start of a comment, an attribute or a decorator."""
+
+
+def signature_line(lines: Sequence[str], symbol: str) -> int:
+    """Return the index of the line that names a definition, after its comments and attributes."""
+    code = [place for place, line in enumerate(lines) if not _COMMENTED.match(line)]
+    name = _NAME.search(symbol)
+    word = re.compile(rf"(?<!\w){re.escape(name[0])}(?!\w)") if name else None
+    named = (place for place in code if word is not None and word.search(lines[place]))
+    return next(named, code[0] if code else 0)
 
 
 def by_score(hit: Hit) -> tuple[float, bytes, int]:

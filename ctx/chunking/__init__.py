@@ -10,7 +10,7 @@ from ctx.chunking.lines import has_long_line, split_lines
 from ctx.chunking.tiling import bounds, tile
 from ctx.types import Chunk
 
-VERSION = 3
+VERSION = 4
 """Version of the structure layer: incremented whenever any chunk of any file would change."""
 
 

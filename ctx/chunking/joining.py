@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ctx.chunking.limits import JOIN, LIMIT, TINY
+from ctx.chunking.limits import ALONE, JOIN, LIMIT, TINY
 from ctx.chunking.rules import STATEMENTS, Definition
 from ctx.chunking.units import Scope, Unit
 from ctx.types import Chunk
+
+_SMALL = frozenset({"block", "imports", "constant", "field", "type", "section", "entry"})
+"""Kinds of units that are joined whatever their size."""
 
 
 def qualify(definition: Definition, scope: Scope, separator: str) -> str:
@@ -50,12 +53,23 @@ def join_small_file(pieces: Sequence[Chunk]) -> Chunk:
     return main._replace(start=pieces[0].start, end=pieces[-1].end, names=names)
 
 
+def stands_alone(unit: Unit) -> bool:
+    """Return True for a function or a type that is a chunk of its own, unless it is very small."""
+    return unit.definition is not None and not unit.head and unit.kind not in _SMALL and unit.size >= ALONE
+
+
 def joinable(pending: Sequence[Unit], unit: Unit) -> bool:
     """Return True if a unit may join those before it.
 
-    Imports are kept apart unless they are very small.
+    Imports are kept apart unless they are very small, and so are functions and types. A comment or a line
+    of statements joins the function beside it.
     """
     first, last = pending[0], pending[-1]
+    if any(map(stands_alone, pending)):
+        return unit.definition is None and unit.size < TINY
+    if stands_alone(unit):
+        loose = all(one.definition is None or one.head for one in pending)
+        return loose and last.end - first.start < 3 * TINY
     size, span = unit.end - first.start, last.end - first.start
     if unit.kind == first.kind == last.kind == "imports":
         return size <= LIMIT

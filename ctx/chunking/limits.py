@@ -14,6 +14,12 @@ STATEMENT = 750
 HEADER = 300
 """The header of a construct up to this size is kept with its first statement."""
 
+ALONE = 120
+"""A function or type from this size on is not joined with its neighbours."""
+
+WHOLE = 600
+"""A type with members is kept whole up to this size; a larger one is split into its members."""
+
 TINY = 80
 """A piece below this size is joined to a neighbour that has room."""
 

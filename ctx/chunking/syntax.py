@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ctx.chunking.balancing import balance
 from ctx.chunking.joining import join, join_small_file, joinable, qualify
-from ctx.chunking.limits import DEPTH, HARD, HEADER, JOIN, LIMIT, STATEMENT, TINY
+from ctx.chunking.limits import ALONE, DEPTH, HARD, HEADER, JOIN, LIMIT, STATEMENT, TINY, WHOLE
 from ctx.chunking.lines import split_lines
 from ctx.chunking.rules import CLOSE, COMMENT, DEFINITION, Candidate, Definition, Grammar
 from ctx.chunking.tiling import SPACES
@@ -48,7 +48,7 @@ class _Splitter:
         if children and start + 3 < children[0].start_byte:
             header = Unit(start, children[0].start_byte)
         pieces = self.pack(self.group(children, header, FILE, end), FILE, 0)
-        return pieces if end - start > JOIN else [join_small_file(pieces)]
+        return pieces if end - start > ALONE else [join_small_file(pieces)]
 
     def split(
         self,
@@ -208,7 +208,8 @@ class _Splitter:
         pending: list[Unit] = []
         for unit in units:
             transparent = _is_transparent(unit) and unit.size > JOIN
-            most = JOIN if unit.kind == "module" else LIMIT
+            has_members = unit.definition is not None and unit.definition.members and not unit.head
+            most = WHOLE if has_members else LIMIT
             if transparent or (unit.size > most and _divisible(unit)):
                 if pending and unit.start - pending[0].start >= (3 * TINY if transparent else TINY):
                     pieces.append(join(pending, scope, self.separator))

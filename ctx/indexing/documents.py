@@ -16,20 +16,19 @@ from ctx.errors import BlobsMissing, Damaged
 from ctx.git.repository import Repository
 from ctx.models.static_embedding import StaticEmbedding
 from ctx.storage.clusters import Document
-from ctx.storage.records import TEST, Record, decode_record, encode_record, summarize
+from ctx.storage.records import Record, decode_record, encode_record, stored_kinds, summarize
 from ctx.storage.views import postings
 from ctx.storage.views.segments import Key, SegmentPart
 from ctx.text.contents import MAX_SIZE, MISSING, TOO_LARGE, content_skip, decode, to_text
 from ctx.text.pluralize import pluralize_with
 from ctx.text.terms import DEFINITION
 from ctx.text.vocabulary import Counts, Vocabulary, exact_names
-from ctx.types import KINDS, Chunk
+from ctx.types import Chunk
 
 _PART_BYTES = 1 << 18
 """Bytes of text counted at once; counting needs sixteen bytes of arrays for each byte."""
 _NAMES = 1
 """Field number of names: after the texts, before the symbols."""
-_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
 
 class Source(NamedTuple):
@@ -144,10 +143,7 @@ class DocumentBuilder:
             [len(source.chunks) for source in sources],
             bits,
             reading.lengths[: len(chunks)],
-            np.array(
-                [_KIND_NUMBERS[piece.kind] | (TEST if piece.is_test else 0) for piece in chunks],
-                dtype=np.uint8,
-            ),
+            np.frombuffer(b"".join(stored_kinds(source.chunks) for source in sources), dtype=np.uint8),
             _packed(reading.terms, exact_names(*_joined(names)), len(chunks)),
         )
 

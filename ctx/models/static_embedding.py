@@ -38,9 +38,8 @@ class StaticEmbedding:
         self._vectors: npt.NDArray[np.int8] = arrays["vectors"]
         self._scales: npt.NDArray[np.float32] = arrays["scales"]
         self.query_scales: npt.NDArray[np.float32] = arrays["query_scales"]
-        self._known = dict(
-            zip(arrays["words"].tobytes().decode().split("\n"), range(meta["words"]), strict=True)
-        )
+        self.words: list[str] = arrays["words"].tobytes().decode().split("\n")
+        self._known = dict(zip(self.words, range(meta["words"]), strict=True))
         self._buckets: int = meta["buckets"]
         self._first_bucket = len(self._known)
         weights = 1.0 + np.log(np.arange(1, _MAX_COUNT + 1, dtype=np.float64))

@@ -16,7 +16,7 @@ from ctx.ranking.groups import Groups
 from ctx.ranking.query import Query
 from ctx.ranking.signals import Signals, TermValues
 from ctx.storage.arrays import Bools, Floats, Ints, highest
-from ctx.storage.records import TEST
+from ctx.storage.records import KIND
 
 _IN_PATH = 1.0
 """Value of a word in the path: that of one occurrence in a text of average length."""
@@ -126,7 +126,7 @@ def read_candidates(
     text, defined, coverage = np.zeros((3, len(rows)))
     text[places], defined[places], coverage[places] = fields.text, fields.defined, fields.coverage
     similar = query.cosines(corpus.bits.take(rows, axis=0).view(np.uint8))
-    kinds = corpus.kinds.take(rows) & np.uint8(TEST - 1)
+    kinds = corpus.kinds.take(rows) & np.uint8(KIND)
     return Candidates(documents, files, groups, kinds, similar, text, defined, coverage), fields
 
 

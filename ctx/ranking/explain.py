@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import GROUPS
 from ctx.ranking.gbdt import UNIT, file_ranker
@@ -109,14 +107,10 @@ def _parts(pool: Pool, candidate: int, moves: list[float]) -> dict[str, float]:
 
 def _deepened(pool: Pool, placed: list[PlacedRow], deep: int) -> list[PlacedRow]:
     """Return the same rows and, after them, all others of the best files."""
-    best = sorted(list(dict.fromkeys(one.candidate for one in placed))[:deep])
-    at = np.array(best, dtype=np.int64)
-    every = place_rows(
-        pool._replace(candidates=pool.candidates.among(at), scores=pool.scores[at]), pool.corpus.rows
-    )
+    best = set(list(dict.fromkeys(one.candidate for one in placed))[:deep])
     shown = {one.row for one in placed}
     return placed + [
-        one._replace(candidate=best[one.candidate])
-        for one in every
-        if one.row not in shown and one.score > _LEAST_SCORE
+        one
+        for one in place_rows(pool, pool.corpus.rows)
+        if one.candidate in best and one.row not in shown and one.score > _LEAST_SCORE
     ]

@@ -19,7 +19,7 @@ from ctx.ranking.references import references
 from ctx.ranking.signals import Signals
 from ctx.ranking.spread import in_folder, spread
 from ctx.storage.arrays import Floats, Ints
-from ctx.storage.records import TEST
+from ctx.storage.records import KIND
 from ctx.types import KINDS
 
 _TYPES = {"class", "interface", "struct", "enum", "trait", "object", "module", "type"}
@@ -114,7 +114,7 @@ def file_features(
     words_of_paths = join(known)
     query_in_path, name_in_query = _soft_matches(query, signals, words_of_paths)
     stem_named, path_named = _named(query, words_of_paths)
-    kinds = corpus.kinds[rows] & (TEST - 1)
+    kinds = corpus.kinds[rows] & KIND
     is_type = IS_TYPE.take(kinds)
     of_rows = {
         "best_row": words,

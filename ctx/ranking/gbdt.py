@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding
+from ctx.ranking.definitions import DEFINITION_FEATURES
 from ctx.ranking.features import FEATURES
-from ctx.ranking.rows import ROW_FEATURES
 from ctx.storage.arrays import Arrays, Floats, Ints, map_file
 
 FORMAT = 1
@@ -106,9 +106,9 @@ def file_ranker() -> Ensemble:
 
 
 @lru_cache(maxsize=1)
-def row_ranker() -> Ensemble:
-    """Return the packaged ranker of the rows of one file."""
-    return ranker_in(os.path.join(_FOLDER, "rows-1.bin"), ROW_FEATURES)
+def definition_ranker() -> Ensemble:
+    """Return the packaged ranker of definitions."""
+    return ranker_in(os.path.join(_FOLDER, "definitions-1.bin"), DEFINITION_FEATURES)
 
 
 def ranker_in(path: str, features: Sequence[str] = FEATURES) -> Ensemble:

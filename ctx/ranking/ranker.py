@@ -1,4 +1,8 @@
-"""Ranking with decision trees learned from commits: some order the files, others the rows of each file."""
+"""Ranking with learned decision trees: some score the files, others the definitions of the best files.
+
+The answer has one place for each definition, wherever its file stands. An answer by files has the rows of the
+best file first.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ctx.models.logistic import logistic
-from ctx.ranking.candidates import Candidates, read_candidates, select_candidates
+from ctx.ranking.candidates import Candidates, CombinedFields, read_candidates, select_candidates
 from ctx.ranking.corpus import Corpus
+from ctx.ranking.definitions import DEFINITION_FEATURES, definition_features, starts_of
 from ctx.ranking.features import FEATURES, file_features
-from ctx.ranking.gbdt import file_ranker, row_ranker
+from ctx.ranking.gbdt import definition_ranker, file_ranker
 from ctx.ranking.query import Query, plain_words
-from ctx.ranking.rows import ROW_FEATURES, row_features
 from ctx.ranking.signals import Signals, read_signals
 from ctx.ranking.translated import weights_in_tree
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
@@ -25,7 +29,7 @@ from ctx.storage.views import paths
 POOL = 50
 """Lowest number of files scored by the trees; ties with the last are included."""
 ROWS = 24
-"""Lowest number of rows of each file of the answer scored by the trees."""
+"""Lowest number of rows of each file scored by the trees."""
 _SHARES = 0.25
 """Weight of a unit of the trees' sums when candidates are selected by shares of the evidence."""
 
@@ -49,7 +53,7 @@ NAME_GAIN = 3.0
 In units of the trees' sums. Commits contain few such queries, so the trees underestimate them.
 """
 
-VERBATIM_GAIN = 8.0
+VERBATIM_GAIN = 10.0
 """Gain of a file, and of the row, that contains a line of a pasted query verbatim."""
 
 _TEXTS = 16
@@ -58,11 +62,13 @@ _QUOTING_TEXTS = 6
 """Number of texts of tests, documents and the like read for them, which quote the code."""
 
 _NEXT_ROW = 4.0
-"""Loss of each further row of the same file, in the same units."""
+"""Loss of each further row of the same file in an answer by files, in the same units."""
+_NEXT_DEFINITION = 1.5
+"""Loss of each further definition of the same file, in the same units."""
+_RULE = [DEFINITION_FEATURES.index(name) for name in ("defined/best", "soft/best", "similar/best", "defines")]
+"""Features whose sum selects the rows of a file that the trees score."""
 _ROUNDED = 1e-6
 """Scores that differ by less are equal."""
-_RULE = ROW_FEATURES.index("rule")
-"""Index of a plain sum of the evidence, which selects the rows that the trees score."""
 
 
 class RankedRow(NamedTuple):
@@ -77,8 +83,9 @@ class RankedRow(NamedTuple):
 class Pool(NamedTuple):
     """The candidates of a query, which is adapted to the corpus; `only` are the rows that may be returned.
 
-    `features` (n, FEATURES); in units of the trees' sums, all (n,): each file's loss by its kind, its gains
-    by its definitions and by verbatim text, the correction, and its score.
+    `fields` are the sums of `read_candidates`, and `features` (n, FEATURES). In units of the trees' sums, all
+    (n,): each file's loss by its kind, its gains by its definitions and by verbatim text, the correction, and
+    its score.
     """
 
     corpus: Corpus
@@ -86,6 +93,7 @@ class Pool(NamedTuple):
     only: Bools | None
     signals: Signals
     candidates: Candidates
+    fields: CombinedFields
     features: npt.NDArray[np.float32]
     priors: Floats
     gains: Floats
@@ -111,13 +119,13 @@ def rank(
     only: Bools | None = None,
     tuning: Tuning = PLAIN,
 ) -> list[RankedRow]:
-    """Return the best rows.
+    """Return the best row of each of the best definitions.
 
     `allowed` (files,) and `only` (rows,) bool restrict the answer, not the statistics. Each allowed file must
     have a row in `only`.
     """
     pool = read_pool(corpus, query, allowed, limit, only, tuning)
-    return [ranked_row(pool, placed) for placed in place_rows(pool, limit)]
+    return [ranked_row(pool, placed) for placed in place_definitions(pool, limit)]
 
 
 def adapt(query: Query, corpus: Corpus, tuning: Tuning) -> Query:
@@ -163,12 +171,14 @@ def read_pool(
     candidates, fields = read_candidates(corpus, query, signals, documents, files)
     if not len(documents):
         table, none = np.zeros((0, len(FEATURES)), np.float32), np.zeros(0)
-        return Pool(corpus, query, only, signals, candidates, table, *[none] * 5)
+        return Pool(corpus, query, only, signals, candidates, fields, table, *[none] * 5)
     table = file_features(corpus, query, signals, candidates, fields)
     plain = (tuning.ensemble or file_ranker()).margins(table) - priors + gains + verbatim
     scores = plain if tuning.correct is None else tuning.correct(corpus.view, query, files, plain)
     corrections = scores - plain
-    return Pool(corpus, query, only, signals, candidates, table, priors, gains, verbatim, corrections, scores)
+    return Pool(
+        corpus, query, only, signals, candidates, fields, table, priors, gains, verbatim, corrections, scores
+    )
 
 
 def _verbatim_gain(corpus: Corpus, query: Query, signals: Signals, shown: Ints, text_of: TextOf) -> Floats:
@@ -209,15 +219,23 @@ def _by_flags(asked: int, is_symbol: bool) -> Floats:
     return lost
 
 
-def _score_rows(pool: Pool, candidates: Candidates, limit: int) -> tuple[Ints, Ints, Floats]:
-    """Return the rows to compare, the candidate index of each, and the score of each."""
-    rows, owner = candidates.groups.rows, candidates.groups.owner
-    table = row_features(pool.query, pool.signals, candidates).T
+def _score_rows(pool: Pool, limit: int) -> tuple[Ints, Ints, Ints, Floats]:
+    """Return the rows to compare, the candidate index, the definition, and the score of each.
+
+    The score is the sum of both rankers: people also ask for the central file of a topic.
+    """
+    groups, signals = pool.candidates.groups, pool.signals
+    rows, owner = groups.rows, groups.owner
+    table = definition_features(pool.corpus, pool.query, signals, pool.candidates, pool.fields, pool.scores)
     # Show the row that gave the file its gain.
-    gains = NAME_GAIN * pool.signals.row_called[rows] + VERBATIM_GAIN * pool.signals.row_verbatim[rows]
+    gains = NAME_GAIN * signals.row_called[rows] + VERBATIM_GAIN * signals.row_verbatim[rows]
     at = np.arange(len(rows)) if pool.only is None else pool.only[rows].nonzero()[0]
-    at = at[_worthiest(owner[at], table[_RULE, at] + gains[at], max(ROWS, limit))]
-    return rows[at], owner[at], row_ranker().margins(table.take(at, axis=1).T) + gains[at]
+    rule = table[:, _RULE].sum(axis=1) + gains
+    at = at[_worthiest(owner[at], rule[at], max(ROWS, limit))]
+    definition: Ints = np.cumsum(starts_of(pool.corpus, rows, owner))
+    margins = definition_ranker().margins(table.take(at, axis=0))
+    scores = pool.scores[owner[at]] + margins + gains[at]
+    return rows[at], owner[at], definition[at], scores
 
 
 def _worthiest(owner: Ints, worth: Floats, count: int) -> Ints:
@@ -231,40 +249,69 @@ def _worthiest(owner: Ints, worth: Floats, count: int) -> Ints:
     return (worth >= least.repeat(counts)).nonzero()[0]
 
 
+def place_definitions(pool: Pool, limit: int) -> list[PlacedRow]:
+    """Return the best row of each of the best definitions."""
+    if not len(pool.scores):
+        return []
+    rows, owner, definition, fit = _score_rows(pool, limit)
+    order = np.lexsort((rows, -fit, definition))
+    order = order[begins(definition[order])]
+    order = order[np.lexsort((rows[order], -fit[order], owner[order]))]
+    matches = _matches(pool.signals, rows[order])
+    # A file may match by its path alone: then only its best row is returned.
+    alone = np.ones(len(pool.scores), dtype=bool)
+    alone[owner[order[matches]]] = False
+    order = order[matches | (alone[owner[order]] & begins(owner[order]))]
+    # A file with much evidence has many definitions with some: each further one of a file loses.
+    first = begins(owner[order]).nonzero()[0]
+    score = fit.copy()
+    score[order] -= _NEXT_DEFINITION * (np.arange(len(order)) - first[_runs(owner[order])])
+    best = order[highest(score[order], limit)]
+    columns = (rows[best], owner[best], np.zeros(len(best)), score[best])
+    return _placed(pool, columns, limit)
+
+
 def place_rows(pool: Pool, limit: int) -> list[PlacedRow]:
     """Return the best rows of the best files: the best row of each file first, with the file's score."""
-    # The best row of a file has the file's score, so no other file can be in the answer.
-    kept = highest(pool.scores, limit)
-    if not len(kept):
+    if not len(pool.scores):
         return []
-    candidates, signals = pool.candidates.among(kept), pool.signals
-    rows, owner, fit = _score_rows(pool, candidates, limit)
-    of_file = pool.scores[kept]
+    rows, owner, _, fit = _score_rows(pool, limit)
+    of_file = pool.scores
     first = begins(owner).nonzero()[0]
-    behind = np.maximum.reduceat(fit, first)[owner] - fit
-    if len(kept) >= limit:
-        # The best row of each file is in the answer, so rows below all of these are not.
-        near = of_file[owner] - behind - _NEXT_ROW > of_file.min() - _ROUNDED
-        near |= behind == 0.0
-        rows, owner, fit, behind = rows[near], owner[near], fit[near], behind[near]
+    behind = np.maximum.reduceat(fit, first)[_runs(owner)] - fit
     order = np.lexsort((rows, -fit, owner))
     rows, owner, behind = rows[order], owner[order], behind[order]
     first = begins(owner).nonzero()[0]
-    ordinal = np.arange(len(rows)) - first[owner]
+    ordinal = np.arange(len(rows)) - first[_runs(owner)]
     losses = np.where(ordinal > 0, _NEXT_ROW * ordinal + behind, 0.0)
     # A file may match by its path alone: then only its first row is returned.
-    matches = (
+    shown = np.flatnonzero(_matches(pool.signals, rows) | (ordinal == 0))
+    score = of_file[owner[shown]] - losses[shown]
+    # Order ties with the last one by path, independent of segments.
+    enough = highest(score, limit)
+    shown, score = shown[enough], score[enough]
+    return _placed(pool, (rows[shown], owner[shown], losses[shown], score), limit)
+
+
+def _runs(owner: Ints) -> Ints:
+    """Return the number of the run that each element is in; equal owners are adjacent."""
+    places: Ints = np.cumsum(begins(owner)) - 1
+    return places
+
+
+def _matches(signals: Signals, rows: Ints) -> Bools:
+    """Return True for each row that has evidence of its own."""
+    matches: Bools = (
         (signals.row_words[rows] > 0)
         | (signals.row_names[rows] > 0)
         | (signals.row_defines[rows] > 0)
         | (signals.row_agreement[rows] > 0.5)
     )
-    shown = np.flatnonzero(matches | (ordinal == 0))
-    score = of_file[owner[shown]] - losses[shown]
-    # Order ties with the last one by path, independent of segments.
-    enough = highest(score, limit)
-    shown, score = shown[enough], score[enough]
-    columns = (rows[shown], kept[owner[shown]], losses[shown], score)
+    return matches
+
+
+def _placed(pool: Pool, columns: tuple[Ints, Ints, Floats, Floats], limit: int) -> list[PlacedRow]:
+    """Return rows by score; equal ones by path, then by position."""
     placed = [PlacedRow(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
     path, files = pool.corpus.view.path, pool.candidates.files
     placed.sort(key=lambda one: (-round(one.score, 6), path(int(files[one.candidate])), one.row))

@@ -230,7 +230,7 @@ def hit_of(corpus: Corpus, records: Records, ranked: RankedRow) -> Hit:
     document = int(corpus.document_of[ranked.row])
     oid, language = corpus.key(document)
     record = records(view.cluster_of(ranked.file), (oid, language))
-    position, symbol, kind, is_test = decode_chunk(record, corpus.chunk(ranked.row))
+    position, symbol, kind, is_test, head, last_line = decode_chunk(record, corpus.chunk(ranked.row))
     others = corpus.files_of_blob(document)
     return Hit(
         path=os.fsdecode(view.path(ranked.file)),
@@ -238,6 +238,8 @@ def hit_of(corpus: Corpus, records: Records, ranked: RankedRow) -> Hit:
         symbol=symbol,
         kind=kind,
         is_test=is_test,
+        head=head,
+        last_line=last_line,
         language=language or None,
         blob=oid.hex(),
         score=ranked.score,

@@ -261,9 +261,9 @@ def _similar_chunks(
 
 
 def _elsewhere(hit: Hit, code: Code) -> Hit | None:
-    """Return the hit; if it is the code itself, only with the other paths of its blob, or None."""
-    position = hit.position
-    if hit.blob != code.blob or position.end_line < code.first or position.start_line > code.last:
+    """Return the hit; if it is of the definition itself, only with the other paths of its blob, or None."""
+    first, last = hit.definition_lines
+    if hit.blob != code.blob or last < code.first or first > code.last:
         return hit
     others = tuple(path for path in sorted((hit.path, *hit.also_at), key=os.fsencode) if path != code.path)
     return replace(hit, path=others[0], also_at=others[1:]) if code.path and others else None

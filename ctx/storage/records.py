@@ -6,7 +6,7 @@ contains no path and no source text, and is stored unchanged in clusters and in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgpack
@@ -17,6 +17,10 @@ from ctx.types import KINDS, Chunk, Position
 
 TEST = 0x80
 """Bit of a stored kind that marks a test."""
+CONTINUES = 0x40
+"""Bit of a stored kind that marks a further piece of the definition that the chunk before begins."""
+KIND = 0x3F
+"""Bits of a stored kind that are an index into `ctx.types.KINDS`."""
 _FIELDS = 9
 _NEWLINE = 10
 _KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
@@ -56,12 +60,25 @@ def encode_record(
         _differences(starts, ends),
         _gaps(first, last),
         _differences(first, last),
-        bytes(_KIND_NUMBERS[chunk.kind] | (TEST if chunk.is_test else 0) for chunk in chunks),
+        stored_kinds(chunks),
         _pack_symbols(chunks),
         [list(chunk.names) for chunk in chunks],
     )
     packed: bytes = msgpack.packb(fields, unicode_errors="surrogatepass")
     return packed
+
+
+def stored_kinds(chunks: Sequence[Chunk]) -> bytes:
+    """Return the stored kind of each chunk of a document: its number, `TEST` and `CONTINUES`."""
+    kinds = bytearray()
+    symbol = ""
+    for chunk in chunks:
+        continues = bool(chunk.symbol) and chunk.symbol == symbol and not chunk.names
+        symbol = chunk.symbol
+        kinds.append(
+            _KIND_NUMBERS[chunk.kind] | (TEST if chunk.is_test else 0) | (CONTINUES if continues else 0)
+        )
+    return bytes(kinds)
 
 
 @Decoding("a document record")
@@ -86,7 +103,7 @@ def decode_record(data: bytes) -> Record:
         size,
         lines,
         positions,
-        [KINDS[kind & ~TEST] for kind in kinds],
+        [KINDS[kind & KIND] for kind in kinds],
         [bool(kind & TEST) for kind in kinds],
         _unpack_symbols(symbols, names),
         names,
@@ -94,7 +111,7 @@ def decode_record(data: bytes) -> Record:
 
 
 class Summary(NamedTuple):
-    """Size and lines of a document, and the stored kind of each chunk, including the `TEST` bit."""
+    """Size and lines of a document, and the stored kind of each chunk, including its bits."""
 
     size: int
     lines: int
@@ -111,9 +128,23 @@ def summarize(data: bytes) -> Summary:
     return Summary(size, lines, kinds)
 
 
+class StoredChunk(NamedTuple):
+    """One chunk of a record, and the definition that it is a piece of.
+
+    `head` is the position of the piece that begins the definition, `last_line` the definition's last line.
+    """
+
+    position: Position
+    symbol: str
+    kind: str
+    is_test: bool
+    head: Position
+    last_line: int
+
+
 @Decoding("a document record", msgpack.UnpackException)
-def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
-    """Return position, symbol, kind and test flag of one chunk. Raises `Damaged`.
+def decode_chunk(data: bytes, place: int) -> StoredChunk:
+    """Return one chunk. Raises `Damaged`.
 
     The names come last and are most of a record; only those of one chunk are decoded.
     """
@@ -125,11 +156,22 @@ def decode_chunk(data: bytes, place: int) -> tuple[Position, str, str, bool]:
     _check_places(size, lines, gaps, lengths, line_gaps, spans)
     if not (isinstance(kinds, bytes) and isinstance(symbols, list)):
         raise Damaged("a document record holds a value of a wrong type")
-    start = sum(gaps[: place + 1]) + sum(lengths[:place])
-    first = sum(line_gaps[: place + 1]) + sum(spans[:place])
-    position = Position(start, start + lengths[place], first + 1, first + spans[place] + 1)
+
+    def position_of(place: int) -> Position:
+        start = sum(gaps[: place + 1]) + sum(lengths[:place])
+        first = sum(line_gaps[: place + 1]) + sum(spans[:place])
+        return Position(start, start + lengths[place], first + 1, first + spans[place] + 1)
+
+    head = last = place
+    while head and kinds[head] & CONTINUES:
+        head -= 1
+    while last + 1 < len(kinds) and kinds[last + 1] & CONTINUES:
+        last += 1
     symbol = _symbol_at(symbols, fields, place)
-    return position, symbol, KINDS[kinds[place] & ~TEST], bool(kinds[place] & TEST)
+    position, kind = position_of(place), KINDS[kinds[head] & KIND]
+    return StoredChunk(
+        position, symbol, kind, bool(kinds[place] & TEST), position_of(head), position_of(last).end_line
+    )
 
 
 def _differences(starts: list[int], ends: list[int]) -> list[int]:

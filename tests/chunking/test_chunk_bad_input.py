@@ -19,7 +19,7 @@ LANGUAGES = ["python", "javascript", "java", "kotlin", "rust", "c", "go", "json"
 
 
 def test_version() -> None:
-    assert VERSION == 3
+    assert VERSION == 4
 
 
 @pytest.mark.parametrize("source", [b"", b"\n", b" \t\r\n\x0b\x0c\n", b"\r\r\r"])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ctx.errors import Damaged
+from ctx.ranking.definitions import DEFINITION_FEATURES
 from ctx.ranking.features import FEATURES
-from ctx.ranking.gbdt import LEAVES, UNIT, Ensemble, file_ranker, row_ranker
-from ctx.ranking.rows import ROW_FEATURES
+from ctx.ranking.gbdt import LEAVES, UNIT, Ensemble, definition_ranker, file_ranker
 from ctx.storage import arrays
 
 Split = tuple[int, float, "Node", "Node"]
@@ -100,7 +100,9 @@ def features_on_the_path(node: Node, row: np.ndarray) -> set[int]:
     return asked
 
 
-@pytest.mark.parametrize(("ranker", "features"), [(file_ranker, FEATURES), (row_ranker, ROW_FEATURES)])
+@pytest.mark.parametrize(
+    ("ranker", "features"), [(file_ranker, FEATURES), (definition_ranker, DEFINITION_FEATURES)]
+)
 def test_the_packaged_rankers_fit_the_features(ranker, features) -> None:
     table = np.zeros((3, len(features)), dtype=np.float32)
     table[1] = 1.0

@@ -201,8 +201,10 @@ def look_at_record(data: bytes) -> None:
         assert end <= position.start < position.end <= record.size
         assert line <= position.start_line <= position.end_line <= record.lines
         end, line = position.end, position.end_line
-        symbol, kind, is_test = record.symbols[place], record.kinds[place], record.tests[place]
-        assert decode_chunk(data, place) == (position, symbol, kind, is_test)
+        symbol, is_test = record.symbols[place], record.tests[place]
+        stored = decode_chunk(data, place)
+        assert (stored.position, stored.symbol, stored.is_test) == (position, symbol, is_test)
+        assert stored.kind == record.kinds[record.positions.index(stored.head)]
     assert record.lines <= record.size
     assert set(record.kinds) <= set(KINDS)
     assert all(isinstance(symbol, str) for symbol in record.symbols)
@@ -213,7 +215,7 @@ def look_at_record(data: bytes) -> None:
 
 def look_at_part_of_record(data: bytes) -> None:
     for place in range(-1 + len(summarize(data).kinds)):
-        position, symbol, kind, _ = decode_chunk(data, place)
+        position, symbol, kind = decode_chunk(data, place)[:3]
         assert 0 <= position.start < position.end <= summarize(data).size
         assert isinstance(symbol, str)
         assert kind in KINDS

@@ -131,6 +131,9 @@ def _code_reply(answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
 def _code_forms(hit: Hit) -> Iterator[Form]:
     value = _value(hit)
     lines = numbered((hit.text or "").split("\n"), hit.position.start_line)
+    signature = hit.signature
+    if signature is not None and signature[0] < hit.position.start_line:
+        lines = [*numbered([signature[1]], signature[0]), *lines]
     shown = len(lines)
     yield Form(value, _shown(hit, value, lines, shown))
     while shown >= 2 * _FEWEST_LINES:

@@ -65,12 +65,22 @@ def hit_object(hit: Hit, with_text: bool) -> dict[str, Any]:
         "endLine": hit.position.end_line,
         "symbol": hit.symbol,
         "kind": hit.kind,
+        "definition": definition_object(hit),
         "language": hit.language,
         "isTest": hit.is_test,
         "score": round(hit.score, 6),
         **shared_fields(hit),
         **({"text": hit.text} if with_text else {}),
     }
+
+
+def definition_object(hit: Hit) -> dict[str, Any] | None:
+    """Return the lines of the whole definition and its signature, null for other chunks."""
+    if not hit.is_definition:
+        return None
+    first, last = hit.definition_lines
+    line, text = hit.signature or (None, None)
+    return {"startLine": first, "endLine": last, "signatureLine": line, "signature": text}
 
 
 def shared_fields(hit: Hit) -> dict[str, Any]:

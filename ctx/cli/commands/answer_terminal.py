@@ -90,7 +90,13 @@ def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
     lines = syntax.highlight(code).split("\n", allow_blank=True)
     width, before = len(str(hit.position.end_line)), -1
     changed, sign = changed_lines(hit), sign_of(hit)
-    for number in shown_changes(text, query, changed):
+    first, signature = hit.position.start_line, hit.signature
+    if signature is not None and signature[0] < first:
+        gutter = f"  {signature[0]:>{width}}  "
+        line = Text.assemble((gutter, "dim"), display_line(signature[1]))
+        console.print(line, no_wrap=True, overflow="ellipsis")
+        before = signature[0] - first
+    for number in shown_changes(text, query, changed, max(0, signature[0] - first) if signature else 0):
         if number != before + 1:
             console.print(Text(f"  {'⋮':>{width}}", "dim"))
         mark = sign if number in changed else " "

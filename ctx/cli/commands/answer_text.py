@@ -66,9 +66,17 @@ def place_of(hit: Hit, prefix: bytes) -> str:
 
 
 def snippet(hit: Hit, text: str, query: str) -> Iterator[str]:
-    """Yield some lines of a text, numbered and indented; those that differ have a sign."""
+    """Yield some lines of a text, numbered and indented; those that differ have a sign.
+
+    A definition begins with its signature, even if the text is a later piece of it.
+    """
     changed, sign = changed_lines(hit), sign_of(hit)
-    shown = shown_changes(text, query, changed)
+    first = hit.position.start_line
+    signature = hit.signature
+    if signature is not None and signature[0] < first:
+        yield f"    {signature[0]:{len(str(hit.position.end_line))}}  {display_line(signature[1])}".rstrip()
+        yield f"    {'':{len(str(hit.position.end_line))}}  ..."
+    shown = shown_changes(text, query, changed, max(0, signature[0] - first) if signature else 0)
     for number, line in numbered(text, shown, hit.position.start_line):
         yield f"  {sign if number in changed else ' '} {line}"
 

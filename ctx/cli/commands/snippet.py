@@ -13,20 +13,27 @@ WINDOW = 10
 """Number of lines to show of a longer text."""
 
 
-def shown_lines(text: str, query: str) -> list[int]:
-    """Return the lines of a text to show, counted from 0, ascending; a gap between two is a cut."""
+def shown_lines(text: str, query: str, first: int = 0) -> list[int]:
+    """Return the lines of a text to show, counted from 0, ascending; a gap between two is a cut.
+
+    `first` is the first line of code: the comments before it are cut from a longer text.
+    """
     lines = text.split("\n")
     if len(lines) <= WHOLE:
         return list(range(len(lines)))
-    start = densest(lines, query)
-    return list(range(WINDOW)) if start <= 1 else [0, *range(start, start + WINDOW - 1)]
+    code = lines[first:]
+    if len(code) <= WHOLE:
+        return list(range(first, len(lines)))
+    start = densest(code, query)
+    shown = range(WINDOW) if start <= 1 else [0, *range(start, start + WINDOW - 1)]
+    return [first + place for place in shown]
 
 
-def shown_changes(text: str, query: str, changed: Collection[int]) -> list[int]:
+def shown_changes(text: str, query: str, changed: Collection[int], first: int = 0) -> list[int]:
     """Return the lines to show of a text with changed lines: the first, and the best of the changed ones."""
     lines = text.split("\n")
     if len(lines) <= WHOLE or not changed:
-        return shown_lines(text, query)
+        return shown_lines(text, query, first)
     places = [0, *sorted(line for line in changed if 0 < line < len(lines))]
     return [places[place] for place in shown_lines("\n".join(lines[place] for place in places), query)]
 

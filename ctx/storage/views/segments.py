@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ctx.errors import Damaged, Decoding
 from ctx.storage.arrays import ANY, Arrays, are_ends, expect
-from ctx.storage.records import TEST
+from ctx.storage.records import KIND
 from ctx.storage.views import postings
 from ctx.storage.views.postings import Postings
 from ctx.types import KINDS
@@ -120,7 +120,7 @@ class Segment:
             or self._ids.shape[1] not in _ID_BYTES
             or self.bits.shape[1] % 8
             or not len(self.bits) == len(self.kinds) == self.rows <= postings.MAX_ROWS
-            or int((self.kinds & ~np.uint8(TEST)).max(initial=0)) >= len(KINDS)
+            or int((self.kinds & np.uint8(KIND)).max(initial=0)) >= len(KINDS)
         ):
             raise Damaged("the arrays of a segment are inconsistent")
 

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import history
 import numpy as np
 import numpy.typing as npt
-from changes import changed_lines
 
 import ctx
 from ctx.index import Index
@@ -26,11 +25,9 @@ from ctx.ranking.candidates import read_candidates, select_candidates
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.features import FEATURES, file_features
 from ctx.ranking.query import prepare
-from ctx.ranking.rows import ROW_FEATURES, row_features
 from ctx.ranking.signals import read_signals
 from ctx.storage.records import Record, decode_record
 from ctx.storage.views import paths
-from ctx.text.subjects import question_of
 
 SEED = 4
 NOT_CODE = paths.DOCS | paths.CONFIG | paths.DATA | paths.VENDORED
@@ -41,11 +38,7 @@ HELD_OUT_CAPS = {"after": 50, "before": 25, "added": 30, "topic": 0}
 CANDIDATES = 150
 """Candidates for each query; a search reads fewer, training uses more."""
 SYMBOLS = 40
-ROW_COMMITS = 200
-"""Most commits of a project whose rows are labelled; each file takes two runs of git."""
-ROWS_PER_FILE = 6
-"""Most commits that may have changed a file."""
-STACKED = ("features", "label", "flags", "query", "row_features", "row_label")
+STACKED = ("features", "label", "flags", "query")
 _DEFINED = {"function", "method", "class", "interface", "struct", "enum", "trait", "object", "type", "module"}
 
 
@@ -129,38 +122,9 @@ class Project:
                 found.append(Asked(example, narrow, among, True))
         return found
 
-    def row_examples(self) -> list[history.Example]:
-        """Commits after the tree. The message of an earlier one may be in the rows that it changed."""
-        caps = {"after": ROW_COMMITS, "before": 0, "added": 0, "topic": 0}
-        head, revision = self.repository["head"], self.repository["revision"]
-        return history.examples(self.checkout, head, revision, set(self.number), caps, SEED, ROWS_PER_FILE)
-
-    def wordings(self, example: history.Example) -> list[str]:
-        """The wordings of a query: the subject, and subject with body if there is one."""
-        if not example.commit:
-            return [example.text]
-        message = history.git(self.checkout, "log", "-1", "--format=%B", example.commit).lstrip("\n")
-        subject, _, body = message.partition("\n")
-        question = question_of(subject.strip(), body.strip())
-        return [example.text] if question is None else [example.text, question]
-
-    def row_labels(self, example: history.Example, path: str) -> npt.NDArray[np.bool_]:
-        """Rows of a file that the commit of an example changed, or the row that defines the queried name."""
-        record = self.record(self.number[path])
-        if example.source == "symbol":
-            return np.array([example.text in names for names in record.names], dtype=bool)
-        lines = changed_lines(self.checkout, example, path, self.repository["revision"])
-        # Imports follow from changes elsewhere; they are never the answer.
-        return np.array(
-            [
-                kind != "imports" and any(place.start_line <= b and a <= place.end_line for a, b in lines)
-                for place, kind in zip(record.positions, record.kinds, strict=True)
-            ]
-        )
-
 
 def collect(project: Project) -> dict[str, Any]:
-    """The candidates of all queries of one project, and the rows of the files that answer them."""
+    """The candidates of all queries of one project."""
     corpus, view = project.corpus, project.view
     asked = project.asked()
     columns: dict[str, list[Any]] = defaultdict(list)
@@ -189,34 +153,10 @@ def collect(project: Project) -> dict[str, Any]:
             "text": example.text,
         }.items():
             columns[name].append(value)
-    symbols_asked = [one.example for one in asked if one.example.source == "symbol"]
-    for name, values in collect_rows(project, project.row_examples() + symbols_asked).items():
-        columns[name] = values
     return {
         name: np.concatenate(values) if name in STACKED else np.array(values)
         for name, values in columns.items()
-    } | {"names": np.array(FEATURES), "row_names": np.array(ROW_FEATURES)}
-
-
-def collect_rows(project: Project, examples: list[history.Example]) -> dict[str, list[Any]]:
-    """The rows of the files that answer some queries, once for each wording of a query."""
-    corpus = project.corpus
-    columns: dict[str, list[Any]] = defaultdict(list)
-    for example in examples:
-        queries = [prepare(text) for text in project.wordings(example)]
-        gathered = [(query, read_signals(corpus, query)) for query in queries]
-        for path in example.paths:
-            label = project.row_labels(example, path)
-            if not label.any() or label.all():
-                continue
-            file = np.array([project.number[path]])
-            for query, signals in gathered:
-                candidates, _ = read_candidates(corpus, query, signals, corpus.file_document[file], file)
-                columns["row_features"].append(row_features(query, signals, candidates))
-                columns["row_label"].append(label)
-                columns["row_group"].append(len(label))
-                columns["row_source"].append(example.source)
-    return columns
+    } | {"names": np.array(FEATURES)}
 
 
 def main(arguments: list[str]) -> int:

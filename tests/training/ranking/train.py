@@ -1,8 +1,8 @@
-"""Train the rankers of files and of rows on collected candidates, and pack them.
+"""Train the ranker of files on collected candidates, and pack it.
 
     python tests/training/ranking/train.py FOLDER TARGET
 
-FOLDER was written by `collect.py`; TARGET is the output folder, `ctx/ranking` to ship the files. Needs
+FOLDER was written by `collect.py`; TARGET is the output folder, `ctx/ranking` to ship the file. Needs
 LightGBM, which the program itself does not. One seed and one thread, so that the same candidates result in
 the same trees.
 """
@@ -22,7 +22,6 @@ from pack import pack
 
 from ctx.ranking.features import FEATURES
 from ctx.ranking.gbdt import FORMAT, LEAVES
-from ctx.ranking.rows import ROW_FEATURES
 
 TREES = 240
 PARAMETERS = {
@@ -46,15 +45,6 @@ PARAMETERS = {
 
 QUESTION = 2.0
 """Weight of a written question; that of a query from the history is 1."""
-SYMBOL = 3.0
-"""Weight of a query for the row of a name: there are many more commits."""
-ROW_TREES = 60
-ROW_PARAMETERS = PARAMETERS | {
-    "min_data_in_leaf": 100,
-    "lambda_l2": 10.0,
-    "feature_fraction": 0.5,
-    "lambdarank_truncation_level": 5,
-}
 
 
 class Examples(NamedTuple):
@@ -79,17 +69,6 @@ def file_examples(found: Any) -> Examples:
     return Examples(found["features"][kept], label[kept].astype(np.int64), candidates[usable], weights)
 
 
-def row_examples(found: Any) -> Examples:
-    """The files whose rows are labelled. A name means the type if its constructors have the same name."""
-    label, groups = found["row_label"].astype(np.int64), found["row_group"]
-    owner = np.repeat(np.arange(len(groups)), groups)
-    types = label * (found["row_features"][:, ROW_FEATURES.index("is_type")] > 0)
-    narrowed = (found["row_source"] == "symbol") & (np.bincount(owner, types) > 0)
-    label = np.where(narrowed[owner], types, label)
-    weights = np.where(found["row_source"] == "symbol", SYMBOL, 1.0)[owner]
-    return Examples(found["row_features"], label, groups, weights)
-
-
 def train(parts: list[Examples], parameters: dict[str, Any], trees: int) -> Any:
     """A LightGBM model of all examples."""
     features, labels, groups, weights = map(np.concatenate, zip(*parts, strict=True))
@@ -104,11 +83,8 @@ def main(arguments: list[str]) -> int:
     found = [np.load(folder / f"{one['name']}.npz") for one in listed if not one["held_out"]]
     files = train([file_examples(one) for one in found], PARAMETERS, TREES)
     (target / "ranker-1.bin").write_bytes(pack(files, list(FEATURES), {"format": FORMAT}))
-    rows = train([row_examples(one) for one in found if "row_label" in one], ROW_PARAMETERS, ROW_TREES)
-    (target / "rows-1.bin").write_bytes(pack(rows, list(ROW_FEATURES), {"format": FORMAT}))
-    for model, names in ((files, FEATURES), (rows, ROW_FEATURES)):
-        for gain, name in sorted(zip(model.feature_importance("gain"), names, strict=True), reverse=True):
-            print(f"{gain:10.0f}  {name}")
+    for gain, name in sorted(zip(files.feature_importance("gain"), FEATURES, strict=True), reverse=True):
+        print(f"{gain:10.0f}  {name}")
     return 0
 
 

@@ -1,0 +1,101 @@
+"""An answer consists of definitions: one place for each, and as many of one file as answer."""
+
+from __future__ import annotations
+
+import pytest
+from repositories import Repo
+
+import ctx
+from ctx.types import Hit, signature_line
+
+LONG = (
+    "// RefreshLedger brings the ledger up to date.\n"
+    "// RefreshLedger is called by the clerk.\n"
+    "func RefreshLedger(book *Book) error {\n"
+    + "".join(
+        f"\tif book.Page({number}).IsStale() {{\n"
+        f"\t\tbook.RefreshPage({number}, ledgerOf(book, {number}))\n"
+        f'\t\tlog.Printf("refreshed page %d of the ledger", {number})\n\t}}\n'
+        for number in range(60)
+    )
+    + "\treturn nil\n}\n"
+)
+BOOK = "package books\n\n" + LONG
+CACHE = '''"""Entries that are kept for a while."""
+
+
+def is_stale(entry, now):
+    """Return True for an entry that is too old."""
+    ttl = entry.ttl or DEFAULT_TTL
+    return entry.created + ttl < now
+
+
+def drop_all(entries):
+    """Remove each of the entries from the memory."""
+    for entry in list(entries):
+        entries.pop(entry)
+
+
+def count_entries(entries):
+    """Return the number of entries, of any kind and any size."""
+    return sum(1 for entry in entries if entry)
+'''
+
+
+def hits(repo: Repo, text: str, limit: int = 10) -> list[Hit]:
+    with ctx.open(repo.path) as index:
+        found = index.search(text, limit=limit).hits
+        return [hit for hit in found if hit.text is not None]
+
+
+def test_a_long_function_is_one_place(repo: Repo) -> None:
+    repo.commit({"books.go": BOOK, "main.go": "package main\n\nfunc main() {\n\trun()\n}\n"})
+    with ctx.open(repo.path) as index:
+        found = [
+            hit for hit in index.search("refresh the pages of the ledger").hits if hit.path == "books.go"
+        ]
+        (hit,) = [hit for hit in found if hit.is_definition]
+        assert hit.symbol == "RefreshLedger"
+        assert hit.kind == "function"
+        assert hit.definition_lines == (1, BOOK.count("\n"))
+        assert hit.signature == (5, "func RefreshLedger(book *Book) error {")
+        first, last = hit.lines
+        assert last - first < 100
+
+
+def test_one_file_may_have_many_places(repo: Repo) -> None:
+    repo.commit({"cache.py": CACHE, "other.py": "def unrelated():\n    return None\n"})
+    found = hits(repo, "entries of the cache", 3)
+    assert sorted(hit.symbol for hit in found) == ["count_entries", "drop_all", "is_stale"]
+    assert {hit.path for hit in found} == {"cache.py"}
+
+
+def test_words_of_similar_meaning_are_found(repo: Repo) -> None:
+    """No word of the question is in the function, nor in any other file."""
+    files = {f"part_{number}.py": f"def part_{number}():\n    return {number}\n" for number in range(8)}
+    repo.commit(files | {"cache.py": CACHE})
+    assert hits(repo, "lifetime")[0].symbol == "is_stale"
+
+
+def test_related_code_is_not_of_the_same_function(repo: Repo) -> None:
+    repo.commit({"books.go": BOOK})
+    with ctx.open(repo.path) as index:
+        assert not index.related("books.go:20").hits
+        assert not index.related("books.go:200").hits
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol", "line"),
+    [
+        ("// Open opens\n// a book\nfunc (b *Book) Open() {\n}", "Book.Open", 2),
+        ("@route('/')\ndef index():\n    '''index of all'''", "index", 1),
+        ("/**\n * The shelf.\n */\n@Entity\npublic class Shelf {", "Shelf", 4),
+        ("[Obsolete]\npublic void Close()\n{", "Door.Close", 1),
+        ("#define ROOM(x) (x)", "ROOM", 0),
+        ("#[derive(Debug)]\npub struct Shelf {", "Shelf", 1),
+        ("bool operator==(const Book &other) const {", "Book::operator==", 0),
+        ("# only a comment", "x", 0),
+    ],
+)
+def test_the_line_of_a_signature(text: str, symbol: str, line: int) -> None:
+    assert signature_line(text.split("\n"), symbol) == line
