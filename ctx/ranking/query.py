@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +15,23 @@ from ctx.ranking.pasted import pasted, without_frames
 from ctx.ranking.translated import Alternatives, translated
 from ctx.storage.arrays import Floats, Ints
 from ctx.storage.views import paths
-from ctx.text.query import Term, read_query, tokens, words_of
+from ctx.text.query import IDENTIFIER, Term, read_query, terms_in, tokens, words_of
 from ctx.text.terms import ascii_words, term_hash
 from ctx.text.translation import translate
 from ctx.text.vocabulary import compound_hash, exact_hash
 
-MAX_LENGTH = 4096
+MAX_LENGTH = 20_000
 """Characters of a query that are read."""
 _MAX_TERMS = 64
+"""Number of terms of a query that count; of a longer one those that tell most."""
+_MOST_OFTEN = 2.0
+"""Largest weight of a term that is repeated."""
+_IN_TITLE = 2.0
+_IDENTIFIER = 2.0
+"""Factors of a term in the first line, and of an identifier of several words, in a long query."""
 _MOST_WHOLES = 96
+_NAMED_WITHIN = 1000
+"""Characters of a query whose words are tried as names."""
 _LONGEST_NAME = 10
 """Largest number of words of a query that may be one name as a whole."""
 
@@ -109,7 +118,7 @@ def prepare(text: str) -> Query:
     if rendering:
         # Embeddings cover other languages too, and comments may be in this one.
         text, embedded = rendering.text, f"{rendering.text} {text}"
-    terms = read_query(text)[:_MAX_TERMS]
+    terms = _telling(read_query(text), text)
     alternatives: list[Alternatives] = []
     if rendering:
         terms, alternatives = translated(terms, rendering)
@@ -124,7 +133,7 @@ def prepare(text: str) -> Query:
     for flag, pattern in _ASKS_FOR if is_question or not lines else ():
         if pattern.search(text):
             requested |= flag
-    weights = np.array([term.weight for term in terms], dtype=np.float64)
+    weights = np.array([min(term.weight, _MOST_OFTEN) for term in terms], dtype=np.float64)
     return Query(
         terms,
         np.array([term.hash for term in terms], dtype=np.int64),
@@ -141,6 +150,29 @@ def prepare(text: str) -> Query:
         len(stripped.split()),
         lines,
     )
+
+
+def _telling(terms: list[Term], text: str) -> list[Term]:
+    """Return the terms of a query that tell most, in order.
+
+    The model knows which words mean little in a query. A report has its topic in the title.
+    """
+    if len(terms) <= _MAX_TERMS:
+        return terms
+    title = terms_in(text.strip().partition("\n")[0])
+    table = static_embedding()
+
+    def worth(term: Term) -> float:
+        if term.origin == IDENTIFIER:
+            value = _IDENTIFIER if term.weight >= 1.0 else 0.0
+        else:
+            value = float(table.query_scales[table.row(term.word)]) / scale
+        return value * (1.0 + log(max(1.0, term.weight))) * (_IN_TITLE if term.hash in title else 1.0)
+
+    scale = max(1e-9, float(np.median(table.query_scales)))
+    values = [worth(term) for term in terms]
+    kept = sorted(range(len(terms)), key=lambda place: (-values[place], place))[:_MAX_TERMS]
+    return [terms[place] for place in sorted(kept)]
 
 
 def words_that_ask(text: str, flag: int) -> list[str]:
@@ -179,7 +211,8 @@ def _wholes(text: str, terms: list[Term]) -> list[WholeName]:
     Only the name of all words may begin or end with a stop word: `is_open`, `url_for`.
     """
     place = {term.hash: number for number, term in enumerate(terms)}
-    words = [word for token in tokens(text) for word in words_of(token) if word.isascii()]
+    beginning = tokens(text[:_NAMED_WITHIN])
+    words = [word for token in beginning for word in words_of(token) if word.isascii()]
     known = [place.get(term_hash(word), -1) for word in words]
     spans = [
         (start, start + size)

@@ -63,6 +63,8 @@ _QUOTING_TEXTS = 6
 
 _NEXT_ROW = 4.0
 """Loss of each further row of the same file in an answer by files, in the same units."""
+_PRIOR_AGAIN = 0.1
+"""Share of a file's loss by its kind that the sum of both rankers takes back."""
 _NEXT_DEFINITION = 1.5
 """Loss of each further definition of the same file, in the same units."""
 _RULE = [DEFINITION_FEATURES.index(name) for name in ("defined/best", "soft/best", "similar/best", "defines")]
@@ -234,7 +236,8 @@ def _score_rows(pool: Pool, limit: int) -> tuple[Ints, Ints, Ints, Floats]:
     at = at[_worthiest(owner[at], rule[at], max(ROWS, limit))]
     definition: Ints = np.cumsum(starts_of(pool.corpus, rows, owner))
     margins = definition_ranker().margins(table.take(at, axis=0))
-    scores = pool.scores[owner[at]] + margins + gains[at]
+    # The second ensemble sees the kind of a file in its score, so it counts half in the sum.
+    scores = (pool.scores + _PRIOR_AGAIN * pool.priors)[owner[at]] + margins + gains[at]
     return rows[at], owner[at], definition[at], scores
 
 

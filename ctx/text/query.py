@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 from typing import NamedTuple
 
 from ctx.text.terms import COMBINING, STOP_WORDS, ascii_words, foreign_words, is_term, term_hash
@@ -43,7 +44,12 @@ def tokens(text: str) -> list[str]:
 
 def words_of(token: str) -> list[str]:
     """Return the lower-case words of a token, split as in indexed text."""
-    return ascii_words(token) if token.isascii() else foreign_words(token)
+    return list(_words_of(token))
+
+
+@lru_cache(maxsize=1 << 13)
+def _words_of(token: str) -> tuple[str, ...]:
+    return tuple(ascii_words(token) if token.isascii() else foreign_words(token))
 
 
 def read_query(text: str) -> list[Term]:

@@ -53,7 +53,7 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.M)
 
 
 class Row(NamedTuple):
-    """The ranks of the targets of a report, from 1, None if not found, and those of their files."""
+    """The ranks of the targets of a report, from 1, None if not found, and of their files, each once."""
 
     project: str
     language: str
@@ -188,6 +188,7 @@ def run(options: argparse.Namespace) -> None:
                         answer = index.search(text, revision=f"{one['commit']}^", limit=LIMIT)
                         hits = [Place(hit.path, *hit.lines) for hit in answer.hits]
                         wanted = [Place(*target[:3]) for target in one["targets"]]
+                        files = list(dict.fromkeys(hit.path for hit in hits))
                         row = Row(
                             name,
                             one["language"],
@@ -196,7 +197,7 @@ def run(options: argparse.Namespace) -> None:
                             one["named"],
                             [rank_of(hits, lambda hit, to=to: finds(hit, to)) for to in wanted],
                             [
-                                rank_of(hits, lambda hit, path=path: hit.path == path)
+                                files.index(path) + 1 if path in files else None
                                 for path in dict.fromkeys(place.path for place in wanted)
                             ],
                         )
