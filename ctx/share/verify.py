@@ -11,7 +11,7 @@ import random
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctx.errors import Damaged
+from ctx.errors import CtxError, Damaged
 from ctx.indexing.batch import Batch, build_batch
 from ctx.indexing.vectors.cluster_map import ClusterMap
 from ctx.models.centre import Reference, centred
@@ -42,13 +42,20 @@ class VerifyReport(NamedTuple):
 def verify(session: SearchSession, revision: str | None, sample: int | None, seed: int) -> VerifyReport:
     """Compare `sample` random clusters of a tree, or all of them; damaged ones are skipped.
 
-    Words are compared if the tree has a view for searches.
+    Words are compared if the tree has a view for searches. Raises CtxError if nothing of the tree is stored.
     """
-    tree = session.resolve(revision).tree
+    resolved = session.resolve(revision)
+    tree = resolved.tree
     root = session.indexer.trees.root(tree)
     view = session.catalog.view(tree)
     words = None if view is None else Words(session, view.segments)
-    clusters = [one for one in root.clusters() if session.clusters.get(one.key) is not None]
+    every = list(root.clusters())
+    clusters = [one for one in every if session.clusters.get(one.key) is not None]
+    if every and not clusters:
+        name = resolved.revision
+        raise CtxError(
+            f"{name} is not indexed, so there is nothing to verify: run `git ctx index {name}` first"
+        )
     if sample is not None and sample < len(clusters):
         clusters = random.Random(seed).sample(clusters, sample)
     differing: list[bytes] = []
