@@ -75,9 +75,25 @@ def _branch(repository: Repository, name: str) -> Resolution:
     for place in places:
         if _IS_EXPRESSION.search(name) is None and repository.commit_of(place + name) is not None:
             return repository.resolve_tree(place + name)._replace(revision=name, resolved_by=BRANCH)
+    tracking = _tracking(repository, name)
+    if len(tracking) == 1:
+        return repository.resolve_tree(tracking[0])._replace(
+            revision=tracking[0].removeprefix("refs/remotes/"), resolved_by=BRANCH
+        )
+    if tracking:
+        named = ", ".join(one.removeprefix("refs/remotes/") for one in tracking)
+        raise UnknownRevision(f"several remotes have a branch '{name}': name one of {named}")
     raise UnknownRevision(
         f"there is no branch '{name}'; `git branch --all` lists them, `git fetch` brings new ones"
     )
+
+
+def _tracking(repository: Repository, name: str) -> list[str]:
+    """Return the remote-tracking branches that a short name may mean, as `git switch` looks for them."""
+    if not name or _IS_EXPRESSION.search(name) is not None or name.startswith(("-", "refs/")):
+        return []
+    listing = repository.git("for-each-ref", "--format=%(refname)", f"refs/remotes/*/{name}")
+    return [line.decode("utf-8", "surrogateescape") for line in listing.splitlines()]
 
 
 def _qualified(repository: Repository, name: str) -> str:

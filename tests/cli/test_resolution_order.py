@@ -100,3 +100,18 @@ def test_nothing_comes_after_that(git_ctx: GitCtx, bare: Repo) -> None:
     refused = git_ctx("search", "x", cwd=bare.path)
     assert refused.status not in (0, 1)
     assert "no commit yet" in refused.err
+
+
+def test_a_branch_of_a_remote_is_found_by_its_short_name(git_ctx, project):
+    project.git("branch", "topic")
+    project.git("update-ref", "refs/remotes/origin/shared/topic", "HEAD")
+    project.git("update-ref", "refs/remotes/origin/HEAD", "HEAD")
+    found = git_ctx("search", "--json", "--branch", "shared/topic", "renew", cwd=project.path).json
+    assert found["revisionName"] == "origin/shared/topic"
+    assert git_ctx("search", "--branch", "topic", "renew", cwd=project.path).status == 0
+    project.git("update-ref", "refs/remotes/fork/shared/topic", "HEAD")
+    run = git_ctx("search", "--branch", "shared/topic", "renew", cwd=project.path)
+    assert run.status == 128
+    assert "fork/shared/topic, origin/shared/topic" in run.err
+    for name in ("nothing", "*", "-x", "a b", "refs/remotes/x"):
+        assert git_ctx("search", f"--branch={name}", "renew", cwd=project.path).status == 128
