@@ -14,7 +14,7 @@ from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import filter_of, search_view
 from ctx.search.opening import OpenedTree, open_tree, repairing
-from ctx.types import STAGED, WORK_TREE, Answer, ModelOptions, RankedHits, Request
+from ctx.types import STAGED, STATES, WORK_TREE, Answer, ModelOptions, RankedHits, Request
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -26,6 +26,8 @@ def search(session: SearchSession, request: Request) -> Answer:
     least = None if request.models is None else request.models.min_score
     if least is not None and not 0 <= least <= 1:
         raise UsageError(f"the least score is {least}: give a number from 0 to 1")
+    if unknown := sorted(set(request.states) - set(STATES)):
+        raise UsageError(f"unknown state {unknown[0]!r}: one of {', '.join(STATES)}")
     if request.within is None:
         answer = _search_tree(session, request)
     else:
