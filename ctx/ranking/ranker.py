@@ -24,6 +24,7 @@ from ctx.ranking.translated import weights_in_tree
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.ranking.verbatim import verbatim_shares
 from ctx.storage.arrays import Bools, Floats, Ints, begins, highest
+from ctx.storage.records import TEST
 from ctx.storage.views import paths
 
 POOL = 50
@@ -231,6 +232,10 @@ def _score_rows(pool: Pool, limit: int) -> tuple[Ints, Ints, Ints, Floats]:
     table = definition_features(pool.corpus, pool.query, signals, pool.candidates, pool.fields, pool.scores)
     # Show the row that gave the file its gain.
     gains = NAME_GAIN * signals.row_called[rows] + VERBATIM_GAIN * signals.row_verbatim[rows]
+    # A test beside the code that it tests, as in Rust, is a test as much as one in a file of tests.
+    flags = pool.corpus.view.file_flags[pool.candidates.files]
+    lost = priors_of(pool.query.requested, pool.query.is_symbol).get(paths.TEST, 0.0)
+    gains = gains - lost * (((pool.corpus.kinds[rows] & TEST) > 0) & ((flags & paths.TEST) == 0)[owner])
     at = np.arange(len(rows)) if pool.only is None else pool.only[rows].nonzero()[0]
     rule = table[:, _RULE].sum(axis=1) + gains
     at = at[_worthiest(owner[at], rule[at], max(ROWS, limit))]

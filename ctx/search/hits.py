@@ -17,10 +17,12 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.ranker import RankedRow, rank
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
-from ctx.storage.records import decode_chunk
+from ctx.storage.records import decode_chunk, decode_record
 from ctx.storage.views import paths as path_flags
 from ctx.storage.views.segments import Records
 from ctx.storage.views.view import View
+from ctx.text.query import tokens, words_of
+from ctx.text.terms import term_hash
 from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, ChunkChange, Hit, Request
 
 Mask = npt.NDArray[np.bool_] | None
@@ -107,7 +109,7 @@ def search_view(
             return [_in_scope(corpus, scope, one) for one in ranked]
         return ranked
 
-    return _hits(corpus, records, best, limit, scope), message
+    return _hits(corpus, records, query, best, limit, scope), message
 
 
 def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
@@ -180,6 +182,7 @@ def _language(name: str) -> str:
 def _hits(
     corpus: Corpus,
     records: Records,
+    query: Query,
     best: Callable[[int], list[RankedRow]],
     limit: int,
     scope: Scope | None = None,
@@ -193,7 +196,7 @@ def _hits(
         ranked = best(most)
         hits: list[Hit] = []
         for one in ranked:
-            hit = hit_of(corpus, records, one)
+            hit = _named(corpus, records, query, one, hit_of(corpus, records, one))
             if scope is not None:
                 hit = replace(hit, change=scope[one.file][corpus.chunk(one.row)])
             if not any(_same_text(kept, hit) for kept in hits):
@@ -201,6 +204,30 @@ def _hits(
         if len(hits) >= limit or len(ranked) < most:
             return hits[:limit]
         most *= 2
+
+
+_JOINED = frozenset({"constant", "field", "type", "macro"})
+"""Kinds of small definitions, several of which may be one chunk."""
+
+
+def _named(corpus: Corpus, records: Records, query: Query, ranked: RankedRow, hit: Hit) -> Hit:
+    """Return the hit of several small definitions with the name of the one that the query means most."""
+    if hit.kind not in _JOINED:
+        return hit
+    document = int(corpus.document_of[ranked.row])
+    record = decode_record(records(corpus.view.cluster_of(ranked.file), corpus.key(document)))
+    names = record.names[corpus.chunk(ranked.row)]
+    weights: dict[int, float] = dict(zip(query.hashes.tolist(), query.weights.tolist(), strict=True))
+
+    def matched(name: str) -> float:
+        terms = {term_hash(word) for token in tokens(name) for word in words_of(token)}
+        return sum(weights.get(term, 0.0) for term in sorted(terms))
+
+    main = next((name for name in names if hit.symbol.endswith(name)), "")
+    meant = max(names, key=matched, default=main)
+    if not main or matched(meant) <= matched(main):
+        return hit
+    return replace(hit, symbol=hit.symbol.removesuffix(main) + meant)
 
 
 def _same_text(one: Hit, other: Hit) -> bool:

@@ -99,3 +99,39 @@ def test_related_code_is_not_of_the_same_function(repo: Repo) -> None:
 )
 def test_the_line_of_a_signature(text: str, symbol: str, line: int) -> None:
     assert signature_line(text.split("\n"), symbol) == line
+
+
+SIZE = """\
+pub fn parse_size(text: &str) -> Option<u64> {
+    let digits = text.trim();
+    digits.parse().ok().filter(|size| *size > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_size_of_a_size() {
+        let size = parse_size("12");
+        assert_eq!(size, Some(12), "the parsed size of a size");
+        assert_eq!(parse_size("parse"), None, "no size to parse");
+    }
+}
+"""
+
+
+def test_the_heading_names_the_constant_that_is_meant(repo: Repo) -> None:
+    """Small definitions are one chunk, which does not always have the name of the first."""
+    constants = "PORTS = 0\nMAX_HEADER = 1\nDEPTH = 2\n"
+    repo.commit({"const.py": constants, "other.py": "def unrelated():\n    return None\n"})
+    with ctx.open(repo.path) as index:
+        found = [hit for hit in index.search("largest header").hits if hit.path == "const.py"]
+        assert [hit.symbol for hit in found] == ["MAX_HEADER"]
+        assert found[0].signature == (2, "MAX_HEADER = 1")
+
+
+def test_a_test_beside_its_code_comes_after_it(repo: Repo) -> None:
+    repo.commit({"src/size.rs": SIZE})
+    assert hits(repo, "parse the size")[0].symbol == "parse_size"
+    assert hits(repo, "test of parsing the size")[0].symbol != "parse_size"
