@@ -62,6 +62,7 @@ def busy(project: Project, make_repo: Any, tmp_path: Path) -> Project:
 
 
 SETUP = {
+    "verify": "index",
     "gc": "pin HEAD",
     "pack --list": "pack --task 'renew a session'",
     "fetch": "push",
