@@ -62,7 +62,10 @@ def find_remote(repository: Repository, name: str | None) -> Remote:
             )
     elif name not in known and not _is_address(repository, name):
         names = ", ".join(known) or "none"
-        raise UsageError(f"there is no remote '{name}' (known: {names}); an address or a path works too")
+        text = f"there is no remote '{name}' (known: {names}); an address or a path works too"
+        if repository.commit_of(name) is not None:
+            text = f"'{name}' is a revision and no remote (known: {names}); give a revision with --revision"
+        raise UsageError(text)
     repository.settings.refuse_offline(f"the remote '{name}'")
     slug = name
     if not _PLAIN.fullmatch(name):

@@ -63,6 +63,35 @@ def test_history_ranges_and_the_log_print_them_too(git_ctx: GitCtx, tagged: Proj
     assert (pin["revision"], pin["revisionName"]) == (tree, "v1.2")
 
 
+@pytest.mark.parametrize("command", ["index", "plan", "pin", "evaluate", "verify"])
+def test_a_revision_is_an_argument_or_an_option(git_ctx: GitCtx, tagged: Project, command: str) -> None:
+    tagged.commit({"src/more.py": "def more(value):\n    return value + 1\n"})
+    git_ctx("index", "v1.2", cwd=tagged.path)
+    runs = [
+        git_ctx(command, *words, "--json", cwd=tagged.path) for words in (["v1.2"], ["--revision", "v1.2"])
+    ]
+    assert [run.status for run in runs] == [0, 0]
+    last = [run.json_lines[-1] for run in runs]
+    for one in last:
+        one.pop("seed", None)
+    assert last[0] == last[1]
+    assert git_ctx(command, "--revision", "no-such", cwd=tagged.path).status == 128
+
+
+def test_help_of_history_offers_no_tree(git_ctx: GitCtx, tagged: Project) -> None:
+    assert "tree" not in git_ctx("history", "-h").text
+    found = git_ctx("history", "renew", "--revision", "HEAD^{tree}", cwd=tagged.path)
+    assert (found.status, found.out) == (129, b"")
+    assert "is a tree, which has no history" in found.err
+
+
+@pytest.mark.parametrize("command", ["push", "fetch"])
+def test_a_revision_in_place_of_the_remote(git_ctx: GitCtx, tagged: Project, command: str) -> None:
+    found = git_ctx(command, "v1.2", cwd=tagged.path)
+    assert found.status == 129
+    assert "'v1.2' is a revision and no remote (known: none); give a revision with --revision" in found.err
+
+
 def test_uncommitted_files_lie_on_the_commit_of_head(git_ctx: GitCtx, tagged: Project) -> None:
     commit = tagged.git("rev-parse", "HEAD")
     clean = printed(git_ctx, tagged, "search", "--json-output", *QUESTION)

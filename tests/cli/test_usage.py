@@ -23,6 +23,8 @@ HEAVY = (
     "httpx",
     "platformdirs",
 )
+TAKE_REVISION = ("index", "plan", "pin", "evaluate", "verify")
+"""Commands whose argument is a revision."""
 
 
 def test_without_arguments_the_help_goes_to_stderr(git_ctx):
@@ -109,6 +111,10 @@ def test_installed_script_is_found_by_git(environment, tmp_path):
         ),
         (["index", "a", "--branch", "b"], "A revision and --branch exclude each other; give one of them."),
         (["index", "a", "b"], "unexpected extra argument"),
+        *(
+            ([name, "a", "--revision", "b"], "REVISION and --revision exclude each other; give one of them.")
+            for name in TAKE_REVISION
+        ),
         (["index", "--jobs", "0"], "0 is not in the range x>=1."),
         (["status", "extra"], "unexpected extra argument"),
         (["-C"], "requires an argument"),

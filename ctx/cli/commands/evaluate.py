@@ -14,7 +14,7 @@ MOST_COMMITS = 10_000
 
 
 @click.command
-@click.argument("revision", required=False)
+@options.revision_argument
 @click.option(
     "-n",
     "--commits",

@@ -26,7 +26,7 @@ LIMIT = 10
     "--author", "authors", multiple=True, metavar="REGEX", help="Only commits of this author, as in git log."
 )
 @options.path_filter("Only commits that touch, and changes of, files that a git pathspec matches")
-@options.one_tree("Search the history of")
+@options.one_tree("Search the history of", "commit")
 @options.as_json
 @options.text_of_hits("Leave out the changed lines.")
 def command(

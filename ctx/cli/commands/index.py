@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command
-@click.argument("revision", required=False)
+@options.revision_argument
 @click.option("--branch", metavar="NAME", help="Index the tip of a branch.")
 @click.option(
     "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Use N processes; all cores by default."

@@ -134,12 +134,38 @@ def limit(text: str) -> Decorator:
     return click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help=text)
 
 
-def one_tree(verb: str) -> Decorator:
+def one_tree(verb: str, kinds: str = "commit or tree") -> Decorator:
     """Add `--revision` and `--branch`, which exclude each other."""
     return together(
-        click.option("--revision", metavar="REV", help=f"{verb} this commit or tree."),
+        click.option("--revision", metavar="REV", help=f"{verb} this {kinds}."),
         click.option("--branch", metavar="NAME", help=f"{verb} the tip of this branch."),
     )
+
+
+_NAMED = "named"
+
+
+def _note_revision(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    context.meta[_NAMED] = value
+
+
+def _one_revision(context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    at_most_one({"REVISION": value, "--revision": context.meta[_NAMED]})
+    return context.meta[_NAMED] if value is None else value
+
+
+revision_argument = together(
+    click.argument("revision", required=False, callback=_one_revision),
+    click.option(
+        "--revision",
+        _NAMED,
+        metavar="REV",
+        is_eager=True,
+        expose_value=False,
+        callback=_note_revision,
+        help="The same as REVISION.",
+    ),
+)
 
 
 def text_of_hits(text: str = "Leave out the text of the hits.") -> Decorator:

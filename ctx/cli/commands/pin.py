@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command
-@click.argument("revision", required=False)
+@options.revision_argument
 @click.option("--remove", is_flag=True, help="Remove a pin: of a revision, a tree, or a pinned name.")
 @options.result
 def command(revision: str | None, remove: bool) -> Result:

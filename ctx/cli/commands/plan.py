@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command
-@click.argument("revision", required=False)
-@click.option("--branch", metavar="NAME", help="The tip of a branch.")
+@options.revision_argument
+@click.option("--branch", metavar="NAME", help="Use the tip of a branch.")
 @options.result
 def command(revision: str | None, branch: str | None) -> Result:
     """Estimate the cost of indexing a revision, HEAD by default.

@@ -20,7 +20,7 @@ DIFFERS = 1
 
 
 @click.command
-@click.argument("revision", required=False)
+@options.revision_argument
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
