@@ -64,7 +64,9 @@ class Request:
     `within` restricts the search to the chunks that differ between the two trees of a range
     (`ctx.git.ranges`); if it names one tree, `overlay` names the other. `states` restricts it to some of
     STATES; empty means all. `recurse_submodules` also searches the submodules of the tree, ranked together.
-    `evolution` adds to the best hits the commits at which they changed. `models` is None for the configured
+    `evolution` adds to the best hits the commits at which they changed. With `word` the text is one
+    identifier, and only places that contain it are returned: its definitions, then its uses; this is the
+    default for a name that the tree defines and that is no plain word. `models` is None for the configured
     use of model services.
     """
 
@@ -80,6 +82,7 @@ class Request:
     states: Collection[str] = ()
     recurse_submodules: bool = False
     evolution: bool = False
+    word: bool = False
     models: ModelOptions | None = None
 
 
@@ -104,6 +107,7 @@ if TYPE_CHECKING:
         states: Collection[str]
         recurse_submodules: bool
         evolution: bool
+        word: bool
         models: ModelOptions | None
 
 

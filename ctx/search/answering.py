@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import filter_of, search_view
+from ctx.search.hits import corpus_of, exact_occurrences, filter_of, search_view
+from ctx.search.identifiers import read_identifier
 from ctx.search.opening import OpenedTree, open_tree, repairing
 from ctx.types import STAGED, STATES, WORK_TREE, Answer, ModelOptions, RankedHits, Request
 
@@ -26,6 +27,11 @@ def search(session: SearchSession, request: Request) -> Answer:
     least = None if request.models is None else request.models.min_score
     if least is not None and not 0 <= least <= 1:
         raise UsageError(f"the least score is {least}: give a number from 0 to 1")
+    if request.word:
+        if read_identifier(request.text, True) is None:
+            raise UsageError(f"{request.text.strip()!r} is no identifier: give one name, without spaces")
+        if request.models is not None:
+            raise UsageError("no model is asked about an identifier: leave out the options for models")
     if unknown := sorted(set(request.states) - set(STATES)):
         raise UsageError(f"unknown state {unknown[0]!r}: one of {', '.join(STATES)}")
     if request.within is None:
@@ -52,7 +58,7 @@ def check(request: Request, of: str) -> None:
 
 def refuse_search_options(request: Request) -> None:
     """Raise UsageError for the options that only a search of chunks has."""
-    for name in ("within", "states", "recurse_submodules", "evolution", "models"):
+    for name in ("within", "states", "recurse_submodules", "evolution", "word", "models"):
         if getattr(request, name):
             raise UsageError(f"{name} is an option of search only: leave it out")
 
@@ -81,7 +87,11 @@ def _search_tree(session: SearchSession, request: Request) -> Answer:
 
 def _answer(session: SearchSession, request: Request, opened: OpenedTree) -> Answer:
     filters, joined = filter_of(session.repository, request), opened.joined
-    if request.models is not None or session.has_model_services:
+    records = partial(session.record, opened.view)
+    if request.models is not None or (
+        session.has_model_services
+        and exact_occurrences(corpus_of(opened.view), records, request.text, request.word) is None
+    ):
         from ctx.search.services.choosing import Part, Searched
         from ctx.search.services.searching import ServiceSearch, of_view
 
@@ -93,9 +103,16 @@ def _answer(session: SearchSession, request: Request, opened: OpenedTree) -> Ans
             request.text, request.limit
         )
     else:
-        records = partial(session.record, opened.view)
         found = RankedHits(
-            *search_view(opened.view, records, request.text, request.limit, filters, tuning=session.tuning)
+            *search_view(
+                opened.view,
+                records,
+                request.text,
+                request.limit,
+                filters,
+                tuning=session.tuning,
+                is_word=request.word,
+            )
         )
     lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
     message = (

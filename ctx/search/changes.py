@@ -19,7 +19,7 @@ from ctx.git.resolution import REVISION
 from ctx.git.worktree import has_work_tree
 from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import Changed, FileFilter, filter_of, search_view
+from ctx.search.hits import Changed, FileFilter, corpus_of, exact_occurrences, filter_of, search_view
 from ctx.search.opening import (
     OpenedTree,
     open_resolved,
@@ -78,12 +78,20 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
             for opened, of_files in ((new, found.new), (old, found.old))
             if (changes := _of_states(of_files, wanted))
         ]
-        if sides and (request.models is not None or session.has_model_services):
+        is_exact = any(
+            exact_occurrences(
+                corpus_of(side.view), partial(session.record, side.view), request.text, request.word
+            )
+            for side in sides
+        )
+        local = partial(local_hits, session, sides, is_word=is_exact)
+        services = request.models is not None or (session.has_model_services and not is_exact)
+        if sides and services:
             from ctx.search.services.ranges import search_ranges
 
-            ranked = search_ranges(session, sides, request, filters, partial(local_hits, session, sides))
+            ranked = search_ranges(session, sides, request, filters, local)
         else:
-            hits, message = local_hits(session, sides, request.text, request.limit, filters)
+            hits, message = local(request.text, request.limit, filters)
             ranked = RankedHits(hits[: request.limit], message)
         comparison = Comparison(
             text=within,
@@ -110,14 +118,21 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
 
 
 def local_hits(
-    session: SearchSession, sides: Sequence[Changed], query: str, limit: int, filters: FileFilter
+    session: SearchSession,
+    sides: Sequence[Changed],
+    query: str,
+    limit: int,
+    filters: FileFilter,
+    is_word: bool = False,
 ) -> tuple[list[Hit], str | None]:
     """Return the best chunks of both trees by the local ranking, and a message if there are none."""
     hits: list[Hit] = []
     messages = []
     for view, chunks in sides:
         records = partial(session.record, view)
-        more, message = search_view(view, records, query, limit, filters, chunks, tuning=session.tuning)
+        more, message = search_view(
+            view, records, query, limit, filters, chunks, tuning=session.tuning, is_word=is_word
+        )
         hits += more
         messages.append(message)
     hits.sort(key=by_score)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query, prepare
 from ctx.ranking.ranker import RankedRow, rank
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
+from ctx.search import identifiers
 from ctx.storage.records import decode_chunk, decode_record
 from ctx.storage.views import paths as path_flags
 from ctx.storage.views.segments import Records
@@ -80,13 +82,15 @@ def search_view(
     scope: Scope | None = None,
     refine: Refine | None = None,
     tuning: Tuning = PLAIN,
+    is_word: bool = False,
 ) -> tuple[list[Hit], str | None]:
     """Return the hits for one question, best first, and a message if the filters match nothing.
 
     With a `scope` only its chunks are returned, scored with the statistics of the whole view. Raises
     `Damaged` if a cluster of the view cannot be read, `UsageError` for an invalid filter.
 
-    `refine` reranks the local ranking.
+    `refine` reranks the local ranking. Without it, a question that is one identifier which the view defines,
+    or which `is_word`, is answered with the places that contain it.
     """
     corpus = corpus_of(view)
     allowed, message = allowed_files(view, filters)
@@ -100,16 +104,40 @@ def search_view(
     if allowed is not None and not allowed.any():
         return [], message
     query = prepare(text)
+    exact = exact_occurrences(corpus, records, text, is_word) if refine is None else None
 
     def best(most: int) -> list[RankedRow]:
-        ranked = rank(corpus, query, allowed, most, only, tuning)
+        if exact is not None:
+            ranked = identifiers.rank_occurrences(corpus, query, exact, allowed, only, tuning, most)
+        else:
+            ranked = rank(corpus, query, allowed, most, only, tuning)
         if refine is not None:
             ranked = refine(corpus, query, allowed, only, ranked, most)
         if scope is not None:
             return [_in_scope(corpus, scope, one) for one in ranked]
         return ranked
 
-    return _hits(corpus, records, query, best, limit, scope), message
+    def hit(one: RankedRow) -> Hit:
+        found = hit_of(corpus, records, one)
+        if exact is None:
+            return _named(corpus, records, query, one, found)
+        return _called(found, exact.identifier.name) if exact.definitions[one.row] else found
+
+    return _hits(corpus, best, hit, limit, scope), message
+
+
+def exact_occurrences(
+    corpus: Corpus, records: Records, text: str, is_word: bool
+) -> identifiers.Occurrences | None:
+    """Return the places of the identifier that a question consists of; None for other questions.
+
+    One that no definition has is a question in words, unless it `is_word`.
+    """
+    identifier = identifiers.read_identifier(text, is_word)
+    if identifier is None:
+        return None
+    found = identifiers.find(corpus, identifier, partial(symbol_of, corpus, records))
+    return found if is_word or found.definitions.any() else None
 
 
 def _rows_of(corpus: Corpus, scope: Scope) -> npt.NDArray[np.bool_]:
@@ -181,9 +209,8 @@ def _language(name: str) -> str:
 
 def _hits(
     corpus: Corpus,
-    records: Records,
-    query: Query,
     best: Callable[[int], list[RankedRow]],
+    hit_of_row: Callable[[RankedRow], Hit],
     limit: int,
     scope: Scope | None = None,
 ) -> list[Hit]:
@@ -196,7 +223,7 @@ def _hits(
         ranked = best(most)
         hits: list[Hit] = []
         for one in ranked:
-            hit = _named(corpus, records, query, one, hit_of(corpus, records, one))
+            hit = hit_of_row(one)
             if scope is not None:
                 hit = replace(hit, change=scope[one.file][corpus.chunk(one.row)])
             if not any(_same_text(kept, hit) for kept in hits):
@@ -208,6 +235,10 @@ def _hits(
 
 _JOINED = frozenset({"constant", "field", "type", "macro"})
 """Kinds of small definitions, several of which may be one chunk."""
+
+
+_DOUBLE_COLON = frozenset({"c", "cpp", "php", "ruby", "rust"})
+"""Languages whose symbols are joined by `::`, see the rules in `ctx.chunking.dialects`."""
 
 
 def _named(corpus: Corpus, records: Records, query: Query, ranked: RankedRow, hit: Hit) -> Hit:
@@ -230,6 +261,21 @@ def _named(corpus: Corpus, records: Records, query: Query, ranked: RankedRow, hi
     return replace(hit, symbol=hit.symbol.removesuffix(main) + meant)
 
 
+def _called(hit: Hit, name: str) -> Hit:
+    """Return the hit of a chunk that defines a name, with the symbol of that definition.
+
+    The chunk may be a small type with its members, or several small definitions.
+    """
+    around, joint, main = identifiers.split_symbol(hit.symbol)
+    if main == name:
+        return hit
+    if hit.kind in _JOINED:
+        return replace(hit, symbol=around + joint + name)
+    joint = "::" if hit.language in _DOUBLE_COLON else "."
+    kind = "constant" if hit.kind == "enum" else "method"
+    return replace(hit, symbol=hit.symbol + joint + name, kind=kind)
+
+
 def _same_text(one: Hit, other: Hit) -> bool:
     """Return True if the first hit covers half of the other; chunks of one document never overlap."""
     if one.blob != other.blob:
@@ -249,6 +295,13 @@ def texts_of_rows(records: Callable[[View], Records], text: Callable[[Hit], str 
         return text(hit_of(corpus, records(corpus.view), RankedRow(row, file, 0.0, 0.0)))
 
     return text_of
+
+
+def symbol_of(corpus: Corpus, records: Records, row: int) -> str:
+    """Return the symbol of a row."""
+    document = int(corpus.document_of[row])
+    cluster = corpus.view.cluster_of(int(corpus.shown[document]))
+    return decode_chunk(records(cluster, corpus.key(document)), corpus.chunk(row)).symbol
 
 
 def hit_of(corpus: Corpus, records: Records, ranked: RankedRow) -> Hit:

@@ -48,7 +48,7 @@ def said(one: FileHit, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "query", ["renew the session", "refund_payment", "where is the user", "обновить сессию", "xyzzy"]
+    "query", ["renew the session", "refund payment", "where is the user", "обновить сессию", "xyzzy"]
 )
 def test_contributions_add_up_and_files_are_those_of_a_search(repo: Repo, query: str) -> None:
     repo.commit(SHOP)

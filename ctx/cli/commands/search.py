@@ -28,6 +28,12 @@ LIMIT_FOR_EYES, LIMIT_FOR_PROGRAMS = 10, 50
 @click.option("--modified", is_flag=True, help="Only what was changed; without --in, since HEAD.")
 @click.option("--removed", is_flag=True, help="Only what is gone; without --in, since HEAD.")
 @options.recurse_submodules
+@click.option(
+    "-w",
+    "--word",
+    is_flag=True,
+    help="Only places that contain the identifier QUERY, definitions first.",
+)
 @click.option("--evolution", is_flag=True, help="Show the commits that changed the best hits.")
 @click.option("--expand", is_flag=True, help="Let a chat model propose further queries (ctx.expander.url).")
 @click.option("--no-rerank", is_flag=True, help="Do not use the configured reranker.")
@@ -50,6 +56,7 @@ def command(
     modified: bool,
     removed: bool,
     recurse_submodules: bool,
+    word: bool,
     evolution: bool,
     expand: bool,
     no_rerank: bool,
@@ -80,6 +87,7 @@ def command(
         "-z": nul,
         "--in, --added, --modified and --removed": chosen["within"] is not None,
         "--recurse-submodules": recurse_submodules,
+        "--word": word,
         "--evolution": evolution,
         "--expand": expand,
         "--no-rerank": no_rerank,
@@ -108,6 +116,7 @@ def command(
             recurse_submodules=recurse_submodules,
             states=states,
             evolution=evolution,
+            word=word,
             models=models if models != ModelOptions() else None,
             **chosen,
         )
