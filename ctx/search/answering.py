@@ -15,7 +15,7 @@ from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import corpus_of, exact_occurrences, filter_of, search_view
 from ctx.search.identifiers import read_identifier
 from ctx.search.opening import OpenedTree, open_tree, repairing
-from ctx.types import STAGED, STATES, WORK_TREE, Answer, ModelOptions, RankedHits, Request
+from ctx.types import STAGED, STATES, WORK_TREE, Answer, ModelOptions, Request
 
 if TYPE_CHECKING:
     from ctx.search.session import SearchSession
@@ -103,16 +103,15 @@ def _answer(session: SearchSession, request: Request, opened: OpenedTree) -> Ans
             request.text, request.limit
         )
     else:
-        found = RankedHits(
-            *search_view(
-                opened.view,
-                records,
-                request.text,
-                request.limit,
-                filters,
-                tuning=session.tuning,
-                is_word=request.word,
-            )
+        found = search_view(
+            opened.view,
+            records,
+            request.text,
+            request.limit,
+            filters,
+            tuning=session.tuning,
+            is_word=request.word,
+            text_of=session.text,
         )
     lacking = lacks_in_words(opened.about, session.repository.settings.is_partial_clone)
     message = (

@@ -130,11 +130,11 @@ def local_hits(
     messages = []
     for view, chunks in sides:
         records = partial(session.record, view)
-        more, message = search_view(
+        found = search_view(
             view, records, query, limit, filters, chunks, tuning=session.tuning, is_word=is_word
         )
-        hits += more
-        messages.append(message)
+        hits += found.hits
+        messages.append(found.message)
     hits.sort(key=by_score)
     return hits, messages[0] if messages and all(messages) else None
 

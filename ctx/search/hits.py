@@ -14,18 +14,20 @@ import numpy.typing as npt
 from ctx.chunking.languages import linguist_name_to_language
 from ctx.errors import UsageError
 from ctx.git.repository import Repository
+from ctx.ranking.confidence import confidence
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query, prepare
-from ctx.ranking.ranker import RankedRow, rank
+from ctx.ranking.ranker import RankedRow, place_definitions, ranked_row, read_pool
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.search import identifiers
+from ctx.search.tested import with_tests
 from ctx.storage.records import decode_chunk, decode_record
 from ctx.storage.views import paths as path_flags
 from ctx.storage.views.segments import Records
 from ctx.storage.views.view import View
 from ctx.text.query import tokens, words_of
 from ctx.text.terms import term_hash
-from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, ChunkChange, Hit, Request
+from ctx.types import ALL, CODE, CONFIG, CONTENTS, DOCS, ChunkChange, Hit, RankedHits, Request
 
 Mask = npt.NDArray[np.bool_] | None
 """Boolean selection; None selects all."""
@@ -83,14 +85,16 @@ def search_view(
     refine: Refine | None = None,
     tuning: Tuning = PLAIN,
     is_word: bool = False,
-) -> tuple[list[Hit], str | None]:
+    text_of: Callable[[Hit], str | None] | None = None,
+) -> RankedHits:
     """Return the hits for one question, best first, and a message if the filters match nothing.
 
     With a `scope` only its chunks are returned, scored with the statistics of the whole view. Raises
     `Damaged` if a cluster of the view cannot be read, `UsageError` for an invalid filter.
 
     `refine` reranks the local ranking. Without it, a question that is one identifier which the view defines,
-    or which `is_word`, is answered with the places that contain it.
+    or which `is_word`, is answered with the places that contain it. `text_of` reads the texts of tests, to
+    tell what they test.
     """
     corpus = corpus_of(view)
     allowed, message = allowed_files(view, filters)
@@ -102,16 +106,22 @@ def search_view(
         scope = {file: chunks for file, chunks in scope.items() if allowed[file]}
         only = _rows_of(corpus, scope)
     if allowed is not None and not allowed.any():
-        return [], message
+        return RankedHits([], message)
     query = prepare(text)
+    sure: float | None = None
     exact = exact_occurrences(corpus, records, text, is_word) if refine is None else None
 
     def best(most: int) -> list[RankedRow]:
+        nonlocal sure
         if exact is not None:
+            sure = 1.0
             ranked = identifiers.rank_occurrences(corpus, query, exact, allowed, only, tuning, most)
         else:
-            ranked = rank(corpus, query, allowed, most, only, tuning)
+            pool = read_pool(corpus, query, allowed, most, only, tuning)
+            sure = confidence(pool)
+            ranked = [ranked_row(pool, placed) for placed in place_definitions(pool, most)]
         if refine is not None:
+            sure = None
             ranked = refine(corpus, query, allowed, only, ranked, most)
         if scope is not None:
             return [_in_scope(corpus, scope, one) for one in ranked]
@@ -123,7 +133,10 @@ def search_view(
             return _named(corpus, records, query, one, found)
         return _called(found, exact.identifier.name) if exact.definitions[one.row] else found
 
-    return _hits(corpus, best, hit, limit, scope), message
+    hits = _hits(corpus, best, hit, limit, scope)
+    if scope is None and text_of is not None and not query.requested & path_flags.TEST:
+        hits = with_tests(corpus, hits, text_of)
+    return RankedHits(hits, message, confidence=sure)
 
 
 def exact_occurrences(

@@ -154,7 +154,7 @@ def rank_occurrences(
 
     known: dict[int, bool] = {}
     limit = max(_SETTLED, most)
-    aside = _aside(corpus)
+    aside = aside_rows(corpus)
     while True:
         lists = [ranked(rows, limit) for rows in (found.definitions, found.uses & ~aside, found.uses & aside)]
         placed = _by_distance(corpus, found.own & ~aside, *lists)
@@ -169,7 +169,7 @@ def rank_occurrences(
         limit *= 2
 
 
-def _aside(corpus: Corpus) -> Bools:
+def aside_rows(corpus: Corpus) -> Bools:
     """Return the mask of the rows of tests, documents, examples and the like, and of imports, (rows,)."""
     flags = corpus.view.file_flags[corpus.shown[corpus.document_of]]
     kinds = corpus.kinds

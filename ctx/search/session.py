@@ -228,9 +228,10 @@ class SearchSession(Session):
         return replace(
             about,
             hits=[replace(hit, reader=about.reader) for hit in found.hits],
-            message=self.remark(found.message, *said),
+            message=self.remark(found.message, *said, _doubt(found)),
             ranked_with=(*self.tuning.ranked_with, *found.ranked_with),
             further_queries=found.further_queries,
+            confidence=found.confidence,
         )
 
     def remark(self, *said: str | None) -> str | None:
@@ -260,6 +261,15 @@ class SearchSession(Session):
         if hit.reader is not None:
             return hit.text
         return text_of(self.reader if self._joined is None else self._joined.reader(hit.path), hit)
+
+
+def _doubt(found: RankedHits) -> str | None:
+    """Return a message if the tree probably does not answer the question."""
+    from ctx.ranking.confidence import DOUBTFUL
+
+    if found.confidence is None or found.confidence >= DOUBTFUL or not found.hits:
+        return None
+    return f"perhaps nothing here answers this (confidence {found.confidence:.2f})"
 
 
 def text_of(repository: Repository, hit: Hit) -> str | None:

@@ -66,6 +66,11 @@ def ascii_words(token: str) -> list[str]:
     return [word.lower() for word in _ASCII_WORD.findall(token)]
 
 
+def ascii_word_spans(token: str) -> list[tuple[int, int]]:
+    """Return the start and the end of each word of `ascii_words`."""
+    return [word.span() for word in _ASCII_WORD.finditer(token)]
+
+
 def foreign_words(run: str) -> list[str]:
     """Return the lower-case words of a run with non-ASCII letters; Latin, Greek and Cyrillic lose accents.
 

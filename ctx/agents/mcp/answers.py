@@ -123,8 +123,10 @@ def _code_reply(answer: Answer, given: dict[str, Any], nothing: str) -> Reply:
         **revision_values(answer.revision, answer.commit, answer.tree),
         "complete": answer.coverage.complete,
         "rankedWith": [escape_control(one) for one in answer.ranked_with],
+        "confidence": answer.confidence and round(answer.confidence, 2),
     }
-    hits = (_code_forms(hit) for hit in answer.hits)
+    shown = len(answer.hits) if "limit" in given else answer.worth_reading
+    hits = (_code_forms(hit) for hit in answer.hits[:shown])
     return listed(values, "hits", hits, given.get("maxTokens", MAX_TOKENS), answer.message, nothing)
 
 

@@ -24,9 +24,21 @@ SCHEMA = 1
 
 
 def print_answer(
-    kind: str, answer: Answer, query: str, prefix: bytes, *, form: str | None, with_text: bool, color: str
+    kind: str,
+    answer: Answer,
+    query: str,
+    prefix: bytes,
+    *,
+    form: str | None,
+    with_text: bool,
+    color: str,
+    is_cut: bool = False,
 ) -> None:
-    """Print an answer in the form that an option names: `--json`, `--json-output`, `-z`, or None for text."""
+    """Print an answer in the form that an option names: `--json`, `--json-output`, `-z`, or None for text.
+
+    A text that `is_cut` has only the hits that are worth reading.
+    """
+    shown = answer.hits[: answer.worth_reading] if is_cut else answer.hits
     if form == "--json":
         print_json(envelope(kind, answer, [hit_object(hit, with_text) for hit in answer.hits]))
     elif form == "--json-output":
@@ -36,9 +48,9 @@ def print_answer(
     elif streams.takes_colour(color, sys.stdout):
         from ctx.cli.commands.answer_terminal import print_coloured
 
-        print_coloured(answer, query, prefix, with_text=with_text)
+        print_coloured(answer, shown, query, prefix, with_text=with_text)
     else:
-        print_plain(answer, query, prefix, with_text=with_text)
+        print_plain(answer, shown, query, prefix, with_text=with_text)
 
 
 def envelope(kind: str, answer: Answer, hits: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -53,6 +65,8 @@ def envelope(kind: str, answer: Answer, hits: list[dict[str, Any]], **more: Any)
         "message": message_of(answer, len(hits)),
         "rankedWith": list(answer.ranked_with),
         "furtherQueries": list(answer.further_queries),
+        "confidence": answer.confidence and round(answer.confidence, 3),
+        "worthReading": answer.worth_reading,
         "hits": hits,
     }
 
@@ -89,6 +103,7 @@ def shared_fields(hit: Hit) -> dict[str, Any]:
         "change": hit.change and fields_of(hit.change, lines="changedLines"),
         "duplicate": hit.duplicate,
         "evolution": plain(hit.evolution),
+        "tests": hit.tests and {**path_fields("path", hit.tests[0]), "symbol": hit.tests[1]},
     }
     return {
         "agreement": round(hit.agreement, 6),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
@@ -12,14 +13,18 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from ctx.cli.commands.answer_groups import Group, grouped, signature_of
 from ctx.cli.commands.answer_text import changed_lines, cite, closing_line, no_text, remarks, sign_of
 from ctx.cli.commands.printing import shown_path
-from ctx.cli.commands.snippet import shown_changes
+from ctx.cli.commands.snippet import matched_spans, shown_changes
 from ctx.text.escaping import display_line, escape_control
 from ctx.types import Answer, Hit
 
 THEME = "ansi_dark"
 """Theme with the terminal's own sixteen colours, readable on its background."""
+
+MATCH = "bold red"
+"""Style of the words of the query, as in `git grep`."""
 
 LEXERS = {
     "apex": "java",
@@ -35,15 +40,21 @@ LEXERS = {
 """Languages with their Pygments names, or with the most similar language that Pygments has."""
 
 
-def print_coloured(answer: Answer, query: str, prefix: bytes, *, with_text: bool) -> None:
-    """Print each hit as `path:first-last  symbol  kind  score` with a highlighted snippet below it."""
+def print_coloured(
+    answer: Answer, shown: Sequence[Hit], query: str, prefix: bytes, *, with_text: bool
+) -> None:
+    """Print each shown hit as `path:first-last  symbol  kind  score`.
+
+    The first of each file has a highlighted snippet below it.
+    """
     console = Console(
         file=sys.stdout, force_terminal=True, highlight=False, soft_wrap=not sys.stdout.isatty()
     )
     if answer.message:
         console.print(Text(escape_control(answer.message), "yellow"))
         console.print()
-    for hit in answer.hits:
+    for group in grouped(shown) if with_text else [Group(hit, [], []) for hit in shown]:
+        hit = group.best
         console.print(heading(hit, prefix), soft_wrap=True)
         for style, line in remarks(hit, prefix):
             console.print(Text(f"    {line}", style), soft_wrap=True)
@@ -53,8 +64,21 @@ def print_coloured(answer: Answer, query: str, prefix: bytes, *, with_text: bool
                 console.print(Text(f"  {no_text(hit)}", "yellow"), soft_wrap=True)
             else:
                 print_snippet(console, hit, text, query)
+            for further in further_lines(group, prefix):
+                console.print(further, no_wrap=True, overflow="ellipsis")
             console.print()
-    console.print(Text(closing_line(answer), "dim"), soft_wrap=True)
+    console.print(Text(closing_line(answer, shown=len(shown)), "dim"), soft_wrap=True)
+
+
+def further_lines(group: Group, prefix: bytes) -> Iterator[Text]:
+    """Yield the signature of each further hit of a file, and a line for each test."""
+    lines = [signature_of(hit) for hit in group.others]
+    width = max((len(str(number)) for number, _ in lines), default=0)
+    for number, text in lines:
+        yield Text.assemble((f"  {number:>{width}}  ", "green"), text)
+    for hit in group.tests:
+        place = f"{shown_path(hit.path, prefix)}:{hit.position.start_line}"
+        yield Text.assemble(("  tested by ", "dim"), (place, "magenta"), f"  {display_line(hit.symbol)}")
 
 
 def heading(hit: Hit, prefix: bytes) -> Text:
@@ -94,6 +118,8 @@ def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
     if signature is not None and signature[0] < first:
         gutter = f"  {signature[0]:>{width}}  "
         line = Text.assemble((gutter, "dim"), display_line(signature[1]))
+        for start, end in matched_spans(line.plain, query):
+            line.stylize(MATCH, start, end)
         console.print(line, no_wrap=True, overflow="ellipsis")
         before = signature[0] - first
     for number in shown_changes(text, query, changed, max(0, signature[0] - first) if signature else 0):
@@ -103,5 +129,7 @@ def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
         gutter = f"{mark} {hit.position.start_line + number:>{width}}  "
         line = lines[number] if number < len(lines) else Text()
         line.expand_tabs(4)
+        for start, end in matched_spans(line.plain, query):
+            line.stylize(MATCH, start, end)
         console.print(Text.assemble((gutter, "dim"), line), no_wrap=True, overflow="ellipsis")
         before = number

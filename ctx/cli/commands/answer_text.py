@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from ctx.cli.commands.answer_groups import Group, grouped, signature_of
 from ctx.cli.commands.printing import shown_path
 from ctx.cli.commands.snippet import numbered, shown_changes
 from ctx.text.escaping import display_line, escape_control
@@ -19,24 +20,42 @@ _MOST_RANGES = 6
 """Maximum number of changed line ranges to list."""
 
 
-def print_plain(answer: Answer, query: str, prefix: bytes, *, with_text: bool) -> None:
-    """Print greppable lines `path:first-last:symbol`, each followed by a numbered and indented snippet."""
+def print_plain(answer: Answer, shown: Sequence[Hit], query: str, prefix: bytes, *, with_text: bool) -> None:
+    """Print the shown hits as greppable lines `path:first-last:symbol`.
+
+    The first of each file is followed by a numbered and indented snippet.
+    """
     if answer.message:
         sys.stdout.write(f"{escape_control(answer.message)}\n\n")
-    for hit in answer.hits:
-        print_hit(hit, query, prefix, with_text=with_text)
-    sys.stdout.write(closing_line(answer) + "\n")
+    if with_text:
+        for group in grouped(shown):
+            print_group(group, query, prefix)
+    else:
+        for hit in shown:
+            print_hit(hit, query, prefix, with_text=False)
+    sys.stdout.write(closing_line(answer, shown=len(shown)) + "\n")
 
 
-def print_hit(hit: Hit, query: str, prefix: bytes, *, with_text: bool) -> None:
-    """Print one hit."""
+def print_group(group: Group, query: str, prefix: bytes) -> None:
+    """Print the hits of one file: the best with its text, the others by their signatures, and the tests."""
+    print_hit(group.best, query, prefix, with_text=True, end="")
+    for hit in group.others:
+        line, text = signature_of(hit)
+        sys.stdout.write(f"{place_of(hit, prefix)}\n    {line}  {text}\n")
+    for hit in group.tests:
+        tested = hit.tests[1] if hit.tests else ""
+        sys.stdout.write(f"{place_of(hit, prefix)}\n    tests {display_line(tested)}\n")
+    sys.stdout.write("\n")
+
+
+def print_hit(hit: Hit, query: str, prefix: bytes, *, with_text: bool, end: str = "\n") -> None:
+    """Print one hit; `end` follows its text."""
     lines = [place_of(hit, prefix), f"    cite {cite(hit)}"]
     lines += [f"    {line}" for _, line in remarks(hit, prefix)]
     if with_text:
         text = hit.text
         lines += [f"    {no_text(hit)}"] if text is None else snippet(hit, text, query)
-        lines.append("")
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("\n".join(lines) + "\n" + (end if with_text else ""))
 
 
 def remarks(hit: Hit, prefix: bytes) -> Iterator[tuple[str, str]]:
@@ -92,13 +111,15 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
     `shown` is the number of hits if it differs from that of the answer.
     """
     count = len(answer.hits) if shown is None else shown
+    left_out = len(answer.hits) - count
     hits = pluralize(count, "hit") if count else "no hits"
     commit = f" {answer.commit[:12]}" if answer.commit else ""
     coverage, uncommitted = answer.coverage, answer.uncommitted
     changes = f" {uncommitted_in_words(uncommitted)}" if uncommitted and uncommitted.changed else ""
     tree = f"tree {answer.tree[:12]} ({answer.resolved_by})"
+    cut = f" ({left_out} with far less evidence: -n {len(answer.hits)})" if left_out > 0 else ""
     parts = [
-        f"{hits} in {answer.revision}{commit}{changes}",
+        f"{hits}{cut} in {answer.revision}{commit}{changes}",
         comparison_in_words(answer.comparison) if answer.comparison else tree,
         f"{'all' if coverage.complete else 'only'} {pluralize(coverage.files, 'file')}, "
         + pluralize(coverage.chunks, "chunk"),

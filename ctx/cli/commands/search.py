@@ -81,6 +81,7 @@ def command(
     states = [word for word, given in zip(STATES, (added, modified, removed), strict=True) if given]
     chosen = options.selected(selection, lambda _: bool(states)) | {"content": content}
     text = options.query(query)
+    is_cut = chosen["limit"] is None and form is None
     chosen["limit"] = chosen["limit"] or (LIMIT_FOR_PROGRAMS if form and not explained else LIMIT_FOR_EYES)
     unlike = {
         "--json-output": json_output,
@@ -122,6 +123,6 @@ def command(
         )
         reporter.close()
         answer_output.print_answer(
-            "search", answer, text, prefix, form=form, with_text=not no_content, color=color
+            "search", answer, text, prefix, form=form, with_text=not no_content, color=color, is_cut=is_cut
         )
     return 0 if answer.hits else NO_HITS

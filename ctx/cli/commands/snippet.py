@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 
 from ctx.text.escaping import display_line
 
@@ -11,6 +13,9 @@ WHOLE = 12
 """Maximum lines of a text that is shown whole."""
 WINDOW = 10
 """Number of lines to show of a longer text."""
+
+
+_TOKEN = re.compile(r"\w+")
 
 
 def shown_lines(text: str, query: str, first: int = 0) -> list[int]:
@@ -36,6 +41,29 @@ def shown_changes(text: str, query: str, changed: Collection[int], first: int = 
         return shown_lines(text, query, first)
     places = [0, *sorted(line for line in changed if 0 < line < len(lines))]
     return [places[place] for place in shown_lines("\n".join(lines[place] for place in places), query)]
+
+
+def matched_spans(line: str, query: str) -> list[tuple[int, int]]:
+    """Return the start and the end of each word of a line that matches one of a query."""
+    from ctx.text.terms import ascii_word_spans, term_hash
+
+    wanted = _hashes(query)
+    spans = []
+    for token in _TOKEN.finditer(line):
+        inside = ascii_word_spans(token[0]) if token[0].isascii() else [(0, len(token[0]))]
+        spans += [
+            (token.start() + start, token.start() + end)
+            for start, end in inside
+            if term_hash(token[0][start:end].lower()) in wanted
+        ]
+    return spans
+
+
+@lru_cache(maxsize=4)
+def _hashes(query: str) -> frozenset[int]:
+    from ctx.text.query import read_query
+
+    return frozenset(term.hash for term in read_query(query) if term.weight >= 1)
 
 
 def densest(lines: list[str], query: str) -> int:

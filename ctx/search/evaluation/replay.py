@@ -86,5 +86,5 @@ class Replay:
     def _shown(self, view: View, task: Task, setting: Setting) -> list[Shown]:
         filters = FileFilter(self._session.repository)
         tuning = setting.tuning._replace(text_of=texts_of_rows(self._parents.records, self._session.text))
-        hits, _ = search_view(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
-        return [Shown(tuple(map(os.fsencode, (hit.path, *hit.also_at))), *hit.lines) for hit in hits]
+        found = search_view(view, self._parents.records(view), task.query, DEPTH, filters, tuning=tuning)
+        return [Shown(tuple(map(os.fsencode, (hit.path, *hit.also_at))), *hit.lines) for hit in found.hits]

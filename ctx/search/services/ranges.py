@@ -85,6 +85,6 @@ def _near(
             ]
 
         records = partial(session.record, view)
-        near += search_view(view, records, text, count, filters, chunks, refine=nearest)[0]
+        near += search_view(view, records, text, count, filters, chunks, refine=nearest).hits
     near.sort(key=by_score)
     return near, has_words

@@ -201,7 +201,7 @@ def of_view(session: SearchSession, view: View, filters: FileFilter) -> Retrieve
 
     def retrieve(query: str, limit: int, finds: list[Find] | None) -> tuple[list[Hit], str | None]:
         if finds is None:
-            return search_view(view, records, query, limit, filters, tuning=session.tuning)
+            return search_view(view, records, query, limit, filters, tuning=session.tuning)[:2]
         (find,) = finds
 
         def refine(
@@ -215,7 +215,7 @@ def of_view(session: SearchSession, view: View, filters: FileFilter) -> Retrieve
                 lists.append([(one.row, one.file) for one in local])
             return [one._replace(agreement=agreement.get(one.row, 0.0)) for one in fuse(corpus, lists, most)]
 
-        return search_view(view, records, query, limit, filters, refine=refine, tuning=session.tuning)
+        return search_view(view, records, query, limit, filters, refine=refine, tuning=session.tuning)[:2]
 
     return retrieve
 

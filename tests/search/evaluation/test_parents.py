@@ -49,7 +49,7 @@ def test_each_commit_is_searched_in_its_parent_tree(project):
         newest, older = commits(index.repository, project.id(), 10)
         for commit, defined in ((newest, b"revoke"), (older, None)):
             view = parents.view(index.repository.commit_info(commit.parent).tree)
-            hits, _ = search_view(view, parents.records(view), "revoke", 5, FileFilter(index.repository))
+            hits = search_view(view, parents.records(view), "revoke", 5, FileFilter(index.repository)).hits
             text = b"".join(
                 index.repository.read_blob(bytes.fromhex(hit.blob))[hit.position.start : hit.position.end]
                 for hit in hits
@@ -66,9 +66,9 @@ def test_the_same_tree_gives_the_same_answer_as_a_search(project):
     with ctx.open(project.path) as index:
         parents = Parents(index.session)
         view = parents.view(index.resolve("HEAD^").tree)
-        hits, _ = search_view(
+        hits = search_view(
             view, parents.records(view), "expire the session", 5, FileFilter(index.repository)
-        )
+        ).hits
         found = index.search("expire the session", limit=5, revision="HEAD^").hits
         assert hits == found
 

@@ -1,0 +1,53 @@
+"""Grouping of hits on the screen: the definitions of a file together, and tests below what they test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ctx.text.escaping import display_line
+from ctx.types import Hit
+
+
+class Group(NamedTuple):
+    """The best hit of a file, its further hits in the same file, and the tests of all of these."""
+
+    best: Hit
+    others: list[Hit]
+    tests: list[Hit]
+
+
+def grouped(hits: Sequence[Hit]) -> list[Group]:
+    """Return hits in groups, in the order of their best hits.
+
+    Hits that say something of their own, such as a change, form a group each.
+    """
+    places = {(hit.path, hit.symbol) for hit in hits}
+    groups: list[Group] = []
+    of_file: dict[str, Group] = {}
+    folded = []
+    for hit in hits:
+        if hit.tests is not None and hit.tests in places:
+            folded.append(hit)
+        elif hit.path in of_file and not _stands_alone(hit):
+            of_file[hit.path].others.append(hit)
+        else:
+            groups.append(Group(hit, [], []))
+            if not _stands_alone(hit):
+                of_file[hit.path] = groups[-1]
+    of_symbol = {(hit.path, hit.symbol): group for group in groups for hit in (group.best, *group.others)}
+    for hit in folded:
+        of_symbol[hit.tests].tests.append(hit)  # type: ignore[index]
+    return groups
+
+
+def _stands_alone(hit: Hit) -> bool:
+    return bool(hit.change or hit.duplicate or hit.evolution)
+
+
+def signature_of(hit: Hit) -> tuple[int, str]:
+    """Return the line to show of a further hit and its text: the signature, or else the symbol."""
+    signature = hit.signature
+    if signature is None:
+        return hit.position.start_line, display_line(hit.symbol)
+    return signature[0], display_line(signature[1]).strip()

@@ -1,0 +1,50 @@
+"""The confidence that a tree answers a question at all.
+
+A logistic regression learned from questions about projects, each also asked of other projects
+(`tests/training/ranking/confidence.py`). It compares the best vector of the candidates with those of the
+tree, and knows how rare the words of the question are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ctx.models.logistic import logistic
+from ctx.ranking.ranker import Pool
+
+FEATURES = ("similar", "mean agreement", "spread of agreement", "mean idf", "lowest idf", "words")
+_MEAN = (0.3758, 0.5064, 0.0446, 5.0973, 2.4192, 7.4101)
+_WEIGHTS = (12.5074, 22.5972, 84.0334, -0.6915, 0.04, 0.0564)
+_BIAS = -0.5084
+"""Means and weights of the features, as printed by the script."""
+_MOST_WORDS = 25
+"""Longer questions count as having this many words."""
+
+DOUBTFUL = 0.1983
+"""Confidence below which an answer is doubted: that of one in twenty questions about their own project."""
+
+
+def confidence_features(pool: Pool) -> list[float]:
+    """Return the values of FEATURES for a pool with candidates."""
+    signals, words = pool.signals, pool.query.words
+    agreement = signals.row_agreement[pool.corpus.live]
+    idf = signals.word_idf[words] if words else np.zeros(1)
+    return [
+        float(pool.candidates.similar.max(initial=0.0)),
+        float(agreement.mean()),
+        float(agreement.std()),
+        float(idf.mean()),
+        float(idf.min()),
+        float(min(len(words), _MOST_WORDS)),
+    ]
+
+
+def confidence(pool: Pool) -> float:
+    """Return the probability, in 0..1, that a question was meant for this tree and not for another one.
+
+    Both are taken to be equally likely before the tree is seen.
+    """
+    if not len(pool.scores):
+        return 0.0
+    values = zip(confidence_features(pool), _MEAN, _WEIGHTS, strict=True)
+    return logistic(_BIAS + sum((value - mean) * weight for value, mean, weight in values))
